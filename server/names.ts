@@ -1,0 +1,153 @@
+import { createHash } from "node:crypto";
+
+/** API group of the catalog: Export, Collection. */
+export const CATALOG_GROUP = "catalog.xbind.io";
+/** API group of identities and credentials: Grant. */
+export const IAM_GROUP = "iam.xbind.io";
+/** API group of the consumer side: Connection, ClusterBinding, Binding. */
+export const CORE_GROUP = "core.xbind.io";
+/** The version all our kinds are served in. */
+export const VERSION = "v1alpha1";
+/** `apiVersion` of Export and Collection. */
+export const CATALOG_API_VERSION = `${CATALOG_GROUP}/${VERSION}` as const;
+/** `apiVersion` of Grant. */
+export const IAM_API_VERSION = `${IAM_GROUP}/${VERSION}` as const;
+/** `apiVersion` of Connection, ClusterBinding and Binding. */
+export const CORE_API_VERSION = `${CORE_GROUP}/${VERSION}` as const;
+
+/** Namespace on a consumer that holds the konnector and the bundle's Secret. */
+export const CONSUMER_NAMESPACE = "xbind";
+/** Konnector image when nobody names another one. */
+export const KONNECTOR_IMAGE = "ghcr.io/xbind/konnector:latest";
+
+/** Names of the single cluster, user and context in a bundle's kubeconfig. */
+export const BUNDLE_KUBECONFIG = {
+  cluster: "provider",
+  user: "xbind",
+  context: "provider",
+} as const;
+
+/** One owner per purpose: a shared field manager would delete what the other purpose wrote. */
+export const FIELD_MANAGERS = {
+  crds: "xbind-crds",
+  issuer: "xbind-issuer",
+  exports: "xbind-exports",
+  reaper: "xbind-reaper",
+  gateway: "xbind-gateway",
+  cli: "xbind-cli",
+  installer: "xbind-installer",
+} as const;
+
+/** The field managers our server-side applies may use. */
+export type FieldManager = typeof FIELD_MANAGERS[keyof typeof FIELD_MANAGERS];
+
+/** Label keys. */
+export const LABELS = {
+  /** On a provider CRD, value `true`: it may be exported. */
+  exported: "core.xbind.io/exported",
+  /** On synced objects, heartbeat Leases and boundary namespaces, value `true`: made by xbind. */
+  managed: "core.xbind.io/managed",
+  /** On everything the issuer makes for one Grant: the Grant's name. */
+  grant: "iam.xbind.io/grant",
+  /** On a boundary namespace: the identity hash. */
+  identity: "iam.xbind.io/identity",
+} as const;
+
+/** Annotation keys. */
+export const ANNOTATIONS = {
+  /** On a heartbeat Lease: the Connection's name, which is the Grant's. */
+  connection: "core.xbind.io/connection",
+  /** On Leases, synced objects and related copies: the consumer cluster. */
+  consumerClusterUid: "core.xbind.io/consumer-cluster-uid",
+  /** On a synced object: the UID it has on the consumer. */
+  consumerObjectUid: "core.xbind.io/consumer-object-uid",
+  /** On a related copy: the binding it came with. */
+  relatedBinding: "core.xbind.io/related-binding",
+  /** On a Grant: hex SHA-256 of the pickup's secret part. */
+  pickupSha256: "iam.xbind.io/pickup-sha256",
+  /** On a Grant: when the unused pickup ends, RFC 3339. */
+  pickupExpiry: "iam.xbind.io/pickup-expiry",
+  /** On a Grant: when the pickup was used, RFC 3339. */
+  pickupConsumed: "iam.xbind.io/pickup-consumed",
+  /** On a Grant: the last successful bind, RFC 3339. */
+  boundAt: "iam.xbind.io/bound-at",
+  /** On a Grant: until when a bind waits for it, RFC 3339; the issuer takes it before a backlog. */
+  wantedUntil: "iam.xbind.io/wanted-until",
+  /** On a Grant: since when its consumer is silent, RFC 3339. */
+  staleSince: "iam.xbind.io/stale-since",
+  /** On a boundary namespace: UID of the Grant whose reaping is about to delete it. */
+  reapBoundary: "iam.xbind.io/reap-boundary",
+  /** On our CRDs: the version of xbind that installed them. */
+  crdVersion: "core.xbind.io/crd-version",
+  /** On our CRDs: a digest of what was installed. */
+  crdDigest: "core.xbind.io/crd-digest",
+} as const;
+
+/** Finalizer on a Grant: the issuer revokes before the Grant goes. */
+export const CLEANUP_FINALIZER = "iam.xbind.io/cleanup";
+
+const IDENTITY_HASH_LENGTH = 20;
+const GRANT_NAME_LIMIT = 63;
+const GRANT_PREFIX_LENGTH = 33;
+const EXPORT_HASH_LENGTH = 8;
+const LEASE_UID_LENGTH = 10;
+
+const sha256Hex = (text: string) => createHash("sha256").update(text, "utf8").digest("hex");
+
+/** The short, stable fingerprint of an identity. */
+export const identityHash = (subject: string): string =>
+  sha256Hex(subject).slice(0, IDENTITY_HASH_LENGTH);
+
+/** The provider namespace of the identity with this subject. */
+export const boundaryName = (subject: string): string => boundaryNameOf(identityHash(subject));
+
+/** The provider namespace of the identity with this hash. */
+export const boundaryNameOf = (hash: string): string => `xbind-${hash}`;
+
+/** The one Grant name for an Export and an identity; never over 63 characters. */
+export const grantName = (exportName: string, subject: string): string => {
+  const hash = identityHash(subject);
+  const plain = `${exportName}-${hash}`;
+  if (plain.length <= GRANT_NAME_LIMIT) return plain;
+  const prefix = exportName.slice(0, GRANT_PREFIX_LENGTH).replace(/[-.]+$/, "");
+  return `${prefix}-${sha256Hex(exportName).slice(0, EXPORT_HASH_LENGTH)}-${hash}`;
+};
+
+/** The Secret that holds a Grant's ServiceAccount token. */
+export const tokenSecretName = (grant: string): string => `${grant}-token`;
+
+/** The ClusterRole and ClusterRoleBinding of a Grant. */
+export const clusterRoleName = (grant: string): string => `xbind:grant:${grant}`;
+
+/** The heartbeat Lease of one consumer cluster for one Connection. */
+export const heartbeatLeaseName = (connection: string, consumerClusterUid: string): string =>
+  `${connection}-${consumerClusterUid.slice(0, LEASE_UID_LENGTH)}`;
+
+const LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?";
+const DNS_LABEL = new RegExp(`^${LABEL}$`);
+const DNS_SUBDOMAIN = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`);
+
+/** Whether the text can name objects such as Namespaces: lower-case, at most 63 characters. */
+export const isDnsLabel = (text: string): boolean => text.length <= 63 && DNS_LABEL.test(text);
+
+/** Whether the text can name objects such as Exports: dotted labels, at most 253 characters. */
+export const isDnsSubdomain = (text: string): boolean =>
+  text.length <= 253 && DNS_SUBDOMAIN.test(text);
+
+/** An API, taken apart. */
+export interface ApiName {
+  plural: string;
+  group: string;
+}
+
+/** Splits `<plural>.<group>` at the first dot; undefined when it is not such a name. */
+export const parseApiName = (name: string): ApiName | undefined => {
+  if (name.length > 253) return undefined;
+  const dot = name.indexOf(".");
+  const [plural, group] = [name.slice(0, dot), name.slice(dot + 1)];
+  return dot > 0 && isDnsLabel(plural) && isDnsSubdomain(group) ? { plural, group } : undefined;
+};
+
+/** Whether a group is one of our own, which no Export may offer. */
+export const isReservedGroup = (group: string): boolean =>
+  group === "xbind.io" || group.endsWith(".xbind.io");

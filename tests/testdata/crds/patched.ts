@@ -1,0 +1,31 @@
+import { type KubeObject, type ResourceType } from "../../../server/api/resources.ts";
+import { SAMPLES } from "./samples.ts";
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The target after a JSON merge patch (RFC 7386); neither argument changes. */
+export const mergePatch = (target: unknown, patch: unknown): unknown => {
+  if (!isObject(patch)) return patch;
+  const result = isObject(target) ? { ...target } : {};
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete result[key];
+    else result[key] = mergePatch(result[key], value);
+  }
+  return result;
+};
+
+/** The complete sample of a kind under a name, after a merge patch. */
+export const patchedSample = (
+  type: ResourceType,
+  name: string,
+  patch: unknown = {},
+): KubeObject => {
+  const object = {
+    apiVersion: `${type.group}/${type.version}`,
+    kind: type.kind,
+    metadata: { name, ...(type.namespaced ? { namespace: "default" } : {}) },
+    ...SAMPLES[type.kind]?.complete,
+  };
+  return mergePatch(object, patch) as KubeObject;
+};
