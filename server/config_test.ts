@@ -1,0 +1,359 @@
+import assert from "node:assert/strict";
+import { type Config, configWarnings, describeConfig, logSettings, parseConfig } from "./config.ts";
+import { ConfigError } from "./config_error.ts";
+import { FLAGS } from "./flag_table.ts";
+import { envName } from "./flags/flag_kinds.ts";
+import { logJson } from "./runtime/log_value.ts";
+
+type Env = Readonly<Record<string, string>>;
+
+const OIDC = ["--oidc-issuer-url=https://idp.example.com", "--oidc-client-id=xbind"];
+
+const run = (args: readonly string[], env: Env = {}): Config => {
+  const invocation = parseConfig(args, env);
+  assert.ok(invocation.kind === "run");
+  return invocation.config;
+};
+
+const problems = (args: readonly string[], env: Env = {}): readonly string[] => {
+  try {
+    parseConfig(args, env);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return error.problems;
+  }
+  return [];
+};
+
+const base64 = (length: number) => btoa("k".repeat(length));
+
+Deno.test("parseConfig() gives typed, frozen settings", () => {
+  const config = run(OIDC);
+  assert.deepEqual(
+    { ...config },
+    {
+      enableGateway: true,
+      enableIssuer: true,
+      enableReaper: false,
+      enableApply: false,
+      installCrds: true,
+      listenAddress: ":8080",
+      externalUrl: "",
+      providerName: "xbind",
+      konnectorImage: "ghcr.io/xbind/konnector:latest",
+      pickupTtlMs: 300_000,
+      rateLimit: 0,
+      oidcIssuerUrl: "https://idp.example.com",
+      oidcClientId: "xbind",
+      oidcClientSecret: undefined,
+      oidcCaFile: "",
+      oidcUsernameClaim: "sub",
+      oidcGroupsClaim: "",
+      oidcScopes: ["openid", "profile", "email"],
+      oidcRedirectUrl: "",
+      oidcMock: false,
+      oidcMockListen: "",
+      kubernetesAuth: false,
+      sessionTtlMs: 43_200_000,
+      cookieSigningKey: undefined,
+      cookieEncryptionKey: undefined,
+      issuerScope: "Cluster",
+      externalAddress: "",
+      externalCaFile: "",
+      reaperTtlMs: 1_800_000,
+      reaperIntervalMs: 60_000,
+      reaperRevoke: false,
+      reaperDeleteBoundary: false,
+      applyDenyCidrs: ["169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128"],
+      applyAllowInsecureTls: false,
+      kubeconfig: "",
+      metricsBindAddress: ":8086",
+      healthProbeBindAddress: ":8082",
+      leaderElect: false,
+      leaderElectionId: "backend.xbind.io",
+      zapDevel: false,
+      zapEncoder: "",
+      zapLogLevel: "",
+      zapStacktraceLevel: "",
+      zapTimeEncoding: "iso8601",
+    } satisfies Config,
+  );
+  assert.ok(Object.isFrozen(config) && Object.isFrozen(config.oidcScopes));
+});
+
+Deno.test("parseConfig() takes any flag from the environment, and a flag wins", async (t) => {
+  const samples: Readonly<Record<string, readonly [string, string]>> = {
+    url: ["https://a.example.com", "https://b.example.com"],
+    address: ["127.0.0.1:1", "127.0.0.1:2"],
+    duration: ["7m", "9m"],
+    number: ["3", "4"],
+    base64: [base64(16), base64(32)],
+    level: ["debug", "2"],
+    "cidr,…": ["10.0.0.0/8", "10.0.0.0/9"],
+    "json|console": ["json", "console"],
+    "Cluster|Namespace": ["Namespace", "Cluster"],
+    "info|warn|error|panic": ["info", "panic"],
+    "iso8601|epoch|millis|nano|rfc3339|rfc3339nano": ["nano", "epoch"],
+    "": ["true", "false"],
+  };
+  for (const [name, { placeholder }] of Object.entries(FLAGS)) {
+    await t.step(name, () => {
+      const [low, high] = samples[placeholder] ?? ["aa", "bb"];
+      const settings = (args: readonly string[], env: Env) => {
+        // Valid whatever switches the sample turns: both ways to log in are configured.
+        const filled = Object.entries({ oidc_issuer_url: "https://x", oidc_client_id: "x" });
+        const base = Object.fromEntries(filled.map(([k, v]) => [`XBIND_${k.toUpperCase()}`, v]));
+        return reveal(run(args, { ...base, ...env }));
+      };
+      const fromEnv = settings([], { [envName(name)]: low });
+      assert.deepEqual(fromEnv, settings([`--${name}=${low}`], {}));
+      const both = settings([`--${name}=${high}`], { [envName(name)]: low });
+      assert.deepEqual(both, settings([`--${name}=${high}`], {}));
+      assert.notDeepEqual(both, fromEnv);
+    });
+  }
+});
+
+const reveal = (config: Config) => ({
+  ...config,
+  oidcClientSecret: config.oidcClientSecret?.reveal(),
+  cookieSigningKey: config.cookieSigningKey?.reveal(),
+  cookieEncryptionKey: config.cookieEncryptionKey?.reveal(),
+});
+
+Deno.test("parseConfig() refuses bad values, naming the flag", async (t) => {
+  const cases: readonly [string, RegExp][] = [
+    ["--listen-address=8080", /^--listen-address: "8080" is not an address/],
+    ["--listen-address=0", /^--listen-address: "0" is not an address/],
+    ["--metrics-bind-address=", /^--metrics-bind-address: "" is empty/],
+    ["--health-probe-bind-address=off", /^--health-probe-bind-address: "off" is not an address/],
+    ["--external-url=example.com", /^--external-url: "example.com" is not a URL/],
+    ["--external-url=https://a/?b", /^--external-url: .* must not contain a query/],
+    ["--external-address=https://a/#b", /^--external-address: .* must not contain a fragment/],
+    ["--oidc-issuer-url=https://a/?b", /^--oidc-issuer-url: .* must not contain a query/],
+    ["--oidc-redirect-url=/cb", /^--oidc-redirect-url: "\/cb" is not a URL/],
+    ["--oidc-mock-listen=:5556", /^--oidc-mock-listen: ":5556" is not a loopback address/],
+    ["--oidc-username-claim=", /^--oidc-username-claim: "" is empty/],
+    ["--oidc-scopes=openid profile", /^--oidc-scopes: "openid profile" is not an OAuth scope/],
+    ["--provider-name=", /^--provider-name: "" is empty/],
+    ["--konnector-image=", /^--konnector-image: "" is empty/],
+    ["--issuer-scope=cluster", /^--issuer-scope: "cluster" is not one of Cluster, Namespace/],
+    ["--issuer-scope=", /^--issuer-scope: "" is not one of Cluster, Namespace/],
+    ["--pickup-ttl=0", /^--pickup-ttl: "0" is too short/],
+    ["--session-ttl=-1h", /^--session-ttl: "-1h" is too short/],
+    ["--reaper-ttl=30", /^--reaper-ttl: "30" is not a duration/],
+    ["--reaper-interval=577h", /^--reaper-interval: "577h" is too long: it may be at most 576h/],
+    ["--leader-election-id=Backend", /^--leader-election-id: "Backend" is not a DNS subdomain/],
+    ["--rate-limit=-1", /^--rate-limit: "-1" is not a number/],
+    ["--apply-deny-cidrs=10.0.0.0/8,x", /^--apply-deny-cidrs: "x" is not a CIDR/],
+    ["--zap-encoder=xml", /^--zap-encoder: "xml" is not one of json, console/],
+    ["--zap-log-level=0", /^--zap-log-level: "0" is not a log level/],
+    ["--zap-stacktrace-level=debug", /^--zap-stacktrace-level: "debug" is not one of/],
+    ["--zap-time-encoding=unix", /^--zap-time-encoding: "unix" is not one of/],
+    ["--cookie-signing-key=%%%", /^--cookie-signing-key: the value is not standard base64/],
+    [`--cookie-encryption-key=${base64(20)}`, /^--cookie-encryption-key: .* decodes to 20 bytes/],
+  ];
+  for (const [arg, expected] of cases) {
+    await t.step(arg, () => {
+      const found = problems([...OIDC, arg]);
+      assert.equal(found.length, 1, found.join("\n"));
+      assert.match(found[0] ?? "", expected);
+    });
+  }
+});
+
+Deno.test("parseConfig() takes good values", async (t) => {
+  const cases: readonly [string, keyof Config, unknown][] = [
+    ["--metrics-bind-address=0", "metricsBindAddress", "0"],
+    ["--health-probe-bind-address=0", "healthProbeBindAddress", "0"],
+    ["--listen-address=[::1]:0", "listenAddress", "[::1]:0"],
+    ["--external-url=https://xbind.example.com/", "externalUrl", "https://xbind.example.com"],
+    ["--external-address=http://10.0.0.1:8080", "externalAddress", "http://10.0.0.1:8080"],
+    ["--oidc-issuer-url=https://idp.example.com/", "oidcIssuerUrl", "https://idp.example.com/"],
+    ["--session-ttl=1h30m", "sessionTtlMs", 5_400_000],
+    ["--pickup-ttl=300ms", "pickupTtlMs", 300],
+    ["--session-ttl=8760h", "sessionTtlMs", 31_536_000_000],
+    ["--rate-limit=0.5", "rateLimit", 0.5],
+    ["--apply-deny-cidrs=", "applyDenyCidrs", []],
+    ["--issuer-scope=Namespace", "issuerScope", "Namespace"],
+  ];
+  for (const [arg, key, expected] of cases) {
+    await t.step(arg, () => assert.deepEqual(run([...OIDC, arg])[key], expected));
+  }
+});
+
+Deno.test("parseConfig() decodes keys, line breaks and all", () => {
+  const config = run(OIDC, {
+    XBIND_COOKIE_SIGNING_KEY: `${base64(64).replace(/(.{20})/g, "$1\n")}\n`,
+    XBIND_COOKIE_ENCRYPTION_KEY: base64(32),
+    XBIND_OIDC_CLIENT_SECRET: "s3cret\n",
+  });
+  assert.deepEqual(config.cookieSigningKey?.reveal(), new Uint8Array(64).fill(107));
+  assert.deepEqual(config.cookieEncryptionKey?.reveal(), new Uint8Array(32).fill(107));
+  assert.equal(config.oidcClientSecret?.reveal(), "s3cret");
+});
+
+Deno.test("parseConfig() refuses combinations that cannot work", async (t) => {
+  const OFF = ["--enable-gateway=false", "--enable-issuer=false"];
+  const cases: readonly [string, readonly string[], readonly RegExp[]][] = [
+    ["a gateway without OIDC", [], [
+      /^--oidc-issuer-url is required/,
+      /^--oidc-client-id is required/,
+    ]],
+    ["a gateway without a client", [OIDC[0] ?? ""], [/^--oidc-client-id is required/]],
+    ["a bad issuer is not a missing one", ["--oidc-issuer-url=x", OIDC[1] ?? ""], [/is not a URL/]],
+    ["the mock issuer needs nothing", ["--oidc-mock"], []],
+    ["the mock issuer replaces real flags", ["--oidc-mock", ...OIDC], []],
+    ["no gateway needs no OIDC", ["--enable-gateway=false"], []],
+    ["apply without the gateway", ["--enable-gateway=false", "--enable-apply"], [
+      /^--enable-apply needs --enable-gateway/,
+    ]],
+    ["nothing but CRDs", OFF, []],
+    ["nothing at all", [...OFF, "--install-crds=false"], [/^there is nothing to do/]],
+    ["only the reaper", [...OFF, "--install-crds=false", "--enable-reaper"], []],
+    ["apply and nothing else", [...OFF, "--install-crds=false", "--enable-apply"], [
+      /^--enable-apply needs/,
+      /^there is nothing to do/,
+    ]],
+  ];
+  for (const [name, args, expected] of cases) {
+    await t.step(name, () => {
+      const found = problems(args);
+      assert.equal(found.length, expected.length, found.join("\n"));
+      expected.forEach((pattern, i) => assert.match(found[i] ?? "", pattern));
+    });
+  }
+});
+
+Deno.test("parseConfig() lists every problem at once", () => {
+  const args = [
+    "--pickup-ttl=5",
+    "serve",
+    "--listen-adress=:1",
+    "--enable-apply",
+    "--enable-gateway=0",
+  ];
+  assert.deepEqual(problems(args, { XBIND_ISSUER_SCOPE: "All", XBIND_SESSION_TTL: "1d" }), [
+    '--pickup-ttl: "5" is not a duration: write a number with a unit, as in 30s, 5m or 1h30m',
+    'unexpected argument "serve" after --pickup-ttl: quote values that contain blanks',
+    "--listen-adress is not a flag: did you mean --listen-address?",
+    'XBIND_SESSION_TTL: "1d" is not a duration: write a number with a unit, as in 30s, 5m or 1h30m',
+    'XBIND_ISSUER_SCOPE: "All" is not one of Cluster, Namespace',
+    "--enable-apply needs --enable-gateway: the route belongs to the gateway",
+  ]);
+});
+
+Deno.test("parseConfig() never shows a secret", async (t) => {
+  const MARKER = "bWFya2VyLW1hcmtlcg"; // not a whole base64 text, so every key flag refuses it
+  for (const name of ["cookie-signing-key", "cookie-encryption-key"]) {
+    for (const bad of [MARKER, `${MARKER}====`, `-${MARKER}`, `${MARKER}A`.repeat(5)]) {
+      await t.step(`--${name}=${bad.slice(0, 30)}`, () => {
+        const fromArgs = problems([...OIDC, `--${name}=${bad}`, MARKER]);
+        const fromEnv = problems(OIDC, { [envName(name)]: bad });
+        assert.ok(fromEnv.length > 0 && fromArgs.length > fromEnv.length);
+        assert.doesNotMatch([...fromArgs, ...fromEnv].join("\n"), new RegExp(MARKER));
+      });
+    }
+  }
+  await t.step("in help, descriptions, warnings, logs and inspection of good ones", () => {
+    const key = `${MARKER}==`; // 13 bytes
+    const args = [...OIDC, `--cookie-signing-key=${key}`, `--oidc-client-secret=${MARKER}`];
+    const help = parseConfig([...args, "--help"], {});
+    const config = run(args);
+    const shown = [
+      help.kind === "help" ? help.text : "",
+      logJson(describeConfig(config)),
+      configWarnings(config).join(),
+      logJson(config),
+      JSON.stringify(config),
+      Deno.inspect(config, { depth: 10 }),
+    ];
+    assert.doesNotMatch(shown.join("\n"), /bWFya2|marker-|109,97,114/);
+  });
+});
+
+Deno.test("parseConfig() answers --help and --version whatever else is wrong", () => {
+  assert.equal(parseConfig(["--version", "--nonsense"], {}).kind, "version");
+  assert.equal(parseConfig(["--nonsense", "-h"], {}).kind, "help");
+});
+
+Deno.test("configWarnings() names what will surprise", async (t) => {
+  const KEYS = [
+    `--cookie-signing-key=${base64(32)}`,
+    `--cookie-encryption-key=${base64(32)}`,
+  ];
+  const cases: readonly [string, readonly string[], readonly RegExp[]][] = [
+    ["nothing with keys", [...OIDC, ...KEYS], []],
+    ["missing keys", OIDC, [
+      /^--cookie-signing-key is not set/,
+      /^--cookie-encryption-key is not set/,
+    ]],
+    ["no keys needed without a gateway", ["--enable-gateway=false"], []],
+    ["a short signing key", [...OIDC, ...KEYS, `--cookie-signing-key=${base64(31)}`], [
+      /^--cookie-signing-key is short \(31 bytes\)/,
+    ]],
+    ["the mock issuer", [...KEYS, "--oidc-mock"], [/^--oidc-mock signs EVERYBODY in/]],
+    ["an http issuer", [...OIDC, ...KEYS, "--oidc-issuer-url=http://idp"], [
+      /^--oidc-issuer-url is not https/,
+    ]],
+    ["scopes without openid", [...OIDC, ...KEYS, "--oidc-scopes=email"], [/lacks openid/]],
+    ["an idle boundary switch", ["--enable-gateway=false", "--reaper-delete-boundary"], [
+      /^--reaper-delete-boundary has no effect without --reaper-revoke/,
+    ]],
+    ["a working boundary switch", [
+      ...["--enable-gateway=false", "--reaper-delete-boundary", "--reaper-revoke"],
+    ], []],
+  ];
+  for (const [name, args, expected] of cases) {
+    await t.step(name, () => {
+      const found = configWarnings(run(args));
+      assert.equal(found.length, expected.length, found.join("\n"));
+      expected.forEach((pattern, i) => assert.match(found[i] ?? "", pattern));
+    });
+  }
+});
+
+Deno.test("describeConfig() shows what differs from the defaults, secrets only as set", () => {
+  const args = [
+    ...["--oidc-mock", "--pickup-ttl=90s", "--oidc-scopes=openid,email", "--install-crds=false"],
+    ...["--rate-limit=2", `--cookie-signing-key=${base64(32)}`, "--session-ttl=12h"],
+  ];
+  assert.deepEqual(describeConfig(run(args)), {
+    "install-crds": "false",
+    "pickup-ttl": "1m30s",
+    "rate-limit": "2",
+    "oidc-scopes": "openid,email",
+    "oidc-mock": "true",
+    "cookie-signing-key": "[set]",
+  });
+});
+
+Deno.test("logSettings() follows the logging flags", async (t) => {
+  const production = {
+    encoder: "json",
+    level: "info",
+    stacktraceLevel: "error",
+    timeEncoding: "iso8601",
+  };
+  const devel = { ...production, encoder: "console", level: "debug", stacktraceLevel: "warn" };
+  const cases: readonly [readonly string[], object][] = [
+    [[], production],
+    [["--zap-devel"], devel],
+    [["--zap-devel", "--zap-encoder=json", "--zap-log-level=error"], {
+      ...devel,
+      encoder: "json",
+      level: "error",
+    }],
+    [["--zap-log-level=7", "--zap-stacktrace-level=panic", "--zap-time-encoding=nano"], {
+      ...production,
+      level: 7,
+      stacktraceLevel: "panic",
+      timeEncoding: "nano",
+    }],
+  ];
+  for (const [args, expected] of cases) {
+    await t.step(args.join(" ") || "no flags", () => {
+      assert.deepEqual(logSettings(run(["--oidc-mock", ...args])), expected);
+    });
+  }
+});

@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import {
+  applyFailed,
+  errorChain,
+  type ErrorCode,
+  exportNotFound,
+  exportNotReady,
+  forbidden,
+  grantNotReady,
+  invalidRequest,
+  pickupGone,
+  providerFailed,
+  tooLarge,
+  tooManyRequests,
+  unauthenticated,
+  unavailable,
+  XbindError,
+} from "./errors.ts";
+
+const cause = new Error("connection refused");
+
+const cases: readonly [XbindError, ErrorCode, string, number?][] = [
+  [invalidRequest("export is missing"), "INVALID_REQUEST", "export is missing"],
+  [unauthenticated("sign in first"), "UNAUTHENTICATED", "Cannot authenticate: sign in first"],
+  [forbidden("cross-site"), "FORBIDDEN", "cross-site"],
+  [exportNotFound("pg"), "EXPORT_NOT_FOUND", 'Cannot find Export "pg"'],
+  [exportNotReady("pg"), "EXPORT_NOT_READY", 'Cannot bind Export "pg": it is not Ready'],
+  [
+    pickupGone(),
+    "PICKUP_GONE",
+    "Cannot pick up the bundle: the URL is unknown, expired or already used; bind again",
+  ],
+  [
+    grantNotReady("pg-1"),
+    "GRANT_NOT_READY",
+    'Cannot finish the bind: Grant "pg-1" did not become Ready in time; try again',
+  ],
+  [
+    providerFailed("list Exports", "the API server is unreachable", cause),
+    "PROVIDER_FAILED",
+    "Cannot list Exports: the API server is unreachable",
+  ],
+  [
+    applyFailed("apply Secret/pg", "the consumer refused it", cause),
+    "APPLY_FAILED",
+    "Cannot apply Secret/pg: the consumer refused it",
+  ],
+  [tooLarge(16384), "TOO_LARGE", "Cannot read the request: its body is over 16384 bytes"],
+  [
+    tooManyRequests(2),
+    "TOO_MANY_REQUESTS",
+    "Cannot serve the request: too many in a short time",
+    2,
+  ],
+  [
+    unavailable("bind", "the gateway is stopping", 5),
+    "UNAVAILABLE",
+    "Cannot bind: the gateway is stopping",
+    5,
+  ],
+];
+
+for (const [error, code, message, retryAfterSeconds] of cases) {
+  Deno.test(`${code} carries its code, message and retry time`, () => {
+    assert.ok(error instanceof XbindError);
+    assert.equal(error.name, "XbindError");
+    assert.equal(error.code, code);
+    assert.equal(error.message, message);
+    assert.equal(error.retryAfterSeconds, retryAfterSeconds);
+  });
+}
+
+Deno.test("every code has a case above", () => {
+  // A Record makes the compiler ask for a line here whenever a code is added.
+  const all: Record<ErrorCode, true> = {
+    INVALID_REQUEST: true,
+    UNAUTHENTICATED: true,
+    FORBIDDEN: true,
+    EXPORT_NOT_FOUND: true,
+    PICKUP_GONE: true,
+    TOO_LARGE: true,
+    TOO_MANY_REQUESTS: true,
+    EXPORT_NOT_READY: true,
+    PROVIDER_FAILED: true,
+    APPLY_FAILED: true,
+    UNAVAILABLE: true,
+    GRANT_NOT_READY: true,
+  };
+  assert.deepEqual(cases.map(([, code]) => code).sort(), Object.keys(all).sort());
+});
+
+Deno.test("providerFailed() keeps the original error as its cause", () => {
+  assert.equal(providerFailed("list Exports", "no answer", cause).cause, cause);
+});
+
+Deno.test("errorChain()", async (t) => {
+  const loop = new Error("outer");
+  loop.cause = new Error("inner", { cause: loop });
+  const unreadable = { big: 1n };
+  const cases: readonly [string, unknown, string][] = [
+    ["gives the message of a plain error", new Error("a"), "a"],
+    [
+      "joins causes",
+      new Error("a", { cause: new Error("b", { cause: new Error("c") }) }),
+      "a: b: c",
+    ],
+    ["says a repeated message once", new Error("a", { cause: new Error("a") }), "a"],
+    ["leaves out a cause the message already quotes", wrap("read x: EOF", "EOF"), "read x: EOF"],
+    ["ends on a circle", loop, "outer: inner"],
+    ["uses the name of an error without a message", new TypeError(""), "TypeError"],
+    ["reads thrown text", "boom", "boom"],
+    ["reads a cause that is text", new Error("a", { cause: "b" }), "a: b"],
+    ["reads thrown objects", { status: 500 }, '{"status":500}'],
+    ["survives undefined", undefined, "undefined"],
+    ["survives null", null, "null"],
+    ["survives values that cannot be read", unreadable, "an unreadable value was thrown"],
+    [
+      "lists the errors of an AggregateError",
+      new AggregateError([new Error("a"), new Error("b"), "c", new Error("a")], "all failed"),
+      "all failed (a; b; c)",
+    ],
+  ];
+  for (const [name, error, expected] of cases) {
+    await t.step(name, () => assert.equal(errorChain(error), expected));
+  }
+  await t.step("stops after ten causes", () => {
+    let error = new Error("e0");
+    for (let i = 1; i < 30; i++) error = new Error(`e${i}.`, { cause: error });
+    assert.equal(errorChain(error).split(": ").length, 10);
+  });
+});
+
+function wrap(message: string, cause: string): Error {
+  return new Error(message, { cause: new Error(cause) });
+}

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { FLAGS } from "./flag_table.ts";
+
+/** The defaults as the specification and section 12 of the design write them. */
+const DOCUMENTED: Readonly<Record<string, string>> = {
+  "enable-gateway": "true",
+  "enable-issuer": "true",
+  "enable-reaper": "false",
+  "enable-apply": "false",
+  "oidc-issuer-url": "",
+  "oidc-client-id": "",
+  "oidc-client-secret": "",
+  "oidc-ca-file": "",
+  "oidc-username-claim": "sub",
+  "oidc-groups-claim": "",
+  "oidc-scopes": "openid,profile,email",
+  "oidc-redirect-url": "",
+  "oidc-mock": "false",
+  "oidc-mock-listen": "",
+  "kubernetes-auth": "false",
+  "cookie-signing-key": "",
+  "cookie-encryption-key": "",
+  "session-ttl": "12h",
+  "external-ca-file": "",
+  "pickup-ttl": "5m",
+  "reaper-ttl": "30m",
+  "reaper-interval": "1m",
+  "install-crds": "true",
+  "listen-address": ":8080",
+  "provider-name": "xbind",
+  "external-url": "",
+  "konnector-image": "ghcr.io/xbind/konnector:latest",
+  "external-address": "",
+  "issuer-scope": "Cluster",
+  "reaper-revoke": "false",
+  "reaper-delete-boundary": "false",
+  "metrics-bind-address": ":8086",
+  "health-probe-bind-address": ":8082",
+  "leader-elect": "false",
+  "leader-election-id": "backend.xbind.io",
+  "kubeconfig": "",
+  "rate-limit": "0",
+  "apply-deny-cidrs": "169.254.0.0/16,fe80::/10,fd00:ec2::254/128",
+  "apply-allow-insecure-tls": "false",
+  "zap-devel": "false",
+  "zap-encoder": "",
+  "zap-log-level": "",
+  "zap-stacktrace-level": "",
+  "zap-time-encoding": "iso8601",
+};
+
+Deno.test("FLAGS holds every documented flag with its default, and no other", () => {
+  const actual = Object.entries(FLAGS).map(([name, flag]) => [name, flag.defaultText]);
+  assert.deepEqual(Object.fromEntries(actual), DOCUMENTED);
+  const secrets = Object.entries(FLAGS).filter(([, flag]) => flag.secret).map(([name]) => name);
+  assert.deepEqual(secrets, ["oidc-client-secret", "cookie-signing-key", "cookie-encryption-key"]);
+});

@@ -1,0 +1,69 @@
+import { envName, type Flag, type FlagTable } from "./flag_kinds.ts";
+import { ACTIONS } from "./parse_flags.ts";
+import { VERSION } from "../version.ts";
+
+const WIDTH = 100;
+const KEEP = "\u00a0"; // a space that no line ends at
+const COLUMN = 37; // where meanings start; longer flags get a line of their own
+
+/** The text of `--help`, made from the tables under their headings. */
+export const flagHelp = (groups: Readonly<Record<string, FlagTable>>): string =>
+  [
+    `xbind-backend ${VERSION}`,
+    "The provider side of xbind: catalog, login, credential issuance and inventory.",
+    "",
+    "Usage: xbind-backend [flags]",
+    "",
+    ...wrapped(INTRODUCTION, 0),
+    ...Object.entries(groups).flatMap(([heading, table]) => [
+      "",
+      `${heading}:`,
+      ...Object.entries(table).flatMap(([name, flag]) =>
+        entry(usage(name, flag), meaning(name, flag))
+      ),
+    ]),
+    "",
+    "Information:",
+    ...Object.entries(ACTIONS).flatMap(([name, help]) => entry(`--${name}`, help)),
+    "",
+    "Exit codes:",
+    "  0  stopped by SIGTERM or SIGINT, or nothing to do after installing the CRDs",
+    "  1  failed at run time",
+    "  2  bad flags, environment variables or files they name",
+    "",
+  ].join("\n");
+
+const INTRODUCTION =
+  "Flags are written --name=value or --name value, switches --name or --name=false. Every flag can " +
+  "also come from the environment as XBIND_<NAME>, in capitals and with _ for -; a flag on the " +
+  "command line wins, and an empty variable counts as not set. Give secrets through the environment, " +
+  "as other users of the machine can read command lines.";
+
+const usage = (name: string, flag: Flag<unknown, string>): string =>
+  flag.placeholder === "" ? `--${name}` : `--${name} <${flag.placeholder}>`;
+
+const meaning = (name: string, flag: Flag<unknown, string>): string => {
+  if (flag.secret) return `${flag.help} (better set as ${envName(name)})`;
+  return flag.defaultText === "" ? flag.help : `${flag.help} (default${KEEP}${flag.defaultText})`;
+};
+
+const entry = (left: string, right: string): string[] => {
+  const [first = "", ...rest] = wrapped(right, COLUMN);
+  const head = `  ${left}`;
+  return head.length + 2 <= COLUMN
+    ? [head.padEnd(COLUMN) + first.trimStart(), ...rest]
+    : [head, first, ...rest];
+};
+
+const wrapped = (text: string, indent: number): string[] => {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && indent + line.length + 1 + word.length > WIDTH) {
+      lines.push(line);
+      line = "";
+    }
+    line += line === "" ? word : ` ${word}`;
+  }
+  return [...lines, line].map((each) => " ".repeat(indent) + each.replaceAll(KEEP, " "));
+};

@@ -1,0 +1,165 @@
+import { isIPv4, isIPv6 } from "node:net";
+import type { Checked, TextKind } from "./flag_kinds.ts";
+import { isDnsSubdomain } from "../names.ts";
+
+/** Where to listen; an empty hostname means every interface, port 0 a free one. */
+export interface ListenAddress {
+  readonly hostname: string;
+  readonly port: number;
+}
+
+/** Reads `:8080`, `127.0.0.1:0` or `[::1]:80`; undefined when it is no such address. */
+export const parseListenAddress = (text: string): ListenAddress | undefined => {
+  const [, inBrackets, plain = "", digits] = /^(?:\[([^\]]*)\]|([^:[\]]*)):(\d{1,5})$/.exec(text) ??
+    [];
+  const port = Number(digits);
+  if (digits === undefined || port > 65535) return undefined;
+  if (inBrackets !== undefined) {
+    return isIPv6(inBrackets) ? { hostname: inBrackets, port } : undefined;
+  }
+  // What looks like a number must be a whole address: resolvers read "127.1" in surprising ways.
+  const valid = plain === "" || isIPv4(plain) || (!/^[\d.]+$/.test(plain) && isHostname(plain));
+  return valid ? { hostname: plain, port } : undefined;
+};
+
+const isHostname = (text: string) => isDnsSubdomain(text.toLowerCase());
+
+const ADDRESS_HINT = "write host:port or :port, as in :8080, 127.0.0.1:0 or [::1]:8080";
+
+const checkAddress = (text: string): Checked<string> =>
+  parseListenAddress(text)
+    ? { value: text }
+    : { problem: `is not an address to listen on: ${ADDRESS_HINT}` };
+
+/** An address to listen on. */
+export const listenAddress: TextKind = { placeholder: "address", parse: checkAddress };
+
+/** An address to listen on, or `0` for not listening. */
+export const listenAddressOrOff: TextKind = {
+  placeholder: "address",
+  parse: (text) => text === "0" ? { value: text } : checkAddress(text),
+};
+
+/** An address to listen on that only this machine can reach. */
+export const loopbackAddress: TextKind = {
+  placeholder: "address",
+  parse: (text) => {
+    const address = parseListenAddress(text);
+    if (!address) return checkAddress(text);
+    const { hostname } = address;
+    const loopback = hostname === "localhost" || hostname === "::1" ||
+      (isIPv4(hostname) && hostname.startsWith("127."));
+    return loopback
+      ? { value: text }
+      : { problem: `is not a loopback address: use 127.0.0.1:${address.port}` };
+  },
+};
+
+const urlProblem = (text: string, query: "query" | "no query"): string | undefined => {
+  if (!/^https?:\/\/[^/\\?#]/i.test(text)) {
+    return "is not a URL that starts with http:// or https://";
+  }
+  if (/[\s\\]/.test(text) || !URL.canParse(text)) return "is not a well-formed URL";
+  const url = new URL(text);
+  if (url.username || url.password) return "must not contain a user name or password";
+  if (text.includes("#")) return "must not contain a fragment (#…)";
+  if (query === "no query" && text.includes("?")) return "must not contain a query (?…)";
+  return undefined;
+};
+
+const urlKind = (query: "query" | "no query", tidy = (text: string) => text): TextKind => ({
+  placeholder: "url",
+  parse: (text) => {
+    const problem = urlProblem(text, query);
+    return problem === undefined ? { value: tidy(text) } : { problem };
+  },
+});
+
+/** An http(s) URL without a query or fragment, kept letter by letter. */
+export const plainUrl: TextKind = urlKind("no query");
+
+/** The same without the slashes at its end, so that paths can be appended. */
+export const baseUrl: TextKind = urlKind("no query", (text) => text.replace(/\/+$/, ""));
+
+/** An http(s) URL without a fragment, as OAuth asks of a redirect target. */
+export const redirectUrl: TextKind = urlKind("query");
+
+/** Name of a file that its user reads later. */
+export const file: TextKind = { placeholder: "file", parse: (value) => ({ value }) };
+
+const matching = (placeholder: string, test: (text: string) => boolean, problem: string) => ({
+  placeholder,
+  parse: (value: string): Checked<string> => test(value) ? { value } : { problem },
+});
+
+/** A container image. */
+export const image: TextKind = matching(
+  "image",
+  (text) => /^[!-~]+$/.test(text),
+  "is not an image reference, as in registry.example.com/konnector:v1",
+);
+
+/** A name that Kubernetes objects can have. */
+export const dnsSubdomain: TextKind = matching(
+  "name",
+  isDnsSubdomain,
+  "is not a DNS subdomain: use lower-case letters, digits, - and ., at most 253 characters",
+);
+
+/** An OAuth scope. */
+export const scope: TextKind = matching(
+  "scope",
+  (text) => /^[!#-[\]-~]+$/.test(text),
+  "is not an OAuth scope: separate scopes with commas",
+);
+
+/** Verbosity of the log. */
+export const logLevel: TextKind = matching(
+  "level",
+  (text) => /^(?:debug|info|error|[1-9]\d{0,2})$/.test(text),
+  "is not a log level: use debug, info, error or a number from 1 to 999",
+);
+
+/** A block of addresses, taken apart. */
+export interface Cidr {
+  readonly address: string;
+  readonly prefix: number;
+  readonly family: "ipv4" | "ipv6";
+}
+
+/** Reads `169.254.0.0/16` or `fe80::/10`; undefined when it is no such block. */
+export const parseCidr = (text: string): Cidr | undefined => {
+  const [, address = "", digits = ""] = /^([0-9a-f:.]+)\/(\d{1,3})$/i.exec(text) ?? [];
+  const prefix = Number(digits);
+  if (isIPv4(address) && prefix <= 32) return { address, prefix, family: "ipv4" };
+  if (isIPv6(address) && prefix <= 128) return { address, prefix, family: "ipv6" };
+  return undefined;
+};
+
+/** A block of addresses. */
+export const cidr: TextKind = matching(
+  "cidr",
+  (text) => parseCidr(text) !== undefined,
+  "is not a CIDR, as in 169.254.0.0/16 or fe80::/10",
+);
+
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/** Key bytes from standard base64 with line breaks anywhere; the problem never holds the key. */
+export const keyBytes = (
+  allowedLengths?: readonly number[],
+) =>
+(text: string): Checked<Uint8Array> => {
+  const compact = text.replace(/[\r\n]/g, "");
+  if (!BASE64.test(compact)) {
+    return { problem: "is not standard base64: make one with openssl rand -base64 32" };
+  }
+  const value = Uint8Array.from(atob(compact), (char) => char.charCodeAt(0));
+  if (value.length === 0) return { problem: "holds no bytes" };
+  if (allowedLengths && !allowedLengths.includes(value.length)) {
+    const [last, ...others] = [...allowedLengths].reverse();
+    const lengths = `${others.reverse().join(", ")} or ${last}`;
+    return { problem: `decodes to ${value.length} bytes: it must be ${lengths}` };
+  }
+  return { value };
+};

@@ -1,0 +1,47 @@
+import { X509Certificate } from "node:crypto";
+import { ConfigError } from "./config_error.ts";
+
+const MAX_BYTES = 1024 * 1024;
+const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
+/**
+ * The certificates in the file that a flag names, and nothing else of it: a private key kept in
+ * the same file stays here. Whatever is wrong becomes one ConfigError with the flag and the file.
+ */
+export const readPemFile = async (flag: string, path: string): Promise<string> => {
+  const bad = (problem: string) =>
+    new ConfigError([`--${flag}: cannot use ${JSON.stringify(path)}: ${problem}`]);
+  let text: string;
+  try {
+    // Checked first, as reading a device or a pipe may never end.
+    const { isDirectory, isFile, size } = await Deno.stat(path);
+    if (isDirectory) throw bad("it is a directory, name a file in it");
+    if (!isFile) throw bad("it is not a regular file");
+    if (size > MAX_BYTES) throw bad("it is over 1 MiB, too large for a CA bundle");
+    text = await Deno.readTextFile(path);
+  } catch (error) {
+    throw error instanceof ConfigError ? error : bad(readProblem(error));
+  }
+  const blocks = text.match(BLOCK) ?? [];
+  if (blocks.length === 0) throw bad("it holds no PEM certificate (-----BEGIN CERTIFICATE-----)");
+  blocks.forEach((block, i) => {
+    if (!isCertificate(block)) throw bad(`certificate ${i + 1} of ${blocks.length} is damaged`);
+  });
+  return `${blocks.join("\n")}\n`;
+};
+
+const readProblem = (error: unknown): string => {
+  if (error instanceof Deno.errors.NotFound) return "it does not exist";
+  if (error instanceof Deno.errors.PermissionDenied) return "this user may not read it";
+  if (error instanceof Deno.errors.NotCapable) return "this process may not read it (--allow-read)";
+  return `reading it failed${error instanceof Error ? ` (${error.message})` : ""}`;
+};
+
+const isCertificate = (pem: string): boolean => {
+  try {
+    new X509Certificate(pem);
+    return true;
+  } catch {
+    return false;
+  }
+};
