@@ -1,0 +1,60 @@
+import { join, resolve } from "node:path";
+import { BINARY_NAMES, type BinaryName } from "./binary_names.ts";
+import { buildBinaries } from "./build_binaries.ts";
+import { readGoModule } from "./go_module.ts";
+import { type Progress, progressTo } from "./progress.ts";
+import { userCacheDir } from "./user_cache_dir.ts";
+
+/** The absolute path of each program. */
+export type Binaries = Record<BinaryName, string>;
+
+/** The environment variables that can name a directory with the programs; the first one wins. */
+const DIRECTORY_VARIABLES = ["XBIND_CONTROLPLANE_DIR", "KUBEBUILDER_ASSETS"];
+
+/** The usual content of KUBEBUILDER_ASSETS lacks it. */
+const MAY_BE_MISSING: BinaryName = "kube-controller-manager";
+
+const isFile = (path: string): Promise<boolean> =>
+  Deno.stat(path).then((info) => info.isFile, () => false);
+
+const presentIn = async (dir: string): Promise<Partial<Binaries>> => {
+  const present: Partial<Binaries> = {};
+  for (const name of BINARY_NAMES) {
+    const path = join(dir, name);
+    if (await isFile(path)) present[name] = path;
+  }
+  return present;
+};
+
+const missingFrom = (present: Partial<Binaries>): BinaryName[] =>
+  BINARY_NAMES.filter((name) => !present[name]);
+
+const explicitBinaries = async (env: Record<string, string>): Promise<Partial<Binaries>> => {
+  const variable = DIRECTORY_VARIABLES.find((name) => env[name]);
+  if (!variable) return {};
+  const dir = resolve(env[variable] ?? "");
+  const present = await presentIn(dir);
+  const missing = missingFrom(present).filter((name) => name !== MAY_BE_MISSING);
+  if (missing.length > 0) {
+    const paths = missing.map((name) => `"${join(dir, name)}"`).join(", ");
+    throw new Error(`Cannot use ${variable}: there is no ${paths}`);
+  }
+  return present;
+};
+
+/**
+ * Finds the programs of a control plane: in the directory that the environment names, in the
+ * user's cache, or built from the pinned Go module, which takes minutes the first time.
+ */
+export const controlPlaneBinaries = async (
+  progress: Progress = progressTo(),
+  env: Record<string, string> = Deno.env.toObject(),
+): Promise<Binaries> => {
+  const explicit = await explicitBinaries(env);
+  if (missingFrom(explicit).length === 0) return explicit as Binaries;
+  const module = await readGoModule(import.meta.dirname ?? "");
+  const cache = resolve(userCacheDir(env), "xbind", "controlplane", module.key);
+  const missing = async () => missingFrom({ ...await presentIn(cache), ...explicit });
+  if ((await missing()).length > 0) await buildBinaries(module, cache, missing, progress, env);
+  return { ...await presentIn(cache), ...explicit } as Binaries;
+};

@@ -1,0 +1,31 @@
+/** How long and how often `eventually` looks. */
+export interface Patience {
+  timeoutMs?: number;
+  everyMs?: number;
+}
+
+/**
+ * Resolves with the first truthy value that `look` gives; rejects after the timeout, naming what
+ * was awaited. What `look` throws counts as "not yet" and becomes the cause of that rejection.
+ */
+export const eventually = async <T>(
+  what: string,
+  look: () => T | Promise<T>,
+  { timeoutMs = 30_000, everyMs = 20 }: Patience = {},
+): Promise<Exclude<T, undefined | null | false | 0 | "">> => {
+  const end = performance.now() + timeoutMs;
+  let cause: unknown;
+  while (true) {
+    try {
+      const value = await look();
+      if (value) return value as Exclude<T, undefined | null | false | 0 | "">;
+      cause = undefined;
+    } catch (error) {
+      cause = error;
+    }
+    if (performance.now() >= end) {
+      throw new Error(`Waited ${timeoutMs / 1000} s in vain: ${what}`, { cause });
+    }
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
+  }
+};

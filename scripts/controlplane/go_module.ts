@@ -1,0 +1,64 @@
+/** What the pinned Go module says, and the name its builds are cached under. */
+export interface GoModule {
+  /** The folder with go.mod and go.sum. */
+  dir: string;
+  /** Such as `v1.36.3`. */
+  kubernetesVersion: string;
+  /** The oldest Go that can build it, such as `1.26.0`. */
+  goVersion: string;
+  /** Changes with the module, the operating system and the processor. */
+  key: string;
+}
+
+const found = (text: string, pattern: RegExp, what: string): string => {
+  const value = text.match(pattern)?.[1];
+  if (!value) throw new Error(`Cannot read go.mod: it has no ${what}`);
+  return value;
+};
+
+/** Reads the module in the given folder. */
+export const readGoModule = async (
+  dir: string,
+  platform = `${Deno.build.os}-${Deno.build.arch}`,
+): Promise<GoModule> => {
+  const [mod, sum] = await Promise.all(
+    ["go.mod", "go.sum"].map((file) => Deno.readTextFile(`${dir}/${file}`)),
+  ) as [string, string];
+  const kubernetesVersion = found(mod, /^\s*k8s\.io\/kubernetes (v\S+)/m, "k8s.io/kubernetes");
+  const goVersion = found(mod, /^go (\S+)$/m, "go line");
+  const content = new TextEncoder().encode(`${mod}\0${sum}`);
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", content)).toHex();
+  const key = `${kubernetesVersion}-${hash.slice(0, 12)}-${platform}`;
+  return { dir, kubernetesVersion, goVersion, key };
+};
+
+/** Compares `go1.26.8` or `1.26` with `1.26.0`; a release candidate counts as its release. */
+export const isGoAtLeast = (actual: string, needed: string): boolean => {
+  const numbers = (version: string) =>
+    (version.match(/\d+(\.\d+)*/)?.[0] ?? "0").split(".").map(Number);
+  const [have, want] = [numbers(actual), numbers(needed)];
+  for (let i = 0; i < 3; i++) {
+    const difference = (have[i] ?? 0) - (want[i] ?? 0);
+    if (difference !== 0) return difference > 0;
+  }
+  return true;
+};
+
+/** The arguments of `go build` for one program; the version is what `kubectl version` shows. */
+export const goBuildArgs = (
+  { kubernetesVersion }: Pick<GoModule, "kubernetesVersion">,
+  packagePath: string,
+  output: string,
+): string[] => {
+  const [major = "", minor = ""] = kubernetesVersion.replace(/^v/, "").split(".");
+  const variables = {
+    "k8s.io/component-base/version.gitVersion": kubernetesVersion,
+    "k8s.io/component-base/version.gitMajor": major,
+    "k8s.io/component-base/version.gitMinor": minor,
+    "k8s.io/component-base/version.gitTreeState": "clean",
+    "k8s.io/client-go/pkg/version.gitVersion": kubernetesVersion,
+  };
+  const stamps = Object.entries(variables).map(([name, value]) => `-X ${name}=${value}`);
+  const linkerFlags = ["-s", "-w", ...stamps].join(" ");
+  return ["build", "-trimpath", "-ldflags", linkerFlags, "-o", output, packagePath];
+};

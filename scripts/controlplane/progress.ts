@@ -1,0 +1,72 @@
+/** Tells a human what is going on and for how long. */
+export interface Progress {
+  /** Shows the label and the time passed while the work runs; gives back what the work gives. */
+  run<T>(label: string, work: () => Promise<T>): Promise<T>;
+  /** Says something that takes no time. */
+  note(text: string): void;
+}
+
+/** Where progress is written to. */
+export interface ProgressOutput {
+  isTerminal(): boolean;
+  writeSync(octets: Uint8Array): number;
+}
+
+/** The time passed in milliseconds and a timer, replaceable in tests. */
+export interface ProgressClock {
+  now(): number;
+  /** Calls back again and again until the returned function is called. */
+  every(ms: number, callback: () => void): () => void;
+}
+
+const TERMINAL_EVERY_MS = 1_000;
+const PLAIN_EVERY_MS = 30_000;
+const CLEAR_LINE = "\r\x1b[K";
+
+const systemClock: ProgressClock = {
+  now: () => performance.now(),
+  every: (ms, callback) => {
+    const timer = setInterval(callback, ms);
+    return () => clearInterval(timer);
+  },
+};
+
+/**
+ * One line per step on stderr: rewritten in place each second on a terminal; otherwise a line at
+ * the start, one every 30 seconds and one at the end.
+ */
+export const progressTo = (
+  output: ProgressOutput = Deno.stderr,
+  clock: ProgressClock = systemClock,
+): Progress => {
+  const write = (text: string) => {
+    let rest = new TextEncoder().encode(text);
+    while (rest.length > 0) rest = rest.subarray(output.writeSync(rest));
+  };
+  const terminal = output.isTerminal();
+  return {
+    note: (text) => write(`${text}\n`),
+    run: async (label, work) => {
+      const start = clock.now();
+      const seconds = () => `${Math.round((clock.now() - start) / 1000)} s`;
+      const show = () =>
+        write(terminal ? `${CLEAR_LINE}${label} … ${seconds()}` : `${label} … ${seconds()}\n`);
+      const finish = (text: string) => write(`${terminal ? CLEAR_LINE : ""}${label} … ${text}\n`);
+      write(terminal ? `${label} …` : `${label} …\n`);
+      const stop = clock.every(terminal ? TERMINAL_EVERY_MS : PLAIN_EVERY_MS, show);
+      try {
+        const result = await work();
+        finish(`done in ${seconds()}`);
+        return result;
+      } catch (error) {
+        finish(`failed after ${seconds()}`);
+        throw error;
+      } finally {
+        stop();
+      }
+    },
+  };
+};
+
+/** Says nothing. */
+export const noProgress: Progress = { run: (_label, work) => work(), note: () => {} };

@@ -1,0 +1,13 @@
+import { join } from "node:path";
+
+/** The directory for things that can be made again, by the customs of the operating system. */
+export const userCacheDir = (
+  env: Record<string, string> = Deno.env.toObject(),
+  os: typeof Deno.build.os = Deno.build.os,
+): string => {
+  const named = env["XBIND_CACHE_DIR"] || env["XDG_CACHE_HOME"];
+  if (named) return named;
+  const home = env["HOME"];
+  if (!home) throw new Error("Cannot find a cache directory: set XBIND_CACHE_DIR or HOME");
+  return os === "darwin" ? join(home, "Library", "Caches") : join(home, ".cache");
+};

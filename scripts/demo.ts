@@ -1,0 +1,155 @@
+/**
+ * The demo: a provider and a consumer control plane with a sample service, until Ctrl-C. With
+ * `--check` it looks whether everything is in place and ends.
+ */
+import { delimiter, join } from "node:path";
+import { controlPlaneBinaries } from "./controlplane/binaries.ts";
+import type { ControlPlane } from "./controlplane/control_plane.ts";
+import { type Progress, progressTo } from "./controlplane/progress.ts";
+import { startControlPlanes } from "./controlplane/start_control_planes.ts";
+import { say } from "./say.ts";
+
+const ROOT = join(import.meta.dirname ?? "", "..");
+const PROVIDER_CRDS = [
+  "exports.catalog.xbind.io",
+  "collections.catalog.xbind.io",
+  "grants.iam.xbind.io",
+];
+const CONSUMER_CRDS = [
+  "connections.core.xbind.io",
+  "clusterbindings.core.xbind.io",
+  "bindings.core.xbind.io",
+];
+const SAMPLE_CRD = "widgets.example.org";
+
+/** What must be there once the demo is up, in kubectl's words. */
+const PROVIDER_OBJECTS = [
+  ...[...PROVIDER_CRDS, SAMPLE_CRD].map((name) => `crd/${name}`),
+  "exports.catalog.xbind.io/widgets",
+  "collections.catalog.xbind.io/getting-started",
+];
+const CONSUMER_OBJECTS = CONSUMER_CRDS.map((name) => `crd/${name}`);
+
+const crdFile = (name: string) => `crds/${name}.yaml`;
+
+const kubectl = async (plane: ControlPlane, args: string[]): Promise<string> => {
+  const { code, stdout, stderr } = await plane.kubectl(args);
+  if (code === 0) return stdout;
+  throw new Error(`Cannot run kubectl ${args.join(" ")} on ${plane.name}: ${stderr.trim()}`);
+};
+
+const apply = (plane: ControlPlane, files: string[]) =>
+  kubectl(plane, ["apply", "--server-side", ...files.flatMap((file) => ["-f", join(ROOT, file)])]);
+
+const applyCrds = async (plane: ControlPlane, names: string[], files: string[]): Promise<void> => {
+  await apply(plane, files);
+  const crds = names.map((name) => `crd/${name}`);
+  await kubectl(plane, ["wait", "--for=condition=Established", "--timeout=30s", ...crds]);
+};
+
+const installSample = async (provider: ControlPlane): Promise<void> => {
+  await applyCrds(provider, [SAMPLE_CRD], ["examples/widgets/crd.yaml"]);
+  await apply(provider, ["examples/widgets/export.yaml", "examples/widgets/collection.yaml"]);
+};
+
+const install = async (provider: ControlPlane, consumer: ControlPlane, progress: Progress) => {
+  await progress.run("[2/3] xbind's resource definitions", () =>
+    Promise.all([
+      applyCrds(provider, PROVIDER_CRDS, PROVIDER_CRDS.map(crdFile)),
+      applyCrds(consumer, CONSUMER_CRDS, CONSUMER_CRDS.map(crdFile)),
+    ]));
+  await progress.run("[3/3] sample service", () => installSample(provider));
+};
+
+const isOnPath = async (program: string): Promise<boolean> => {
+  for (const dir of (Deno.env.get("PATH") ?? "").split(delimiter)) {
+    if (await Deno.stat(join(dir, program)).then((info) => info.isFile, () => false)) return true;
+  }
+  return false;
+};
+
+const shellWord = (text: string): string =>
+  /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+
+const planeText = (plane: ControlPlane, role: string, installed: string[]): string[] => [
+  `${plane.name[0]?.toUpperCase()}${plane.name.slice(1)}: ${role}`,
+  `  API server  ${plane.server}`,
+  `  kubeconfig  ${plane.adminKubeconfig}`,
+  `  data        ${plane.dir}`,
+  `  installed   ${installed.join("\n              ")}`,
+  "",
+];
+
+const demoText = (provider: ControlPlane, consumer: ControlPlane, program: string): string => {
+  const on = (plane: ControlPlane, args: string) =>
+    `  ${shellWord(program)} --kubeconfig ${shellWord(plane.adminKubeconfig)} ${args}`;
+  return [
+    "",
+    ...planeText(provider, "the cluster that offers APIs", PROVIDER_OBJECTS),
+    ...planeText(consumer, "the cluster that will use them", CONSUMER_OBJECTS),
+    "What the provider offers, and the API behind it:",
+    on(provider, "get exports,collections"),
+    on(provider, "describe export widgets"),
+    on(provider, "get crd -l core.xbind.io/exported=true"),
+    "",
+    "A Widget, as the provider's own user would make it:",
+    on(provider, `apply -f ${shellWord(join(ROOT, "examples/widgets/widget.yaml"))}`),
+    on(provider, "get widgets -A"),
+    "",
+    "What a consumer can hold, explained field by field:",
+    on(consumer, "api-resources --categories=xbind"),
+    on(consumer, "explain clusterbinding.spec"),
+    "",
+  ].join("\n");
+};
+
+const check = async (provider: ControlPlane, consumer: ControlPlane): Promise<void> => {
+  for (
+    const [plane, objects] of [[provider, PROVIDER_OBJECTS], [consumer, CONSUMER_OBJECTS]] as const
+  ) {
+    const found = await kubectl(plane, ["get", "-o", "name", ...objects]);
+    say(`Found on the ${plane.name}:\n${found.trim().replaceAll(/^/gm, "  ")}`);
+  }
+};
+
+/** Waits for Ctrl-C or for a request to end. */
+const untilStopped = (): Promise<void> =>
+  new Promise((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+      Deno.addSignalListener(signal, () => resolve());
+    }
+  });
+
+const demo = async (checkOnly: boolean): Promise<void> => {
+  const progress = progressTo();
+  await controlPlaneBinaries(progress);
+  await using planes = new AsyncDisposableStack();
+  const [provider, consumer] = await progress.run(
+    "[1/3] provider and consumer control planes",
+    () => startControlPlanes([{ name: "provider" }, { name: "consumer" }]),
+  );
+  planes.use(provider);
+  planes.use(consumer);
+  await install(provider, consumer, progress);
+  const program = await isOnPath("kubectl") ? "kubectl" : provider.kubectlPath;
+  say(demoText(provider, consumer, program));
+  if (checkOnly) return await check(provider, consumer);
+  say("Press Ctrl-C to stop; then all of this is removed.");
+  await untilStopped();
+  say("\nStopping");
+};
+
+if (import.meta.main) {
+  const unknown = Deno.args.filter((arg) => arg !== "--check");
+  if (unknown.length > 0) {
+    progressTo().note(`Cannot run the demo with ${unknown.join(" ")}: the only flag is --check`);
+    Deno.exit(2);
+  }
+  try {
+    await demo(Deno.args.includes("--check"));
+    Deno.exit(0);
+  } catch (error) {
+    progressTo().note(error instanceof Error ? error.message : String(error));
+    Deno.exit(1);
+  }
+}
