@@ -1,0 +1,307 @@
+import type { KubeObject, ResourceType } from "../api/resources.ts";
+import type { FieldManager } from "../names.ts";
+import { Backoff } from "../runtime/backoff.ts";
+import { sleep } from "../runtime/sleep.ts";
+import { errorFromAnswer, isNotFound, KubeError } from "./kube_error.ts";
+import { collectionPath, keyOf, keyText, type ObjectKey, objectPath } from "./paths.ts";
+import type { Transport, TransportAnswer, TransportRequest } from "./transport.ts";
+
+/** Which objects of a kind; absent parts do not narrow it. */
+export interface Selection {
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+}
+
+/** What must still hold for a delete to happen. */
+export interface Preconditions {
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+}
+
+/** A merge patch that only takes effect on the version of the object that was read. */
+export interface MergePatch {
+  readonly metadata: { readonly resourceVersion: string; readonly [field: string]: unknown };
+  readonly [field: string]: unknown;
+}
+
+/** One page of a list, as the server sent it. */
+export interface ListPage {
+  readonly items: readonly unknown[];
+  readonly resourceVersion: string;
+  readonly continue: string;
+}
+
+const CALL_TIMEOUT_MS = 15_000;
+const LIST_TIMEOUT_MS = 30_000;
+const PAGE_SIZE = 500;
+const MAX_TRIES = 4;
+const RETRY_LIMITS = { baseMs: 100, capMs: 2_000 };
+const MAX_RETRY_AFTER_MS = 10_000;
+
+/**
+ * A thin client over API paths. Reads are tried again after a 5xx or a lost connection; writes
+ * only where the server cannot have acted on them (429, or a connection that never stood).
+ */
+export class KubeClient {
+  readonly transport: Transport;
+  readonly #beforeWrite: (() => void) | undefined;
+
+  /** `beforeWrite` is called right before a write is sent; throwing keeps it unsent. */
+  constructor(transport: Transport, beforeWrite?: () => void) {
+    this.transport = transport;
+    this.#beforeWrite = beforeWrite;
+  }
+
+  /** Reads one object; absent is an error. */
+  async get<T extends KubeObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    return await this.#call("GET", objectPath(type, key), `get ${named(type, key)}`, { signal });
+  }
+
+  /** Reads one object, or undefined when it is not there. */
+  async find<T extends KubeObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    signal?: AbortSignal,
+  ): Promise<T | undefined> {
+    try {
+      return await this.get(type, key, signal);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Reads all objects of a selection, whole, in pages. */
+  async list<T extends KubeObject>(
+    type: ResourceType<T>,
+    selection: Selection = {},
+    signal?: AbortSignal,
+  ): Promise<T[]> {
+    const objects: T[] = [];
+    let next = "";
+    do {
+      const page = await this.listPage(type, selection, { next, signal });
+      for (const item of page.items) objects.push(withKind(type, item));
+      next = page.continue;
+    } while (next !== "");
+    return objects;
+  }
+
+  /** Reads one page of at most 500 objects; `next` continues where the page before ended. */
+  async listPage(
+    type: ResourceType,
+    selection: Selection,
+    { next = "", accept, signal }: {
+      next?: string;
+      accept?: string;
+      signal?: AbortSignal | undefined;
+    },
+  ): Promise<ListPage> {
+    const query = selectionQuery(selection);
+    query.set("limit", String(PAGE_SIZE));
+    if (next) query.set("continue", next);
+    const path = `${collectionPath(type, selection.namespace)}?${query}`;
+    const list: {
+      items?: unknown[] | null; // an empty metadata list has null here
+      metadata?: { resourceVersion?: string; continue?: string };
+    } = await this.#call("GET", path, `list ${type.plural}`, {
+      signal,
+      timeoutMs: LIST_TIMEOUT_MS,
+      ...(accept ? { headers: { Accept: accept } } : {}),
+    });
+    return {
+      items: list.items ?? [],
+      resourceVersion: list.metadata?.resourceVersion ?? "",
+      continue: list.metadata?.continue ?? "",
+    };
+  }
+
+  /** Creates an object; one that is there already is an error. */
+  async create<T extends KubeObject>(
+    type: ResourceType<T>,
+    object: T,
+    manager: FieldManager,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const path = collectionPath(type, type.namespaced ? object.metadata.namespace : undefined);
+    const attempt = `create ${named(type, keyOf(object))}`;
+    return await this.#call("POST", `${path}?fieldManager=${manager}`, attempt, {
+      signal,
+      ...jsonBody("application/json", object),
+    });
+  }
+
+  /** Replaces an object; its resourceVersion must be the present one. */
+  async update<T extends KubeObject>(
+    type: ResourceType<T>,
+    object: T,
+    manager: FieldManager,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const path = `${objectPath(type, keyOf(object))}?fieldManager=${manager}`;
+    return await this.#call("PUT", path, `update ${named(type, keyOf(object))}`, {
+      signal,
+      ...jsonBody("application/json", object),
+    });
+  }
+
+  /** Server-side apply, taking over fields that others own; creates the object when absent. */
+  async apply<T extends KubeObject>(
+    type: ResourceType<T>,
+    object: T,
+    manager: FieldManager,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const path = `${objectPath(type, keyOf(object))}?fieldManager=${manager}&force=true`;
+    return await this.#call("PATCH", path, `apply ${named(type, keyOf(object))}`, {
+      signal,
+      ...jsonBody("application/apply-patch+yaml", object),
+    });
+  }
+
+  /** Server-side apply of the status; fields of other managers stay. */
+  async applyStatus<T extends KubeObject>(
+    type: ResourceType<T>,
+    object: T,
+    manager: FieldManager,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const path = `${objectPath(type, keyOf(object), "status")}?fieldManager=${manager}&force=true`;
+    return await this.#call("PATCH", path, `apply the status of ${named(type, keyOf(object))}`, {
+      signal,
+      ...jsonBody("application/apply-patch+yaml", object),
+    });
+  }
+
+  /** JSON merge patch, bound to the resourceVersion inside it. */
+  async mergePatch<T extends KubeObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    patch: MergePatch,
+    manager: FieldManager,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const path = `${objectPath(type, key)}?fieldManager=${manager}`;
+    return await this.#call("PATCH", path, `patch ${named(type, key)}`, {
+      signal,
+      ...jsonBody("application/merge-patch+json", patch),
+    });
+  }
+
+  /** Deletes an object while the preconditions hold; absent is an error. */
+  async delete(
+    type: ResourceType,
+    key: ObjectKey,
+    preconditions: Preconditions = {},
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const options = {
+      apiVersion: "v1",
+      kind: "DeleteOptions",
+      propagationPolicy: "Background",
+      preconditions,
+    };
+    await this.#call("DELETE", objectPath(type, key), `delete ${named(type, key)}`, {
+      signal,
+      ...jsonBody("application/json", options),
+    });
+  }
+
+  /** Sends JSON to any path, for reviews and discovery. */
+  async request<T>(
+    method: "GET" | "POST",
+    path: string,
+    body?: unknown,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    return await this.#call(method, path, `${method.toLowerCase()} ${path}`, {
+      signal,
+      ...(body === undefined ? {} : jsonBody("application/json", body)),
+    });
+  }
+
+  async #call<T>(
+    method: string,
+    path: string,
+    action: string,
+    options: Partial<TransportRequest>,
+  ): Promise<T> {
+    const request = {
+      timeoutMs: CALL_TIMEOUT_MS,
+      beforeSend: method === "GET" ? undefined : this.#beforeWrite,
+      ...options,
+      method,
+      path,
+      attempt: `Cannot ${action}`,
+    };
+    const answer = await this.#sendPatiently(request);
+    try {
+      return JSON.parse(answer.text);
+    } catch (cause) {
+      throw new KubeError(`${request.attempt}: the answer is not JSON`, {
+        status: answer.status,
+        reason: "InvalidAnswer",
+        cause,
+      });
+    }
+  }
+
+  async #sendPatiently(request: TransportRequest): Promise<TransportAnswer> {
+    const backoff = new Backoff(RETRY_LIMITS);
+    for (let tries = 1;; tries++) {
+      const failure = await this.#sendWithRenewal(request).then(
+        (answer) => answer.status < 300 ? answer : answerError(request, answer),
+        (error) => error instanceof KubeError ? error : Promise.reject(error),
+      );
+      if (!(failure instanceof KubeError)) return failure;
+      if (tries >= MAX_TRIES || !mayTryAgain(request.method, failure)) throw failure;
+      await sleep(failure.retryAfterMs ?? backoff.next(), request.signal);
+    }
+  }
+
+  /** A request that was refused as 401 had no effect, so it may go out once more as somebody. */
+  async #sendWithRenewal(request: TransportRequest): Promise<TransportAnswer> {
+    const answer = await this.transport.send(request);
+    if (answer.status !== 401 || !await this.transport.renewCredentials(answer)) return answer;
+    return await this.transport.send(request);
+  }
+}
+
+function mayTryAgain(method: string, failure: KubeError): boolean {
+  if (failure.status === 429 || failure.reason === "ConnectionFailed") return true;
+  if (method !== "GET") return false;
+  return failure.status >= 500 || failure.reason === "ConnectionLost";
+}
+
+/** The error of an answer with a failure status, with the server's wish when to come back. */
+export function answerError(request: TransportRequest, answer: TransportAnswer): KubeError {
+  const seconds = Number(answer.headers["retry-after"]);
+  const retryAfterMs = seconds > 0 ? Math.min(seconds * 1000, MAX_RETRY_AFTER_MS) : undefined;
+  return errorFromAnswer(request.attempt, answer.status, answer.text, retryAfterMs);
+}
+
+/** The query parameters of a selection. */
+export function selectionQuery({ labelSelector, fieldSelector }: Selection): URLSearchParams {
+  const query = new URLSearchParams();
+  if (labelSelector) query.set("labelSelector", labelSelector);
+  if (fieldSelector) query.set("fieldSelector", fieldSelector);
+  return query;
+}
+
+/** Items of a list come without apiVersion and kind; an object of ours always has them. */
+export function withKind<T extends KubeObject>(type: ResourceType<T>, item: unknown): T {
+  const apiVersion = type.group === "" ? type.version : `${type.group}/${type.version}`;
+  return { apiVersion, kind: type.kind, ...(item as object) } as T;
+}
+
+const named = (type: ResourceType, key: ObjectKey): string => `${type.plural} "${keyText(key)}"`;
+
+const jsonBody = (contentType: string, body: unknown) => ({
+  headers: { "Content-Type": contentType },
+  body: JSON.stringify(body),
+});

@@ -1,0 +1,10 @@
+/** A kubeconfig or credential file that cannot be used: names the file, the fault and the remedy. */
+export class ConfigFileError extends Error {
+  override readonly name = "ConfigFileError";
+  readonly file: string;
+
+  constructor(file: string, fault: string, remedy?: string) {
+    super(`Cannot use ${file}: ${fault}${remedy ? `; ${remedy}` : ""}`);
+    this.file = file;
+  }
+}

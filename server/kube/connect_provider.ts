@@ -1,0 +1,72 @@
+import { XbindError } from "../errors.ts";
+import type { Config } from "../config.ts";
+import { VERSION } from "../version.ts";
+import { KubeClient } from "./client.ts";
+import { KubeError } from "./kube_error.ts";
+import { loadTarget } from "./load_target.ts";
+import { Transport } from "./transport.ts";
+
+/** A provider that answered, and a remark for the log if its address may not suit consumers. */
+export interface Provider {
+  readonly kube: KubeClient;
+  readonly transport: Transport;
+  readonly warnings: readonly string[];
+}
+
+/** What the connection depends on besides flags. */
+export interface ConnectOptions {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly onAnswer?: (method: string, status: number) => void;
+}
+
+/**
+ * Connects to the provider that the flags and the environment name, and asks it one question, so
+ * that a wrong address, certificate or credential shows at once and with its remedy.
+ */
+export async function connectProvider(
+  config: Pick<Config, "kubeconfig" | "externalAddress">,
+  { env, onAnswer }: ConnectOptions,
+  signal: AbortSignal,
+): Promise<Provider> {
+  const target = await loadTarget({
+    kubeconfig: config.kubeconfig,
+    env,
+    order: "account-first",
+  });
+  const transport = new Transport(target, {
+    userAgent: `xbind-backend/${VERSION}`,
+    ...(onAnswer ? { onAnswer } : {}),
+  });
+  const kube = new KubeClient(transport);
+  try {
+    // Any account may ask this, and anonymous callers may not always.
+    await kube.request("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", {
+      apiVersion: "authorization.k8s.io/v1",
+      kind: "SelfSubjectRulesReview",
+      spec: { namespace: "default" },
+    }, signal);
+  } catch (error) {
+    transport[Symbol.dispose]();
+    throw explained(error, target.server, target.origin);
+  }
+  const inCluster = target.context === "" || /\.svc(\.|:|$)/.test(new URL(target.server).host);
+  const warnings = inCluster && config.externalAddress === ""
+    ? [
+      `--external-address is empty: issued kubeconfigs name ${target.server}, ` +
+      "which consumers outside this cluster cannot reach",
+    ]
+    : [];
+  return { kube, transport, warnings };
+}
+
+function explained(error: unknown, server: string, origin: string): unknown {
+  if (!(error instanceof KubeError)) return error;
+  const where = `${server}, from ${origin}`;
+  const reason = error.message.replace(/^[^:]*: /, "");
+  const message = error.status === 401 || error.status === 403
+    ? `Cannot use the API server ${where}: it refuses the credentials (${reason}); ` +
+      "check the token or certificate there"
+    : `Cannot reach the API server ${where}: ${reason}; ` +
+      "check --kubeconfig or KUBECONFIG, and that the server runs";
+  return new XbindError("PROVIDER_FAILED", message, { cause: error });
+}

@@ -1,0 +1,115 @@
+import { createHash } from "node:crypto";
+import { CRDS, type CustomResourceDefinition } from "../api/resources.ts";
+import { ANNOTATIONS, FIELD_MANAGERS } from "../names.ts";
+import { deadline } from "../runtime/deadline.ts";
+import type { Log } from "../runtime/log.ts";
+import { Cache } from "./cache.ts";
+import type { KubeClient } from "./client.ts";
+import { wholeObjects } from "./follow.ts";
+
+const ESTABLISHED_TIMEOUT_MS = 30_000;
+
+/** What installing needs. */
+export interface CrdDeps {
+  readonly kube: KubeClient;
+  readonly log: Log;
+  readonly version: string;
+}
+
+/**
+ * Brings the CRDs to this version and waits until the API server serves them. Writes only what
+ * differs, and leaves alone what a newer version installed.
+ */
+export async function installCrds(
+  deps: CrdDeps,
+  crds: readonly CustomResourceDefinition[],
+  signal: AbortSignal,
+): Promise<void> {
+  using limit = deadline(ESTABLISHED_TIMEOUT_MS, signal, notEstablished(crds));
+  // All of them come to an end before the deadline does: none may wait on unseen.
+  const outcomes = await Promise.allSettled(
+    crds.map((crd) => installCrd(deps, crd, limit.signal)),
+  );
+  for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
+}
+
+async function installCrd(
+  { kube, log, version }: CrdDeps,
+  crd: CustomResourceDefinition,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name } = crd.metadata;
+  const desired = stamped(crd, version);
+  const live = await kube.find(CRDS, { name }, signal);
+  const liveVersion = live?.metadata.annotations?.[ANNOTATIONS.crdVersion];
+  if (liveVersion !== undefined && isNewer(liveVersion, version)) {
+    log.info("kept the CRD of a newer version", { crd: name, version: liveVersion });
+    return;
+  }
+  if (!live || !contains(live, desired)) {
+    await kube.apply(CRDS, desired, FIELD_MANAGERS.crds, signal);
+    log.info("installed CRD", { crd: name, version });
+  } else if (isEstablished(live)) return;
+  await established(kube, name, signal);
+}
+
+/** Adds the version, and a digest that also notices fields which this version no longer has. */
+function stamped(crd: CustomResourceDefinition, version: string): CustomResourceDefinition {
+  const digest = createHash("sha256").update(JSON.stringify(crd)).digest("hex").slice(0, 16);
+  const annotations = {
+    ...crd.metadata.annotations,
+    [ANNOTATIONS.crdVersion]: version,
+    [ANNOTATIONS.crdDigest]: digest,
+  };
+  return { ...crd, metadata: { ...crd.metadata, annotations } };
+}
+
+async function established(kube: KubeClient, name: string, signal: AbortSignal): Promise<void> {
+  const watching = new AbortController();
+  const cache = new Cache(wholeObjects(CRDS, { fieldSelector: `metadata.name=${name}` }));
+  const run = cache.run(kube, watching.signal);
+  try {
+    await cache.waitFor({ name }, isEstablished, signal);
+  } finally {
+    watching.abort();
+    await run;
+  }
+}
+
+const isEstablished = (crd: CustomResourceDefinition): boolean =>
+  crd.status?.conditions?.some(({ type, status }) => type === "Established" && status === "True") ??
+    false;
+
+/** Whether everything that `wanted` says is so in `live`; the API server adds defaults of its own. */
+export function contains(live: unknown, wanted: unknown): boolean {
+  if (Array.isArray(wanted)) {
+    return Array.isArray(live) && live.length === wanted.length &&
+      wanted.every((item, index) => contains(live[index], item));
+  }
+  if (typeof wanted !== "object" || wanted === null) return Object.is(live, wanted);
+  if (typeof live !== "object" || live === null) return false;
+  return Object.entries(wanted).every(([key, value]) =>
+    contains((live as Record<string, unknown>)[key], value)
+  );
+}
+
+/** Compares `major.minor.patch`; a pre-release counts as older than its release. */
+export function isNewer(a: string, b: string): boolean {
+  const [coreA = "", preA] = a.replace(/^v/, "").split("+")[0]?.split(/-(.*)/s) ?? [];
+  const [coreB = "", preB] = b.replace(/^v/, "").split("+")[0]?.split(/-(.*)/s) ?? [];
+  const numbersA = coreA.split(".").map(Number);
+  const numbersB = coreB.split(".").map(Number);
+  for (let i = 0; i < 3; i++) {
+    const difference = (numbersA[i] || 0) - (numbersB[i] || 0);
+    if (difference !== 0) return difference > 0;
+  }
+  if (preA === undefined || preB === undefined) return preA === undefined && preB !== undefined;
+  return preA.localeCompare(preB, "en", { numeric: true }) > 0;
+}
+
+const notEstablished = (crds: readonly CustomResourceDefinition[]): Error =>
+  new Error(
+    `Cannot install the CRDs ${crds.map((crd) => crd.metadata.name).join(", ")}: ` +
+      `they are not established after ${ESTABLISHED_TIMEOUT_MS / 1000} s; ` +
+      "look at their conditions, or install them yourself and set --install-crds=false",
+  );

@@ -1,0 +1,206 @@
+import type { KubeObject, ResourceType } from "../api/resources.ts";
+import { Backoff } from "../runtime/backoff.ts";
+import { sleep } from "../runtime/sleep.ts";
+import { type KubeClient, type Selection, withKind } from "./client.ts";
+import { isExpired, KubeError } from "./kube_error.ts";
+import {
+  type KeepMetadata,
+  METADATA_LIST,
+  type MetadataObject,
+  reduceMetadata,
+  withoutBookkeeping,
+} from "./metadata.ts";
+import { keyText, type ObjectKey } from "./paths.ts";
+import { endsInitialEvents, watch, type WatchTarget } from "./watch.ts";
+
+/** What to follow, and how raw items become objects. */
+export interface FollowSource<T extends MetadataObject> extends WatchTarget {
+  readonly decode: (item: unknown) => T;
+}
+
+/** Told what happens, in order. */
+export interface FollowHandlers<T extends MetadataObject> {
+  /** A complete list: whatever is not in it is gone. */
+  replace(objects: Iterable<T>): void;
+  upsert(object: T): void;
+  remove(key: ObjectKey): void;
+  /** The watch stands: from now on events arrive as they happen. */
+  connected(): void;
+  /** The watch or list failed; it is tried again until the signal aborts. */
+  disconnected(error: unknown): void;
+  /** One object could not be understood and was left out. */
+  unreadable(error: unknown): void;
+}
+
+/** Timing of a follower; tests shorten it. */
+export interface FollowTiming {
+  /** Bookmarks come every 60 s, so a longer silence means a dead connection. */
+  readonly silenceMs: number;
+  readonly backoff: { readonly baseMs: number; readonly capMs: number };
+}
+
+const DEFAULT_TIMING: FollowTiming = { silenceMs: 90_000, backoff: { baseMs: 100, capMs: 5_000 } };
+/** A watch that stood this long ends the back-off. */
+const STEADY_MS = 1_000;
+
+/** Whole objects of a kind. */
+export const wholeObjects = <T extends KubeObject>(
+  type: ResourceType<T>,
+  selection: Selection = {},
+): FollowSource<T> => ({
+  type,
+  selection,
+  metadataOnly: false,
+  decode: (item) => withoutBookkeeping(withKind(type, item)),
+});
+
+/** Only the metadata of a kind, reduced to what we keep. */
+export const metadataObjects = (
+  type: ResourceType,
+  selection: Selection = {},
+  keep: KeepMetadata = {},
+): FollowSource<MetadataObject> => ({
+  type,
+  selection,
+  metadataOnly: true,
+  decode: (item) => reduceMetadata(item, keep),
+});
+
+/**
+ * Keeps the handlers informed of a kind until the signal aborts: the present objects, then every
+ * change. Resumes a broken watch where it was, starts over when the server no longer remembers,
+ * and backs off while it fails.
+ */
+export async function follow<T extends MetadataObject>(
+  client: KubeClient,
+  source: FollowSource<T>,
+  handlers: FollowHandlers<T>,
+  signal: AbortSignal,
+  timing: FollowTiming = DEFAULT_TIMING,
+): Promise<void> {
+  const follower = new Follower(client, source, handlers, timing);
+  while (!signal.aborted) await follower.watchOnce(signal);
+}
+
+class Follower<T extends MetadataObject> {
+  readonly #client: KubeClient;
+  readonly #source: FollowSource<T>;
+  readonly #handlers: FollowHandlers<T>;
+  readonly #timing: FollowTiming;
+  readonly #backoff: Backoff;
+  #standsSince: number | undefined;
+  /** Where the next watch continues; undefined when everything has to be read first. */
+  #resourceVersion: string | undefined;
+  /** Whether the server sends the present objects within the watch; older ones refuse. */
+  #streamsLists = true;
+
+  constructor(
+    client: KubeClient,
+    source: FollowSource<T>,
+    handlers: FollowHandlers<T>,
+    timing: FollowTiming,
+  ) {
+    this.#client = client;
+    this.#source = source;
+    this.#handlers = handlers;
+    this.#timing = timing;
+    this.#backoff = new Backoff(timing.backoff);
+  }
+
+  async watchOnce(signal: AbortSignal): Promise<void> {
+    this.#standsSince = undefined;
+    let wait: number | undefined;
+    try {
+      if (this.#resourceVersion === undefined && !this.#streamsLists) await this.#list(signal);
+      await this.#watch(signal);
+      if (this.#wasSteady()) return this.#backoff.reset();
+    } catch (error) {
+      if (signal.aborted) return;
+      if (this.#wasSteady()) this.#backoff.reset();
+      if (isExpired(error)) this.#resourceVersion = undefined;
+      if (this.#resourceVersion === undefined && refusesStreaming(error) && this.#streamsLists) {
+        this.#streamsLists = false;
+        return;
+      }
+      this.#handlers.disconnected(error);
+      wait = error instanceof KubeError ? error.retryAfterMs : undefined;
+    }
+    await sleep(wait ?? this.#backoff.next(), signal).catch(() => {});
+  }
+
+  async #watch(signal: AbortSignal): Promise<void> {
+    let initial = this.#resourceVersion === undefined ? new Map<string, T>() : undefined;
+    await watch(this.#client, this.#source, this.#resourceVersion, this.#timing.silenceMs, signal, {
+      opened: () => {
+        if (!initial) this.#stands();
+      },
+      event: (type, item) => {
+        if (type === "BOOKMARK") {
+          if (initial && endsInitialEvents(item)) {
+            this.#handlers.replace(initial.values());
+            initial = undefined;
+            this.#stands();
+          }
+        } else {
+          // Changes may come before the bookmark that ends the initial objects, deletes too.
+          const object = type === "DELETED" ? undefined : this.#decode(item);
+          const key = keyOfRaw(item);
+          if (initial && object) initial.set(keyText(key), object);
+          else if (initial) initial.delete(keyText(key));
+          else if (object) this.#handlers.upsert(object);
+          else this.#handlers.remove(key);
+        }
+        if (!initial) this.#resourceVersion = versionOf(item) ?? this.#resourceVersion;
+      },
+    });
+  }
+
+  #stands(): void {
+    this.#standsSince = performance.now();
+    this.#handlers.connected();
+  }
+
+  /** A starting server passes lists, and accepts watches only to end them at once. */
+  #wasSteady(): boolean {
+    return this.#standsSince !== undefined && performance.now() - this.#standsSince >= STEADY_MS;
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { type, selection, metadataOnly } = this.#source;
+    const accept = metadataOnly ? { accept: METADATA_LIST } : {};
+    const objects: T[] = [];
+    let next = "";
+    let resourceVersion: string;
+    do {
+      const page = await this.#client.listPage(type, selection, { next, signal, ...accept });
+      for (const item of page.items) {
+        const object = this.#decode(item);
+        if (object) objects.push(object);
+      }
+      ({ resourceVersion, continue: next } = page);
+    } while (next !== "");
+    this.#handlers.replace(objects);
+    this.#resourceVersion = resourceVersion;
+  }
+
+  #decode(item: unknown): T | undefined {
+    try {
+      return this.#source.decode(item);
+    } catch (error) {
+      this.#handlers.unreadable(error);
+      return undefined;
+    }
+  }
+}
+
+const refusesStreaming = (error: unknown): boolean =>
+  error instanceof KubeError && [400, 405, 406, 415, 422, 501].includes(error.status);
+
+const keyOfRaw = (item: unknown): ObjectKey => {
+  const { name = "", namespace } = (item as { metadata?: Partial<ObjectKey> } | null)?.metadata ??
+    {};
+  return { name, namespace };
+};
+
+const versionOf = (item: unknown): string | undefined =>
+  (item as { metadata?: { resourceVersion?: string } } | null)?.metadata?.resourceVersion;

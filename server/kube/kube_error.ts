@@ -1,0 +1,110 @@
+import { XbindError } from "../errors.ts";
+
+/** A `Status` object as the API server sends it with a failure. */
+export interface KubeStatus {
+  readonly reason?: string;
+  readonly message?: string;
+  readonly code?: number;
+  readonly details?: { readonly retryAfterSeconds?: number; readonly name?: string };
+}
+
+/** What `KubeError` says beyond its message. */
+export interface KubeErrorInit {
+  /** HTTP status; 0 when no answer arrived. */
+  readonly status: number;
+  /** The reason of Kubernetes (`NotFound`, `Conflict`, …) or one of ours for missing answers. */
+  readonly reason: string;
+  readonly retryAfterMs?: number;
+  readonly cause?: unknown;
+}
+
+/** A call to a Kubernetes API that did not succeed, with the reason Kubernetes gave. */
+export class KubeError extends XbindError {
+  override readonly name: string = "KubeError";
+  readonly status: number;
+  readonly reason: string;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, init: KubeErrorInit) {
+    super("PROVIDER_FAILED", message, init.cause === undefined ? {} : { cause: init.cause });
+    this.status = init.status;
+    this.reason = init.reason;
+    this.retryAfterMs = init.retryAfterMs;
+  }
+}
+
+const hasReason = (error: unknown, ...reasons: string[]): boolean =>
+  error instanceof KubeError && reasons.includes(error.reason);
+
+/** The object is not there. */
+export const isNotFound = (error: unknown): boolean => hasReason(error, "NotFound");
+/** An object of that name is there already. */
+export const isAlreadyExists = (error: unknown): boolean => hasReason(error, "AlreadyExists");
+/** The object changed since it was read, or a precondition does not hold. */
+export const isConflict = (error: unknown): boolean => hasReason(error, "Conflict");
+/** The resourceVersion or continue token is too old; list anew. */
+export const isExpired = (error: unknown): boolean => hasReason(error, "Expired", "Gone");
+/** The caller's account may not do this. */
+export const isForbidden = (error: unknown): boolean => hasReason(error, "Forbidden");
+
+/** The request was sent and no answer arrived: whether the server acted on it is unknown. */
+export const isUnanswered = (error: unknown): boolean =>
+  hasReason(error, "ConnectionLost", "DeadlineExceeded");
+
+const REASON_BY_STATUS: Record<number, string> = {
+  400: "BadRequest",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  405: "MethodNotAllowed",
+  406: "NotAcceptable",
+  409: "Conflict",
+  410: "Gone",
+  413: "RequestEntityTooLarge",
+  415: "UnsupportedMediaType",
+  422: "Invalid",
+  429: "TooManyRequests",
+  500: "InternalError",
+  503: "ServiceUnavailable",
+  504: "Timeout",
+};
+
+/** The error for an answer with a failure status; `body` may be a `Status`, or anything a proxy wrote. */
+export function errorFromAnswer(
+  attempt: string,
+  status: number,
+  body: string,
+  retryAfterMs?: number,
+): KubeError {
+  const sent = parseStatus(body);
+  const reason = sent.reason || REASON_BY_STATUS[status] || "Unknown";
+  const detail = sent.message ? limit(sent.message) : `the server answered ${status}`;
+  return new KubeError(`${attempt}: ${detail}`, {
+    status,
+    reason,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
+}
+
+/** The error for an `ERROR` event inside a watch. */
+export function errorFromEvent(attempt: string, status: KubeStatus): KubeError {
+  const code = typeof status.code === "number" ? status.code : 500;
+  return errorFromAnswer(attempt, code, JSON.stringify(status));
+}
+
+function parseStatus(body: string): KubeStatus {
+  try {
+    const value: unknown = JSON.parse(body);
+    if (typeof value !== "object" || value === null || !("kind" in value)) return {};
+    const { kind, reason, message } = value as Record<string, unknown>;
+    if (kind !== "Status") return {};
+    return {
+      ...(typeof reason === "string" ? { reason } : {}),
+      ...(typeof message === "string" ? { message } : {}),
+    };
+  } catch {
+    return {};
+  }
+}
+
+const limit = (text: string): string => text.length > 1000 ? `${text.slice(0, 1000)}…` : text;

@@ -1,0 +1,68 @@
+import type { ObjectMeta } from "../api/resources.ts";
+
+/** Asks for names, labels and annotations only; specs, statuses and Secret values stay away. */
+export const METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+/** The same for single objects, inside a watch too. */
+export const METADATA_OBJECT = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+
+/** An object of which only the metadata is known. */
+export interface MetadataObject {
+  readonly metadata: ObjectMeta;
+}
+
+/** Which labels and annotations are worth keeping besides our own. */
+export interface KeepMetadata {
+  readonly labels?: readonly string[];
+  readonly annotations?: readonly string[];
+}
+
+const isOurs = (key: string): boolean => /^([^/]+\.)?xbind\.io\//.test(key);
+
+/**
+ * Reduces raw metadata to what we use. Everything else goes: field ownership for its size, and
+ * foreign annotations because `last-applied-configuration` may hold a whole Secret.
+ */
+export function reduceMetadata(raw: unknown, keep: KeepMetadata = {}): MetadataObject {
+  const from = (raw as { metadata: ObjectMeta }).metadata;
+  const metadata: ObjectMeta = { name: from.name };
+  if (from.namespace) metadata.namespace = from.namespace;
+  if (from.uid) metadata.uid = from.uid;
+  if (from.resourceVersion) metadata.resourceVersion = from.resourceVersion;
+  if (from.generation) metadata.generation = from.generation;
+  if (from.creationTimestamp) metadata.creationTimestamp = from.creationTimestamp;
+  if (from.deletionTimestamp) metadata.deletionTimestamp = from.deletionTimestamp;
+  const labels = pick(from.labels, keep.labels);
+  if (labels) metadata.labels = labels;
+  const annotations = pick(from.annotations, keep.annotations);
+  if (annotations) metadata.annotations = annotations;
+  const finalizers = from.finalizers?.filter(isOurs);
+  if (finalizers?.length) metadata.finalizers = finalizers;
+  return { metadata };
+}
+
+function pick(
+  values: Record<string, string> | undefined,
+  keep: readonly string[] = [],
+): Record<string, string> | undefined {
+  let picked: Record<string, string> | undefined;
+  for (const key in values) {
+    if (!isOurs(key) && !keep.includes(key)) continue;
+    picked ??= {};
+    picked[key] = values[key] as string;
+  }
+  return picked;
+}
+
+/** A whole object without the bookkeeping that nobody here reads. */
+export function withoutBookkeeping<T extends MetadataObject>(object: T): T {
+  const { managedFields: _, ...metadata } = object.metadata as ObjectMeta & {
+    managedFields?: unknown;
+  };
+  if (metadata.annotations?.[LAST_APPLIED] !== undefined) {
+    const { [LAST_APPLIED]: _, ...annotations } = metadata.annotations;
+    metadata.annotations = annotations;
+  }
+  return { ...object, metadata };
+}
+
+const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";

@@ -1,0 +1,142 @@
+import { Buffer } from "node:buffer";
+import net from "node:net";
+import tls from "node:tls";
+import type { Duplex } from "node:stream";
+
+/** Opens a connection to `host:port` through an `http`, `https` or `socks5` proxy. */
+export async function connectThroughProxy(
+  proxyUrl: URL,
+  host: string,
+  port: number,
+): Promise<Duplex> {
+  const socket = await dial(proxyUrl);
+  try {
+    if (proxyUrl.protocol.startsWith("socks5")) await greetSocks(socket, proxyUrl, host, port);
+    else await requestTunnel(socket, proxyUrl, host, port);
+    return socket;
+  } catch (cause) {
+    socket.destroy();
+    throw new Error(`the proxy ${proxyUrl.host} refused: ${(cause as Error).message}`, { cause });
+  }
+}
+
+const DEFAULT_PORTS: Record<string, number> = {
+  "http:": 80,
+  "https:": 443,
+  "socks5:": 1080,
+  "socks5h:": 1080,
+};
+
+function dial(proxyUrl: URL): Promise<net.Socket> {
+  const defaultPort = DEFAULT_PORTS[proxyUrl.protocol];
+  if (defaultPort === undefined) {
+    throw new Error(`the proxy scheme "${proxyUrl.protocol}" is none of http, https, socks5`);
+  }
+  const host = proxyUrl.hostname.replace(/^\[|\]$/g, "");
+  const port = Number(proxyUrl.port) || defaultPort;
+  return new Promise((resolve, reject) => {
+    const socket: net.Socket = proxyUrl.protocol === "https:"
+      ? tls.connect({ host, port, ...(net.isIP(host) ? {} : { servername: host }) })
+      : net.connect({ host, port });
+    const ready = proxyUrl.protocol === "https:" ? "secureConnect" : "connect";
+    socket.once(ready, () => {
+      socket.off("error", reject);
+      resolve(socket);
+    });
+    socket.once("error", reject);
+  });
+}
+
+async function requestTunnel(
+  socket: net.Socket,
+  proxyUrl: URL,
+  host: string,
+  port: number,
+): Promise<void> {
+  const authority = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const lines = [`CONNECT ${authority} HTTP/1.1`, `Host: ${authority}`];
+  if (proxyUrl.username) {
+    const { username, password } = userInfo(proxyUrl);
+    const pair = Buffer.from(`${username}:${password}`).toString("base64");
+    lines.push(`Proxy-Authorization: Basic ${pair}`);
+  }
+  socket.write(`${lines.join("\r\n")}\r\n\r\n`);
+  const head = await readUntil(socket, (bytes) => {
+    const end = bytes.indexOf("\r\n\r\n");
+    return end < 0 ? undefined : end + 4;
+  });
+  const statusLine = head.toString("latin1").split("\r\n")[0] ?? "";
+  if (!/^HTTP\/1\.[01] 2\d\d\b/.test(statusLine)) throw new Error(`"${statusLine}"`);
+}
+
+async function greetSocks(
+  socket: net.Socket,
+  proxyUrl: URL,
+  host: string,
+  port: number,
+): Promise<void> {
+  const method = proxyUrl.username ? 2 : 0;
+  socket.write(Buffer.from([5, 1, method]));
+  const greeting = await readUntil(socket, () => 2);
+  if (greeting[0] !== 5 || greeting[1] !== method) throw new Error("no common authentication");
+  if (method === 2) {
+    const { username, password } = userInfo(proxyUrl);
+    socket.write(Buffer.concat([Buffer.from([1]), sized(username), sized(password)]));
+    const verdict = await readUntil(socket, () => 2);
+    if (verdict[1] !== 0) throw new Error("wrong user name or password");
+  }
+  // The proxy looks the name up: it may know hosts that this machine does not.
+  socket.write(Buffer.concat([
+    Buffer.from([5, 1, 0, 3]),
+    sized(host),
+    Buffer.from([port >> 8, port & 255]),
+  ]));
+  const reply = await readUntil(socket, (bytes) => {
+    const addressLength = { 1: 4, 3: (bytes[4] ?? 0) + 1, 4: 16 }[bytes[3] ?? 0];
+    return bytes.length < 5 ? undefined : 4 + (addressLength ?? 4) + 2;
+  });
+  if (reply[1] !== 0) throw new Error(`SOCKS error ${reply[1]}`);
+}
+
+function userInfo(url: URL): { username: string; password: string } {
+  return { username: decodeURIComponent(url.username), password: decodeURIComponent(url.password) };
+}
+
+function sized(text: string): Buffer {
+  const bytes = Buffer.from(text);
+  if (bytes.length > 255) throw new Error("a name or password is longer than 255 bytes");
+  return Buffer.concat([Buffer.from([bytes.length]), bytes]);
+}
+
+/** Reads a message whose length shows while it arrives; what follows it stays in the socket. */
+function readUntil(
+  socket: net.Socket,
+  lengthOf: (bytes: Buffer) => number | undefined,
+): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    let bytes = Buffer.alloc(0);
+    const onData = (part: Buffer) => {
+      bytes = Buffer.concat([bytes, part]);
+      const length = lengthOf(bytes);
+      if (length === undefined ? bytes.length < 16_384 : bytes.length < length) return;
+      finish();
+      if (length === undefined) return reject(new Error("the answer is too long"));
+      if (bytes.length > length) socket.unshift(bytes.subarray(length));
+      resolve(bytes.subarray(0, length));
+    };
+    const onEnd = () => {
+      finish();
+      reject(new Error("the connection broke off"));
+    };
+    const finish = () => {
+      socket.off("data", onData);
+      socket.off("error", onEnd);
+      socket.off("close", onEnd);
+      socket.pause();
+    };
+    socket.on("data", onData);
+    socket.on("error", onEnd);
+    socket.on("close", onEnd);
+    socket.resume();
+  });
+}

@@ -1,0 +1,205 @@
+import type http from "node:http";
+import { deadline } from "../runtime/deadline.ts";
+import { exchange, NoAnswerError, readBody, readText } from "../runtime/http_exchange.ts";
+import { type ConnectThroughProxy, createAgent, retireAgent } from "./agent.ts";
+import { ConfigFileError } from "./config_file_error.ts";
+import {
+  type Credentials,
+  CredentialSource,
+  execRefused,
+  type RunExec,
+  type TlsMaterial,
+} from "./credentials.ts";
+import { KubeError } from "./kube_error.ts";
+import type { KubeTarget } from "./kube_target.ts";
+import { tlsFault } from "./tls_fault.ts";
+import { untilAborted } from "./until_aborted.ts";
+
+/** How a transport presents itself and what it may use. */
+export interface TransportOptions {
+  readonly userAgent: string;
+  readonly runExec?: RunExec;
+  readonly connectThroughProxy?: ConnectThroughProxy;
+  /** Calls in flight at once; more wait for a free connection. Watches do not count. */
+  readonly maxInFlight?: number;
+  /** Told of every answer, and of requests without one (status 0). */
+  readonly onAnswer?: (method: string, status: number) => void;
+}
+
+/** One request to the API server. */
+export interface TransportRequest {
+  readonly method: string;
+  /** Path and query, already encoded. */
+  readonly path: string;
+  /** For error messages: `Cannot get secrets "a/b"`. */
+  readonly attempt: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** For the whole exchange; for a stream, until the head of the answer. Logging in comes before. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Called right before the first byte; throwing keeps the request unsent. */
+  readonly beforeSend?: (() => void) | undefined;
+}
+
+/** A complete answer, whatever its status. */
+export interface TransportAnswer {
+  readonly status: number;
+  readonly headers: http.IncomingHttpHeaders;
+  readonly text: string;
+  /** What the request was sent with. */
+  readonly credentials: Credentials;
+}
+
+interface Pool {
+  readonly tls: TlsMaterial;
+  readonly calls: http.Agent;
+  readonly streams: http.Agent;
+}
+
+const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
+
+/**
+ * Keep-alive connections to one cluster as one user. Every request is sent at most once, ends by
+ * its deadline or its signal, and fails with a `KubeError` when no answer arrived.
+ */
+export class Transport implements Disposable {
+  readonly target: KubeTarget;
+  readonly #options: TransportOptions;
+  readonly #credentials: CredentialSource;
+  readonly #base: URL;
+  #pool: Pool | undefined;
+
+  constructor(target: KubeTarget, options: TransportOptions) {
+    if (target.auth.kind === "exec" && !options.runExec) throw execRefused(target);
+    if (target.proxyUrl && !options.connectThroughProxy) throw proxyRefused(target);
+    this.target = target;
+    this.#options = options;
+    this.#credentials = new CredentialSource(target, options.runExec);
+    this.#base = new URL(target.server);
+  }
+
+  /** Sends a request and reads the whole answer. */
+  async send(request: TransportRequest): Promise<TransportAnswer> {
+    const credentials = await untilAborted(this.#credentials.current(), request.signal);
+    using limit = deadline(request.timeoutMs, request.signal, timedOut(request));
+    return await asKubeError(request, async () => {
+      const answer = await this.#open(request, credentials, "calls", limit.signal);
+      return await wholeAnswer(answer, credentials, limit.signal);
+    });
+  }
+
+  /**
+   * Sends a request and hands on the answer's text as it arrives. Resolves when the server ends
+   * the answer properly; a connection that just breaks off is an error. An answer with another
+   * status than 200 is returned whole instead.
+   */
+  async stream(
+    request: TransportRequest,
+    onOpen: () => void,
+    onText: (text: string) => void,
+  ): Promise<TransportAnswer | undefined> {
+    const credentials = await untilAborted(this.#credentials.current(), request.signal);
+    using limit = deadline(request.timeoutMs, request.signal, timedOut(request));
+    return await asKubeError(request, async () => {
+      const answer = await this.#open(request, credentials, "streams", limit.signal);
+      if (answer.statusCode !== 200) return await wholeAnswer(answer, credentials, limit.signal);
+      limit[Symbol.dispose]();
+      onOpen();
+      const decoder = new TextDecoder();
+      await readBody(answer, request.signal, (part) => {
+        onText(decoder.decode(part, { stream: true }));
+      });
+      return undefined;
+    });
+  }
+
+  /** After a 401: whether there are other credentials by now than those that were refused. */
+  async renewCredentials(refusal: TransportAnswer): Promise<boolean> {
+    return await this.#credentials.renewed(refusal.credentials);
+  }
+
+  /** Closes every connection. */
+  [Symbol.dispose](): void {
+    this.#pool?.calls.destroy();
+    this.#pool?.streams.destroy();
+    this.#pool = undefined;
+  }
+
+  async #open(
+    request: TransportRequest,
+    { tls, headers }: Credentials,
+    use: "calls" | "streams",
+    signal: AbortSignal,
+  ): Promise<http.IncomingMessage> {
+    const { method, path, body, beforeSend } = request;
+    const own = { Accept: "application/json", "User-Agent": this.#options.userAgent };
+    const merged = { ...own, ...headers, ...request.headers };
+    const outgoing = { method, path, body, beforeSend, headers: merged };
+    let status = 0;
+    try {
+      const answer = await exchange(this.#base, this.#poolFor(tls)[use], outgoing, signal);
+      status = answer.statusCode ?? 0;
+      return answer;
+    } finally {
+      this.#options.onAnswer?.(method, status);
+    }
+  }
+
+  #poolFor(tls: TlsMaterial): Pool {
+    const known = this.#pool;
+    if (known && sameMaterial(known.tls, tls)) return known;
+    const fault = tlsFault(tls);
+    // Files are replaced one by one: the old pair serves until the new one is complete.
+    if (fault && known) return known;
+    if (fault) throw new ConfigFileError(this.target.origin, fault);
+    if (known) retireAgent(known.calls);
+    const { connectThroughProxy, maxInFlight = 50 } = this.#options;
+    const agent = (options: http.AgentOptions) =>
+      createAgent(this.target, tls, options, connectThroughProxy);
+    this.#pool = {
+      tls,
+      calls: agent({ keepAlive: true, maxSockets: maxInFlight }),
+      streams: agent({ keepAlive: false }),
+    };
+    return this.#pool;
+  }
+}
+
+async function wholeAnswer(
+  answer: http.IncomingMessage,
+  credentials: Credentials,
+  signal: AbortSignal,
+): Promise<TransportAnswer> {
+  const text = await readText(answer, MAX_ANSWER_BYTES, signal);
+  return { status: answer.statusCode ?? 0, headers: answer.headers, text, credentials };
+}
+
+const sameMaterial = (a: TlsMaterial, b: TlsMaterial): boolean =>
+  a.ca === b.ca && a.cert === b.cert && a.key === b.key;
+
+async function asKubeError<T>(request: TransportRequest, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof NoAnswerError)) throw error;
+    throw new KubeError(`${request.attempt}: ${error.message}`, {
+      status: 0,
+      reason: error.sent ? "ConnectionLost" : "ConnectionFailed",
+      cause: error,
+    });
+  }
+}
+
+const timedOut = (request: TransportRequest): KubeError =>
+  new KubeError(`${request.attempt}: no answer within ${request.timeoutMs / 1000} s`, {
+    status: 0,
+    reason: "DeadlineExceeded",
+  });
+
+const proxyRefused = (target: KubeTarget): ConfigFileError =>
+  new ConfigFileError(
+    target.origin,
+    "it sets proxy-url, which this process does not use",
+    "use a kubeconfig that reaches the API server directly",
+  );

@@ -1,0 +1,131 @@
+import type { ResourceType } from "../api/resources.ts";
+import { answerError, type KubeClient, type Selection, selectionQuery } from "./client.ts";
+import { errorFromEvent, KubeError, type KubeStatus } from "./kube_error.ts";
+import { METADATA_OBJECT } from "./metadata.ts";
+import { collectionPath } from "./paths.ts";
+
+/** What to watch. */
+export interface WatchTarget {
+  readonly type: ResourceType;
+  readonly selection: Selection;
+  readonly metadataOnly: boolean;
+}
+
+/** Told what a watch brings. */
+export interface WatchCallbacks {
+  /** The server accepted the watch. */
+  opened(): void;
+  event(type: string, object: unknown): void;
+}
+
+const OPEN_TIMEOUT_MS = 15_000;
+
+/**
+ * Watches from a resourceVersion on or, without one, from everything there is: then the present
+ * objects come first as `ADDED`, up to a bookmark that `endsInitialEvents`. Resolves when the
+ * server ends the watch in good order; anything else, also silence, is an error.
+ */
+export async function watch(
+  client: KubeClient,
+  { type, selection, metadataOnly }: WatchTarget,
+  resourceVersion: string | undefined,
+  silenceMs: number,
+  signal: AbortSignal,
+  callbacks: WatchCallbacks,
+): Promise<void> {
+  const query = selectionQuery(selection);
+  query.set("watch", "true");
+  query.set("allowWatchBookmarks", "true");
+  // Spread over five minutes, so that watches opened together do not all end together.
+  query.set("timeoutSeconds", String(300 + Math.floor(Math.random() * 300)));
+  if (resourceVersion !== undefined) query.set("resourceVersion", resourceVersion);
+  else {
+    query.set("sendInitialEvents", "true");
+    query.set("resourceVersionMatch", "NotOlderThan");
+  }
+  const attempt = `Cannot watch ${type.plural}`;
+  using guard = silenceGuard(silenceMs, attempt, signal);
+  const request = {
+    method: "GET",
+    path: `${collectionPath(type, selection.namespace)}?${query}`,
+    attempt,
+    timeoutMs: OPEN_TIMEOUT_MS,
+    signal: guard.signal,
+    ...(metadataOnly ? { headers: { Accept: METADATA_OBJECT } } : {}),
+  };
+  const feed = lineSplitter((line) => {
+    const event = JSON.parse(line) as { type: string; object: unknown };
+    if (event.type === "ERROR") throw errorFromEvent(attempt, event.object as KubeStatus);
+    callbacks.event(event.type, event.object);
+  });
+  const refusal = await client.transport.stream(request, callbacks.opened, (text) => {
+    guard.heard();
+    try {
+      feed(text);
+    } catch (error) {
+      guard.fail(error);
+    }
+  });
+  if (!refusal) return;
+  if (refusal.status === 401) await client.transport.renewCredentials(refusal);
+  throw answerError(request, refusal);
+}
+
+/** Whether a bookmark says that the objects present at the start have all been sent. */
+export function endsInitialEvents(bookmark: unknown): boolean {
+  const { metadata } = bookmark as { metadata?: { annotations?: Record<string, string> } };
+  return metadata?.annotations?.["k8s.io/initial-events-end"] === "true";
+}
+
+/** Cuts a stream of text into lines; a line may arrive in any number of pieces. */
+export function lineSplitter(onLine: (line: string) => void): (text: string) => void {
+  let rest = "";
+  return (text) => {
+    let start = 0;
+    for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", start)) {
+      const line = rest + text.slice(start, end);
+      rest = "";
+      start = end + 1;
+      if (line !== "") onLine(line);
+    }
+    rest += text.slice(start);
+  };
+}
+
+interface SilenceGuard extends Disposable {
+  readonly signal: AbortSignal;
+  heard(): void;
+  fail(error: unknown): void;
+}
+
+/** Aborts when nothing was heard for a while, or when the parent does. */
+function silenceGuard(ms: number, attempt: string, parent: AbortSignal): SilenceGuard {
+  const controller = new AbortController();
+  let lastHeard = performance.now();
+  const check = () => {
+    const left = lastHeard + ms - performance.now();
+    if (left > 0) {
+      timer = setTimeout(check, left);
+      return;
+    }
+    controller.abort(
+      new KubeError(`${attempt}: nothing was heard for ${ms / 1000} s`, {
+        status: 0,
+        reason: "ConnectionLost",
+      }),
+    );
+  };
+  let timer = setTimeout(check, ms);
+  const onParentAbort = () => controller.abort(parent.reason);
+  if (parent.aborted) onParentAbort();
+  parent.addEventListener("abort", onParentAbort, { once: true });
+  return {
+    signal: controller.signal,
+    heard: () => void (lastHeard = performance.now()),
+    fail: (error) => controller.abort(error),
+    [Symbol.dispose]() {
+      clearTimeout(timer);
+      parent.removeEventListener("abort", onParentAbort);
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { deadline } from "./deadline.ts";
+import { sleep } from "./sleep.ts";
+
+Deno.test("deadline() aborts with its own reason when time is up", async () => {
+  using limit = deadline(5, undefined, new Error("too late"));
+  await assert.rejects(sleep(10_000, limit.signal), /too late/);
+});
+
+Deno.test("deadline() aborts with the parent's reason when that comes first", async () => {
+  const parent = new AbortController();
+  using limit = deadline(10_000, parent.signal, new Error("too late"));
+  const waiting = assert.rejects(sleep(10_000, limit.signal), /shut down/);
+  parent.abort(new Error("shut down"));
+  await waiting;
+});
+
+Deno.test("deadline() of a parent that aborted before is aborted at once", () => {
+  const parent = AbortSignal.abort(new Error("gone"));
+  using limit = deadline(10_000, parent, new Error("too late"));
+  assert.equal(limit.signal.reason.message, "gone");
+});
+
+Deno.test("a disposed deadline() never aborts", async () => {
+  const limit = deadline(5, undefined, new Error("too late"));
+  limit[Symbol.dispose]();
+  await sleep(20);
+  assert.equal(limit.signal.aborted, false);
+});

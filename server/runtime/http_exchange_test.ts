@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import http from "node:http";
+import https from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import {
+  createAuthority,
+  issueServerCertificate,
+} from "../../scripts/controlplane/certificates.ts";
+import { deadline } from "./deadline.ts";
+import { exchange, NoAnswerError, readText } from "./http_exchange.ts";
+
+/** A server that counts what arrives and then misbehaves as the path asks. */
+async function startCountingServer(scheme: "http" | "https") {
+  const arrivals: string[] = [];
+  let connections = 0;
+  const sockets = new Set<Socket>();
+  const behave = (request: http.IncomingMessage, answer: http.ServerResponse) => {
+    arrivals.push(`${request.method} ${request.url}`);
+    if (request.url === "/hang") return;
+    if (request.url === "/reset") return void request.socket.destroy();
+    if (request.url === "/break-off") {
+      answer.write("half of the ");
+      setTimeout(() => request.socket.destroy(), 20);
+      return;
+    }
+    answer.end("fine");
+  };
+  const authority = createAuthority("exchange test");
+  const server = scheme === "http"
+    ? http.createServer(behave)
+    : https.createServer(issueServerCertificate(authority, ["127.0.0.1"]), behave);
+  server.on(scheme === "http" ? "connection" : "secureConnection", (socket: Socket) => {
+    connections++;
+    sockets.add(socket);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const base = new URL(`${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const agent = scheme === "http"
+    ? new http.Agent({ keepAlive: true })
+    : new https.Agent({ keepAlive: true, ca: authority.cert });
+  return {
+    arrivals,
+    base,
+    agent,
+    connections: () => connections,
+    async [Symbol.asyncDispose]() {
+      agent.destroy();
+      for (const socket of sockets) socket.destroy();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+type CountingServer = Awaited<ReturnType<typeof startCountingServer>>;
+
+const never = new AbortController().signal;
+
+async function send(
+  { base, agent }: CountingServer,
+  method: string,
+  path: string,
+  signal: AbortSignal = never,
+): Promise<string> {
+  const body = method === "GET" ? undefined : "payload";
+  const answer = await exchange(base, agent, { method, path, headers: {}, body }, signal);
+  return await readText(answer, 1024, signal);
+}
+
+for (const scheme of ["http", "https"] as const) {
+  Deno.test(`exchange() over ${scheme} sends every request once, on a reused connection too`, async (t) => {
+    await using server = await startCountingServer(scheme);
+    for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"]) {
+      await t.step(`${method} aborted by its caller`, async () => {
+        await send(server, "GET", "/warm-up");
+        server.arrivals.length = 0;
+        const caller = new AbortController();
+        const outcome = assert.rejects(send(server, method, "/hang", caller.signal), /gone away/);
+        while (server.arrivals.length === 0) await new Promise((r) => setTimeout(r, 5));
+        caller.abort(new Error("gone away"));
+        await outcome;
+        await settled(server);
+        assert.deepEqual(server.arrivals, [`${method} /hang`]);
+      });
+      await t.step(`${method} ended by its deadline`, async () => {
+        await send(server, "GET", "/warm-up");
+        server.arrivals.length = 0;
+        using limit = deadline(60, undefined, new Error("too late"));
+        await assert.rejects(send(server, method, "/hang", limit.signal), /too late/);
+        await settled(server);
+        assert.deepEqual(server.arrivals, [`${method} /hang`]);
+      });
+      await t.step(`${method} reset by the server`, async () => {
+        await send(server, "GET", "/warm-up");
+        server.arrivals.length = 0;
+        await assert.rejects(
+          send(server, method, "/reset"),
+          (error) => error instanceof NoAnswerError && error.sent,
+        );
+        await settled(server);
+        assert.deepEqual(server.arrivals, [`${method} /reset`]);
+      });
+    }
+  });
+
+  Deno.test(`exchange() over ${scheme} uses one connection for calls in a row`, async () => {
+    await using server = await startCountingServer(scheme);
+    for (let i = 0; i < 20; i++) assert.equal(await send(server, "GET", "/"), "fine");
+    assert.equal(server.connections(), 1);
+  });
+
+  Deno.test(`exchange() over ${scheme} sends nothing when beforeSend() throws`, async (t) => {
+    await using server = await startCountingServer(scheme);
+    const { base, agent } = server;
+    const beforeSend = () => {
+      throw new Error("not now");
+    };
+    const request = { method: "POST", path: "/", headers: {}, body: "payload", beforeSend };
+    for (const connection of ["a new", "a reused"]) {
+      await t.step(`on ${connection} connection`, async () => {
+        if (connection === "a reused") await send(server, "GET", "/warm-up");
+        server.arrivals.length = 0;
+        await assert.rejects(exchange(base, agent, request, never), /not now/);
+        await settled(server);
+        assert.deepEqual(server.arrivals, []);
+      });
+    }
+  });
+
+  Deno.test(`readText() over ${scheme} rejects a body that breaks off`, async () => {
+    await using server = await startCountingServer(scheme);
+    await assert.rejects(send(server, "GET", "/break-off"), NoAnswerError);
+  });
+}
+
+Deno.test("exchange() says that nothing was sent when nobody listens", async () => {
+  const server = await startCountingServer("http");
+  await server[Symbol.asyncDispose]();
+  await assert.rejects(
+    send(server, "POST", "/"),
+    (error) =>
+      error instanceof NoAnswerError && !error.sent && error.message === "connection refused",
+  );
+});
+
+Deno.test("exchange() says that nothing was sent when the certificate is not trusted", async () => {
+  await using server = await startCountingServer("https");
+  const agent = new https.Agent({ ca: createAuthority("somebody else").cert });
+  await assert.rejects(
+    send({ ...server, agent }, "POST", "/"),
+    (error) => error instanceof NoAnswerError && !error.sent,
+  );
+  assert.deepEqual(server.arrivals, []);
+});
+
+Deno.test("readText() refuses a body over its limit", async () => {
+  await using server = await startCountingServer("http");
+  const { base, agent } = server;
+  const answer = await exchange(base, agent, { method: "GET", path: "/", headers: {} }, never);
+  await assert.rejects(readText(answer, 3), /larger than 3 bytes/);
+});
+
+/** A second arrival would come on a new connection within milliseconds; give it a round trip. */
+async function settled(server: CountingServer): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  const before = server.arrivals.length;
+  await send(server, "GET", "/settle");
+  server.arrivals.splice(before);
+}
