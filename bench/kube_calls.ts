@@ -1,0 +1,100 @@
+import { CoreV1Api, KubeConfig } from "@kubernetes/client-node";
+import { CONFIG_MAPS } from "../server/api/resources.ts";
+import { Cache } from "../server/kube/cache.ts";
+import { KubeClient } from "../server/kube/client.ts";
+import { wholeObjects } from "../server/kube/follow.ts";
+import { loadTarget } from "../server/kube/load_target.ts";
+import { Transport } from "../server/kube/transport.ts";
+import { type Figure, ms, percentile } from "./figure.ts";
+
+const KEY = { namespace: "default", name: "bench-call" };
+
+async function callsPerSecond(
+  inFlight: number,
+  seconds: number,
+  call: () => Promise<unknown>,
+): Promise<number> {
+  const start = performance.now();
+  const end = start + seconds * 1000;
+  let calls = 0;
+  await Promise.all(Array.from({ length: inFlight }, async () => {
+    while (performance.now() < end) {
+      await call();
+      calls++;
+    }
+  }));
+  return calls / (performance.now() - start) * 1000;
+}
+
+/** Calls per second of our client and of the stock one, and how fast a write reaches the cache. */
+export async function benchKubeCalls(kubeconfig: string, seconds: number): Promise<Figure[]> {
+  const target = await loadTarget({ kubeconfig, env: {}, order: "file-first" });
+  using transport = new Transport(target, { userAgent: "xbind-bench" });
+  const kube = new KubeClient(transport);
+  const object = (value: string) => ({
+    apiVersion: "v1",
+    kind: "ConfigMap" as const,
+    metadata: KEY,
+    data: { value },
+  });
+  await kube.apply(CONFIG_MAPS, object("0"), "xbind-cli");
+
+  const config = new KubeConfig();
+  config.loadFromFile(kubeconfig);
+  const stock = config.makeApiClient(CoreV1Api);
+  const ours = () => kube.get(CONFIG_MAPS, KEY);
+  const theirs = () => stock.readNamespacedConfigMap(KEY);
+
+  const figures: Figure[] = [];
+  for (const inFlight of [1, 16]) {
+    const rates: number[] = [];
+    const stockRates: number[] = [];
+    // In turns, so that whatever else the machine does hits both alike.
+    for (let turn = 0; turn < 5; turn++) {
+      rates.push(await callsPerSecond(inFlight, seconds / 5, ours));
+      stockRates.push(await callsPerSecond(inFlight, seconds / 5, theirs));
+    }
+    const rate = percentile(rates, 0.5);
+    const stockRate = percentile(stockRates, 0.5);
+    figures.push({
+      name: `get of one object, ${inFlight} in flight`,
+      measured: `${rate.toFixed(0)}/s`,
+      comparedTo: `client-node ${stockRate.toFixed(0)}/s`,
+      goal: `≥ 4 ×: ${(rate / stockRate).toFixed(1)} ×`,
+      met: rate / stockRate >= 4,
+    });
+  }
+  return [...figures, await benchEventLatency(kube, object)];
+}
+
+async function benchEventLatency(
+  kube: KubeClient,
+  object: (value: string) => Parameters<KubeClient["apply"]>[1],
+): Promise<Figure> {
+  const stop = new AbortController();
+  const cache = new Cache(wholeObjects(CONFIG_MAPS, { namespace: KEY.namespace }));
+  const running = cache.run(kube, stop.signal);
+  await cache.whenSynced();
+  const writes: number[] = [];
+  const arrivals: number[] = [];
+  for (let i = 1; i <= 300; i++) {
+    const start = performance.now();
+    const arrived = cache
+      .waitFor(KEY, (seen) => seen.data?.["value"] === String(i), AbortSignal.timeout(10_000))
+      .then(() => performance.now() - start);
+    await kube.apply(CONFIG_MAPS, object(String(i)), "xbind-cli");
+    writes.push(performance.now() - start);
+    arrivals.push(await arrived);
+  }
+  stop.abort();
+  await running;
+  const write = percentile(writes, 0.5);
+  const arrival = percentile(arrivals, 0.5);
+  return {
+    name: "write to cache callback, p50",
+    measured: ms(arrival),
+    comparedTo: `the write itself ${ms(write)}`,
+    goal: `≤ 10 ms more: ${ms(arrival - write)}`,
+    met: arrival - write <= 10,
+  };
+}
