@@ -16,7 +16,8 @@ export interface Provider {
 /** What the connection depends on besides flags. */
 export interface ConnectOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly onAnswer?: (method: string, status: number) => void;
+  /** Told of every answer, by the host of the API server. */
+  readonly onAnswer?: (host: string) => (method: string, status: number) => void;
 }
 
 /**
@@ -35,7 +36,7 @@ export async function connectProvider(
   });
   const transport = new Transport(target, {
     userAgent: `xbind-backend/${VERSION}`,
-    ...(onAnswer ? { onAnswer } : {}),
+    ...(onAnswer ? { onAnswer: onAnswer(new URL(target.server).host) } : {}),
   });
   const kube = new KubeClient(transport);
   try {

@@ -2,6 +2,10 @@ import { Buffer } from "node:buffer";
 import net from "node:net";
 import tls from "node:tls";
 import type { Duplex } from "node:stream";
+import { inPlainWords } from "../runtime/http_exchange.ts";
+
+/** Well before the deadline of any call, so that the proxy is named as the culprit. */
+const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /** Opens a connection to `host:port` through an `http`, `https` or `socks5` proxy. */
 export async function connectThroughProxy(
@@ -13,6 +17,7 @@ export async function connectThroughProxy(
   try {
     if (proxyUrl.protocol.startsWith("socks5")) await greetSocks(socket, proxyUrl, host, port);
     else await requestTunnel(socket, proxyUrl, host, port);
+    socket.setTimeout(0);
     return socket;
   } catch (cause) {
     socket.destroy();
@@ -39,11 +44,20 @@ function dial(proxyUrl: URL): Promise<net.Socket> {
       ? tls.connect({ host, port, ...(net.isIP(host) ? {} : { servername: host }) })
       : net.connect({ host, port });
     const ready = proxyUrl.protocol === "https:" ? "secureConnect" : "connect";
+    const fail = (cause: Error) =>
+      reject(
+        new Error(`the proxy ${proxyUrl.host} cannot be reached: ${inPlainWords(cause)}`, {
+          cause,
+        }),
+      );
+    socket.setTimeout(HANDSHAKE_TIMEOUT_MS, () => {
+      socket.destroy(new Error(`no answer within ${HANDSHAKE_TIMEOUT_MS / 1000} s`));
+    });
     socket.once(ready, () => {
-      socket.off("error", reject);
+      socket.off("error", fail);
       resolve(socket);
     });
-    socket.once("error", reject);
+    socket.once("error", fail);
   });
 }
 
@@ -124,19 +138,20 @@ function readUntil(
       if (bytes.length > length) socket.unshift(bytes.subarray(length));
       resolve(bytes.subarray(0, length));
     };
-    const onEnd = () => {
+    const onError = (cause: Error) => {
       finish();
-      reject(new Error("the connection broke off"));
+      reject(new Error(inPlainWords(cause), { cause }));
     };
+    const onClose = () => onError(new Error("the connection broke off"));
     const finish = () => {
       socket.off("data", onData);
-      socket.off("error", onEnd);
-      socket.off("close", onEnd);
+      socket.off("error", onError);
+      socket.off("close", onClose);
       socket.pause();
     };
     socket.on("data", onData);
-    socket.on("error", onEnd);
-    socket.on("close", onEnd);
+    socket.on("error", onError);
+    socket.on("close", onClose);
     socket.resume();
   });
 }

@@ -157,7 +157,8 @@ const PLAIN_WORDS: Record<string, string> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "the server's certificate is not signed by a trusted authority",
 };
 
-function inPlainWords(cause: Error): string {
+/** What a network error means, for readers who do not know its code. */
+export function inPlainWords(cause: Error): string {
   const code = "code" in cause && typeof cause.code === "string" ? cause.code : "";
   return PLAIN_WORDS[code] ?? cause.message;
 }

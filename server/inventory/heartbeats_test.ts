@@ -1,0 +1,217 @@
+import assert from "node:assert/strict";
+import type { Grant } from "../api/resources.ts";
+import { ANNOTATIONS, boundaryName, IAM_API_VERSION, LABELS } from "../names.ts";
+import {
+  connectionKey,
+  countsFor,
+  decodeHeartbeat,
+  effectiveRenewal,
+  HEARTBEAT_INDEXES,
+  heartbeatLeases,
+  isLive,
+} from "./heartbeats.ts";
+
+const SUBJECT = "https://idp.example.org#ada";
+const BOUNDARY = boundaryName(SUBJECT);
+const GRANT_CREATED = "2026-05-01T12:00:00Z";
+const SEEN = Date.parse("2026-05-01T13:00:00Z");
+
+const grant: Grant = {
+  apiVersion: IAM_API_VERSION,
+  kind: "Grant",
+  metadata: { name: "pg-1", uid: "g", creationTimestamp: GRANT_CREATED },
+  spec: {
+    identity: { subject: SUBJECT },
+    exportName: "pg",
+    apis: [{ name: "databases.example.org" }],
+  },
+};
+
+const LEASE = {
+  metadata: {
+    name: "pg-1-0123456789",
+    namespace: BOUNDARY,
+    uid: "l",
+    resourceVersion: "7",
+    creationTimestamp: "2026-05-01T12:10:00Z",
+    labels: { [LABELS.managed]: "true", other: "x" } as Record<string, unknown>,
+    annotations: {
+      [ANNOTATIONS.connection]: "pg-1",
+      [ANNOTATIONS.consumerClusterUid]: "0123456789-uid",
+      other: "x",
+    } as Record<string, unknown>,
+    managedFields: [{ manager: "konnector" }],
+  },
+  spec: {
+    holderIdentity: "0123456789-uid",
+    leaseDurationSeconds: 60,
+    renewTime: "2026-05-01T12:59:30.123456Z",
+  } as Record<string, unknown> | null,
+};
+type RawLease = typeof LEASE;
+
+const heartbeat = (edit: (lease: RawLease) => void = () => {}, seenMs = SEEN) => {
+  const lease = structuredClone(LEASE);
+  edit(lease);
+  return decodeHeartbeat(lease, seenMs);
+};
+
+const renewed = (renewTime: string, created?: string) => (lease: RawLease) => {
+  lease.spec = { ...lease.spec, renewTime };
+  if (created) lease.metadata.creationTimestamp = created;
+};
+
+Deno.test("decodeHeartbeat() keeps what is read and nothing else", () => {
+  assert.deepEqual(heartbeat(), {
+    metadata: {
+      name: "pg-1-0123456789",
+      namespace: BOUNDARY,
+      uid: "l",
+      resourceVersion: "7",
+      creationTimestamp: "2026-05-01T12:10:00Z",
+    },
+    connection: "pg-1",
+    consumerUid: "0123456789-uid",
+    renewTimeMs: Date.parse("2026-05-01T12:59:30.123Z"),
+    durationMs: 60_000,
+    seenMs: SEEN,
+  });
+});
+
+Deno.test("decodeHeartbeat() keeps the key of a Lease that makes no sense, which counts for nobody", async (t) => {
+  const annotate = (key: string, value: unknown) => (lease: RawLease) => {
+    lease.metadata.annotations[key] = value;
+  };
+  const poison: Record<string, (lease: RawLease) => void> = {
+    "no spec": (lease) => lease.spec = null,
+    "a renewTime of another type": (lease) => lease.spec = { renewTime: { seconds: 1 } },
+    "a renewTime that is no time": renewed("yesterday"),
+    "an empty renewTime": renewed(""),
+    "no annotations": (lease) => lease.metadata.annotations = {},
+    "no labels": (lease) => lease.metadata.labels = {},
+    "another label value": (lease) => lease.metadata.labels[LABELS.managed] = "True",
+    "a connection of another type": annotate(ANNOTATIONS.connection, ["pg-1"]),
+    "an empty connection": annotate(ANNOTATIONS.connection, ""),
+    "an impossible connection": annotate(ANNOTATIONS.connection, "pg-1/../x"),
+    "an endless connection": annotate(ANNOTATIONS.connection, "a".repeat(200_000)),
+    "no consumer": annotate(ANNOTATIONS.consumerClusterUid, undefined),
+    "an empty consumer": annotate(ANNOTATIONS.consumerClusterUid, ""),
+    "an endless consumer": annotate(ANNOTATIONS.consumerClusterUid, "a".repeat(200_000)),
+  };
+  for (const [what, edit] of Object.entries(poison)) {
+    await t.step(what, () => {
+      const decoded = heartbeat(edit);
+      assert.equal(decoded.metadata.name, LEASE.metadata.name);
+      assert.equal(decoded.metadata.namespace, BOUNDARY);
+      assert.equal(countsFor(decoded, grant), false);
+      assert.ok(JSON.stringify(decoded).length < 1_000, "it stays small");
+    });
+  }
+});
+
+Deno.test("decodeHeartbeat() takes a duration that makes no sense for the usual one", () => {
+  for (const seconds of [undefined, null, "60", 0, -1, NaN, Infinity]) {
+    const decoded = heartbeat((lease) => lease.spec = { leaseDurationSeconds: seconds });
+    assert.equal(decoded.durationMs, 60_000, String(seconds));
+  }
+  assert.equal(heartbeat((lease) => lease.spec = { leaseDurationSeconds: 15 }).durationMs, 15_000);
+});
+
+Deno.test("heartbeatLeases() follows labelled Leases of all namespaces and notes when it saw them", () => {
+  const source = heartbeatLeases(() => 42);
+  assert.deepEqual(source.selection, { labelSelector: "core.xbind.io/managed=true" });
+  assert.equal(source.decode(LEASE).seenMs, 42);
+});
+
+Deno.test("HEARTBEAT_INDEXES file a Lease under its namespace and under its Connection there", () => {
+  const decoded = heartbeat();
+  assert.deepEqual(HEARTBEAT_INDEXES.namespace(decoded), [BOUNDARY]);
+  assert.deepEqual(HEARTBEAT_INDEXES.connection(decoded), [connectionKey(BOUNDARY, "pg-1")]);
+  const nameless = heartbeat((lease) => lease.metadata.annotations = {});
+  assert.deepEqual(HEARTBEAT_INDEXES.connection(nameless), []);
+});
+
+Deno.test("countsFor()", async (t) => {
+  const BEFORE = "2026-05-01T11:59:59Z";
+  const table: [string, (lease: RawLease) => void, boolean][] = [
+    ["takes a Lease of the Grant", () => {}, true],
+    ["refuses one forged in another boundary", (lease) => {
+      lease.metadata.namespace = boundaryName("https://idp.example.org#eve");
+    }, false],
+    ["refuses one of another Connection", (lease) => {
+      lease.metadata.annotations[ANNOTATIONS.connection] = "pg-2";
+    }, false],
+    ["refuses one without the label", (lease) => {
+      delete lease.metadata.labels[LABELS.managed];
+    }, false],
+    ["refuses one without a consumer", (lease) => {
+      delete lease.metadata.annotations[ANNOTATIONS.consumerClusterUid];
+    }, false],
+    ["refuses one without a renewTime", (lease) => {
+      delete lease.spec?.["renewTime"];
+    }, false],
+    [
+      "refuses one created and last renewed before the Grant",
+      renewed("2026-05-01T11:59:59.999Z", BEFORE),
+      false,
+    ],
+    [
+      "takes one created before the Grant and renewed at its creation",
+      renewed(GRANT_CREATED, BEFORE),
+      true,
+    ],
+    [
+      "takes one created before the Grant and renewed since",
+      renewed("2026-05-01T12:30:00Z", BEFORE),
+      true,
+    ],
+    [
+      "takes one created with the Grant though its clock is behind",
+      renewed("2026-04-30T00:00:00Z", GRANT_CREATED),
+      true,
+    ],
+    [
+      "takes one that claims the future",
+      renewed("2027-01-01T00:00:00Z", "2026-05-01T12:10:00Z"),
+      true,
+    ],
+  ];
+  for (const [does, edit, expected] of table) {
+    await t.step(does, () => assert.equal(countsFor(heartbeat(edit), grant), expected));
+  }
+  await t.step("refuses one that claims the future but was last seen before the Grant", () => {
+    const early = heartbeat(
+      renewed("2027-01-01T00:00:00Z", BEFORE),
+      Date.parse(GRANT_CREATED) - 1,
+    );
+    assert.equal(countsFor(early, grant), false);
+  });
+});
+
+Deno.test("effectiveRenewal()", async (t) => {
+  const at = (renewTimeMs: number, seenMs: number) => ({ ...heartbeat(), renewTimeMs, seenMs });
+  const table: [string, number, number, number, number][] = [
+    ["is the renewTime when that is past", 100, 200, 300, 100],
+    ["is when we saw it, for a renewTime ahead of our clock", 900, 200, 300, 200],
+    ["stays so when our clock passes that renewTime", 900, 200, 1_000, 200],
+    ["is now, when our clock was set back", 900, 800, 300, 300],
+  ];
+  for (const [is, renewMs, seenMs, nowMs, expected] of table) {
+    await t.step(is, () => assert.equal(effectiveRenewal(at(renewMs, seenMs), nowMs), expected));
+  }
+  await t.step("is undefined without a renewTime", () => {
+    const { renewTimeMs: _, ...never } = heartbeat();
+    assert.equal(effectiveRenewal(never, 300), undefined);
+  });
+});
+
+Deno.test("isLive() holds for twice the duration of the Lease, and not a millisecond longer", () => {
+  const live = (durationMs: number, ageMs: number) =>
+    isLive({ ...heartbeat(), durationMs, renewTimeMs: 1_000, seenMs: 1_000 }, 1_000 + ageMs);
+  assert.equal(live(60_000, 120_000), true);
+  assert.equal(live(60_000, 120_001), false);
+  assert.equal(live(15_000, 30_000), true);
+  assert.equal(live(15_000, 30_001), false);
+  const { renewTimeMs: _, ...never } = heartbeat();
+  assert.equal(isLive(never, SEEN), false);
+});

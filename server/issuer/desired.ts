@@ -1,0 +1,161 @@
+import type {
+  ClusterRole,
+  ClusterRoleBinding,
+  Grant,
+  Namespace,
+  PolicyRule,
+  RbacSubject,
+  RelatedResource,
+  Role,
+  RoleBinding,
+  Secret,
+  ServiceAccount,
+} from "../api/resources.ts";
+import type { Config } from "../config.ts";
+import {
+  boundaryName,
+  clusterRoleName,
+  identityHash,
+  LABELS,
+  parseApiName,
+  tokenSecretName,
+} from "../names.ts";
+
+/** Everything the issuer makes for one Grant; the boundary is shared by all Grants of one identity. */
+export interface DesiredState {
+  readonly boundary: Namespace;
+  readonly account: ServiceAccount;
+  readonly tokenSecret: Secret;
+  readonly role: Role;
+  readonly roleBinding: RoleBinding;
+  readonly clusterRole: ClusterRole;
+  readonly clusterRoleBinding: ClusterRoleBinding;
+}
+
+const RBAC_GROUP = "rbac.authorization.k8s.io";
+const RBAC_V1 = `${RBAC_GROUP}/v1`;
+const READ = ["get", "list", "watch"];
+const READ_WRITE = [...READ, "create", "update", "patch", "delete"];
+
+/** What must be there for a Grant that may use `apis`. */
+export function desiredState(
+  grant: Grant,
+  apis: readonly string[],
+  { issuerScope }: Pick<Config, "issuerScope">,
+): DesiredState {
+  const { name } = grant.metadata;
+  const { subject } = grant.spec.identity;
+  const namespace = boundaryName(subject);
+  const labels = { [LABELS.grant]: name };
+  const inBoundary = { name, namespace, labels };
+  const clusterWide = { name: clusterRoleName(name), labels };
+  const subjects: RbacSubject[] = [{ kind: "ServiceAccount", name, namespace }];
+  const granted = [...apiRules(apis), ...relatedRules(grant.spec.relatedResources ?? [])];
+  const isClusterScope = issuerScope === "Cluster";
+  return {
+    boundary: {
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: {
+        name: namespace,
+        labels: { [LABELS.managed]: "true", [LABELS.identity]: identityHash(subject) },
+      },
+    },
+    account: {
+      apiVersion: "v1",
+      kind: "ServiceAccount",
+      metadata: inBoundary,
+      automountServiceAccountToken: false,
+    },
+    tokenSecret: {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: {
+        ...inBoundary,
+        name: tokenSecretName(name),
+        annotations: { [ACCOUNT_NAME_ANNOTATION]: name },
+      },
+      type: "kubernetes.io/service-account-token",
+    },
+    role: {
+      apiVersion: RBAC_V1,
+      kind: "Role",
+      metadata: inBoundary,
+      rules: [LEASE_RULE, ...(isClusterScope ? [] : granted)],
+    },
+    roleBinding: {
+      apiVersion: RBAC_V1,
+      kind: "RoleBinding",
+      metadata: inBoundary,
+      roleRef: { apiGroup: RBAC_GROUP, kind: "Role", name },
+      subjects,
+    },
+    clusterRole: {
+      apiVersion: RBAC_V1,
+      kind: "ClusterRole",
+      metadata: clusterWide,
+      rules: [...IDENTITY_RULES, ...(isClusterScope ? [NAMESPACE_RULE, ...granted] : [])],
+    },
+    clusterRoleBinding: {
+      apiVersion: RBAC_V1,
+      kind: "ClusterRoleBinding",
+      metadata: clusterWide,
+      roleRef: { apiGroup: RBAC_GROUP, kind: "ClusterRole", name: clusterWide.name },
+      subjects,
+    },
+  };
+}
+
+/** Names the account of a token Secret. */
+export const ACCOUNT_NAME_ANNOTATION = "kubernetes.io/service-account.name";
+/** Set by Kubernetes once the token is in the Secret. */
+export const ACCOUNT_UID_ANNOTATION = "kubernetes.io/service-account.uid";
+
+const LEASE_RULE: PolicyRule = {
+  apiGroups: ["coordination.k8s.io"],
+  resources: ["leases"],
+  verbs: [...READ, "create", "update", "patch"],
+};
+
+const IDENTITY_RULES: readonly PolicyRule[] = [
+  { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: READ },
+  { apiGroups: [""], resources: ["namespaces"], resourceNames: ["kube-system"], verbs: ["get"] },
+];
+
+const NAMESPACE_RULE: PolicyRule = {
+  apiGroups: [""],
+  resources: ["namespaces"],
+  verbs: [...READ, "create"],
+};
+
+function apiRules(apis: readonly string[]): PolicyRule[] {
+  return apis.flatMap((api) => {
+    const parsed = parseApiName(api);
+    if (!parsed) return [];
+    const { plural, group } = parsed;
+    return [{ apiGroups: [group], resources: [plural, `${plural}/status`], verbs: READ_WRITE }];
+  });
+}
+
+/** One rule per kind of object; writing includes reading. */
+function relatedRules(related: readonly RelatedResource[]): PolicyRule[] {
+  const verbs = new Map<string, string[]>();
+  for (const { resource, direction } of related) {
+    if (direction === "FromConsumer") verbs.set(resource, READ_WRITE);
+    else if (!verbs.has(resource)) verbs.set(resource, READ);
+  }
+  return [...verbs].map(([resource, allowed]) => ({
+    apiGroups: [""],
+    resources: [resource],
+    verbs: allowed,
+  }));
+}
+
+/** The APIs that these rules open, found by the shape that `desiredState` gives them. */
+export function apisOf(rules: readonly PolicyRule[]): string[] {
+  return rules.flatMap(({ apiGroups = [], resources = [] }) => {
+    const [group = ""] = apiGroups;
+    const [plural = "", status] = resources;
+    return group !== "" && status === `${plural}/status` ? [`${plural}.${group}`] : [];
+  });
+}

@@ -1,0 +1,68 @@
+import type { KubeObject, ResourceType, RoleBinding } from "../api/resources.ts";
+import type { Cache } from "../kube/cache.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { isAlreadyExists } from "../kube/kube_error.ts";
+import type { MetadataObject } from "../kube/metadata.ts";
+import { keyOf } from "../kube/paths.ts";
+import { FIELD_MANAGERS, LABELS } from "../names.ts";
+import { bindingDigest } from "./issued.ts";
+import { foreignObject } from "./provisioning_fault.ts";
+
+const { issuer } = FIELD_MANAGERS;
+
+/** One object that must exist as described. */
+export interface Wanted<T extends KubeObject, C extends MetadataObject> {
+  readonly type: ResourceType<T>;
+  readonly object: T;
+  readonly cache: Pick<Cache<C>, "get" | "learn">;
+  /** Whether the cached object says what we want; labels are compared anyway. */
+  readonly isSame?: (cached: C) => boolean;
+}
+
+/**
+ * Makes an object of a Grant exist as wanted and writes only when it does not. The first write is
+ * a plain create, which can never take over an object that somebody else made.
+ */
+export async function ensure<T extends KubeObject, C extends MetadataObject>(
+  kube: KubeClient,
+  { type, object, cache, isSame = () => true }: Wanted<T, C>,
+  signal: AbortSignal,
+): Promise<void> {
+  const key = keyOf(object);
+  const cached = cache.get(key);
+  if (cached && hasOurLabel(cached, object) && isSame(cached)) return;
+  if (!cached) {
+    try {
+      cache.learn(await kube.create(type, object, issuer, signal), issuer);
+      return;
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+  }
+  const live = await kube.get(type, key, signal);
+  if (!hasOurLabel(live, object)) {
+    throw foreignObject(object, `${LABELS.grant}=${object.metadata.labels?.[LABELS.grant]}`);
+  }
+  if (refersElsewhere(live, object)) {
+    const { uid, resourceVersion } = live.metadata;
+    await kube.delete(
+      type,
+      key,
+      { ...uid && { uid }, ...resourceVersion && { resourceVersion } },
+      signal,
+    );
+    cache.learn(await kube.create(type, object, issuer, signal), issuer);
+    return;
+  }
+  cache.learn(await kube.apply(type, object, issuer, signal), issuer);
+}
+
+const hasOurLabel = (present: MetadataObject, wanted: MetadataObject): boolean =>
+  present.metadata.labels?.[LABELS.grant] === wanted.metadata.labels?.[LABELS.grant];
+
+/** The role of a binding can never be changed, so such a binding has to be made anew. */
+function refersElsewhere(live: KubeObject, wanted: KubeObject): boolean {
+  if (!("roleRef" in wanted)) return false;
+  const only = ({ roleRef }: RoleBinding) => bindingDigest({ roleRef });
+  return only(live as RoleBinding) !== only(wanted as RoleBinding);
+}

@@ -1,0 +1,69 @@
+import {
+  isDeleting,
+  type Namespace,
+  NAMESPACES,
+  ROLE_BINDINGS,
+  ROLES,
+  SERVICE_ACCOUNTS,
+} from "../api/resources.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { isAlreadyExists } from "../kube/kube_error.ts";
+import { FIELD_MANAGERS, LABELS } from "../names.ts";
+import type { IssuerCaches } from "./issued.ts";
+import { ProvisioningFault } from "./provisioning_fault.ts";
+
+const { issuer } = FIELD_MANAGERS;
+
+/**
+ * Makes the boundary namespace exist, and says whether it can be used. One that is terminating
+ * has to go first. One without our label (a konnector may have re-created it) is taken over only
+ * when nothing in it could hand rights to somebody.
+ */
+export async function ensureBoundary(
+  kube: KubeClient,
+  { boundaries }: Pick<IssuerCaches, "boundaries">,
+  wanted: Namespace,
+  signal: AbortSignal,
+): Promise<"usable" | "terminating"> {
+  const { name } = wanted.metadata;
+  const cached = boundaries.get({ name });
+  if (cached && isDeleting(cached)) return "terminating";
+  if (cached && isBoundary(cached, wanted)) return "usable";
+  if (!cached) {
+    try {
+      boundaries.learn(await kube.create(NAMESPACES, wanted, issuer, signal), issuer);
+      return "usable";
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+  }
+  const live = await kube.get(NAMESPACES, { name }, signal);
+  if (isDeleting(live)) return "terminating";
+  if (!isBoundary(live, wanted)) await refuseIfUsed(kube, name, signal);
+  boundaries.learn(await kube.apply(NAMESPACES, wanted, issuer, signal), issuer);
+  return "usable";
+}
+
+const isBoundary = (present: Pick<Namespace, "metadata">, wanted: Namespace): boolean =>
+  [LABELS.identity, LABELS.managed].every((label) =>
+    present.metadata.labels?.[label] === wanted.metadata.labels?.[label]
+  );
+
+async function refuseIfUsed(
+  kube: KubeClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const [roles, roleBindings, accounts] = await Promise.all([
+    kube.list(ROLES, { namespace }, signal),
+    kube.list(ROLE_BINDINGS, { namespace }, signal),
+    kube.list(SERVICE_ACCOUNTS, { namespace }, signal),
+  ]);
+  const foreign = accounts.filter(({ metadata }) => metadata.name !== "default");
+  const [first] = [...roles, ...roleBindings, ...foreign];
+  if (!first) return;
+  throw new ProvisioningFault(
+    `Namespace "${namespace}" exists without the label ${LABELS.identity} and holds ` +
+      `${first.kind} "${first.metadata.name}": empty or remove the namespace`,
+  );
+}

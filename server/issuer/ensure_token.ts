@@ -1,0 +1,78 @@
+import { type Secret, SECRETS } from "../api/resources.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { isNotFound } from "../kube/kube_error.ts";
+import type { MetadataObject } from "../kube/metadata.ts";
+import { backoffStep } from "../runtime/backoff.ts";
+import { ACCOUNT_UID_ANNOTATION } from "./desired.ts";
+import { ensure } from "./ensure.ts";
+import type { IssuerCaches } from "./issued.ts";
+import type { TokenSlots } from "./token_slots.ts";
+
+/** How long an unfilled Secret is left alone before it is made anew: 60 s, doubling to 5 min. */
+const PATIENCE = { baseMs: 60_000, capMs: 300_000 };
+
+/** What the token of a Grant is waiting for; `lookAgainMs` when only time will tell. */
+export type TokenState =
+  | { readonly filled: true }
+  | { readonly filled: false; readonly waitsFor: string; readonly lookAgainMs?: number };
+
+/** What handling tokens needs. */
+export interface TokenDeps {
+  readonly kube: KubeClient;
+  readonly caches: Pick<IssuerCaches, "accounts" | "secrets">;
+  readonly slots: TokenSlots;
+  /** How often the Secret of a Grant was made anew. */
+  readonly remakes: Map<string, number>;
+  readonly now: () => number;
+}
+
+/** Makes the token Secret of an account exist and says whether Kubernetes has filled it. */
+export async function ensureToken(
+  deps: TokenDeps,
+  wanted: Secret,
+  account: MetadataObject,
+  urgent: boolean,
+  signal: AbortSignal,
+): Promise<TokenState> {
+  const { kube, caches: { secrets }, slots, remakes, now } = deps;
+  const grant = account.metadata.name;
+  const key = { name: wanted.metadata.name, namespace: wanted.metadata.namespace };
+  const cached = secrets.get(key);
+  if (cached) {
+    const tokenOf = cached.metadata.annotations?.[ACCOUNT_UID_ANNOTATION];
+    if (tokenOf !== undefined && tokenOf === account.metadata.uid) {
+      remakes.delete(grant);
+      await ensure(kube, { type: SECRETS, object: wanted, cache: secrets }, signal);
+      return { filled: true };
+    }
+    const patience = backoffStep(remakes.get(grant) ?? 0, PATIENCE);
+    const age = now() - Date.parse(cached.metadata.creationTimestamp ?? "");
+    if (tokenOf === undefined && age < patience) {
+      return { filled: false, waitsFor: "its token", lookAgainMs: patience - age };
+    }
+    if (tokenOf === undefined) remakes.set(grant, (remakes.get(grant) ?? 0) + 1);
+    await deleteSecret(kube, cached, signal);
+  }
+  if (!slots.take(grant, urgent)) {
+    return { filled: false, waitsFor: "its token, behind those of other Grants" };
+  }
+  try {
+    // The cached Secret, if any, is the one just deleted.
+    const cache = { get: () => undefined, learn: secrets.learn.bind(secrets) };
+    await ensure(kube, { type: SECRETS, object: wanted, cache }, signal);
+  } finally {
+    slots.settle(grant);
+  }
+  return { filled: false, waitsFor: "its token", lookAgainMs: PATIENCE.baseMs };
+}
+
+async function deleteSecret(
+  kube: KubeClient,
+  { metadata }: MetadataObject,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, namespace, uid } = metadata;
+  await kube.delete(SECRETS, { name, namespace }, uid ? { uid } : {}, signal).catch((error) => {
+    if (!isNotFound(error)) throw error;
+  });
+}

@@ -1,0 +1,130 @@
+import type { Config } from "../config.ts";
+import type { Change } from "../kube/cache.ts";
+import type { KubeClient } from "../kube/client.ts";
+import type { RecordEvent } from "../kube/event_recorder.ts";
+import type { MetadataObject } from "../kube/metadata.ts";
+import { FIELD_MANAGERS, LABELS } from "../names.ts";
+import { controller } from "../runtime/controller.ts";
+import { every } from "../runtime/every.ts";
+import type { Log } from "../runtime/log.ts";
+import type { Metrics } from "../runtime/metrics.ts";
+import { Queue } from "../runtime/queue.ts";
+import { all, type Runnable } from "../runtime/runnable.ts";
+import { isFilled, type IssuerCaches } from "./issued.ts";
+import { reconcileExport } from "./reconcile_export.ts";
+import { isUrgent, reconcileGrant } from "./reconcile_grant.ts";
+import { TokenSlots } from "./token_slots.ts";
+
+/** What the issuer is made of. */
+export interface IssuerDeps {
+  /** Refuses to write while this process does not lead. */
+  readonly kube: KubeClient;
+  readonly caches: IssuerCaches;
+  readonly config: Pick<Config, "issuerScope">;
+  readonly recordEvent: RecordEvent;
+  readonly metrics: Pick<Metrics, "controller">;
+  readonly log: Log;
+  readonly now: () => number;
+}
+
+const MAX_UNFILLED_TOKENS = 20;
+const GRANT_WORKERS = 20;
+const EXPORT_WORKERS = 4;
+const RESYNC_MS = 600_000;
+
+/** Keeps Grants provisioned and Exports judged, for as long as it runs; may run again later. */
+export function issuer(deps: IssuerDeps): Runnable {
+  const { caches, metrics, log } = deps;
+  const grants = new Queue();
+  const exports = new Queue();
+  const slots = new TokenSlots(
+    MAX_UNFILLED_TOKENS,
+    () => caches.secrets.count("state", "unfilled"),
+    (grant, urgent) => grants.add(grant, { urgent }),
+  );
+  feedQueues(deps, grants, exports, slots);
+  const work = all(
+    controller({
+      name: "grant",
+      queue: grants,
+      workers: GRANT_WORKERS,
+      reconcile: reconcileGrant({ ...deps, slots, remakes: new Map() }),
+      log,
+      metrics,
+    }),
+    controller({
+      name: "export",
+      queue: exports,
+      workers: EXPORT_WORKERS,
+      reconcile: reconcileExport(deps),
+      log,
+      metrics,
+    }),
+    every(RESYNC_MS, () => {
+      for (const { metadata } of caches.grants.values()) grants.add(metadata.name);
+      for (const { metadata } of caches.exports.values()) exports.add(metadata.name);
+      return Promise.resolve();
+    }, (error) => log.error("cannot look at everything again", { error })),
+  );
+  return async (signal) => {
+    await Promise.all(Object.values(caches).map((cache) => cache.whenSynced(signal)));
+    log.info("issuing", { grants: caches.grants.size, exports: caches.exports.size });
+    await work(signal);
+  };
+}
+
+/** Puts into the queues whatever a change may concern; what the issuer wrote itself does not. */
+function feedQueues(
+  { caches, now }: Pick<IssuerDeps, "caches" | "now">,
+  grants: Queue,
+  exports: Queue,
+  slots: TokenSlots,
+): void {
+  const isOwn = ({ writer }: Change<unknown>) =>
+    writer === FIELD_MANAGERS.issuer || writer === FIELD_MANAGERS.exports;
+  caches.grants.onChange((change) => {
+    const grant = change.after;
+    if (grant && !isOwn(change)) {
+      grants.add(grant.metadata.name, { urgent: isUrgent(grant, now()) });
+    }
+  });
+  caches.exports.onChange((change) => {
+    if (change.after && !isOwn(change)) exports.add(change.after.metadata.name);
+  });
+  const ofGrant = (change: Change<MetadataObject>) => {
+    if (isOwn(change)) return;
+    for (const object of [change.before, change.after]) {
+      const grant = object?.metadata.labels?.[LABELS.grant];
+      if (grant && caches.grants.get({ name: grant })) grants.add(grant);
+    }
+  };
+  caches.accounts.onChange(ofGrant);
+  caches.roles.onChange(ofGrant);
+  caches.roleBindings.onChange(ofGrant);
+  caches.clusterRoles.onChange(ofGrant);
+  caches.clusterRoleBindings.onChange(ofGrant);
+  caches.secrets.onChange((change) => {
+    ofGrant(change);
+    if (!change.after || isFilled(change.after)) slots.freed();
+  });
+  caches.boundaries.onChange((change) => {
+    const name = (change.after ?? change.before)?.metadata.name;
+    if (!name || isOwn(change)) return;
+    for (const { metadata } of caches.grants.find("boundary", name)) grants.add(metadata.name);
+  });
+  caches.crds.onChange(({ before, after }) => {
+    if (
+      before && after && exportLabel(before) === exportLabel(after) && isSameLife(before, after)
+    ) {
+      return;
+    }
+    const name = (after ?? before)?.metadata.name ?? "";
+    for (const { metadata } of caches.grants.find("api", name)) grants.add(metadata.name);
+    for (const { metadata } of caches.exports.find("api", name)) exports.add(metadata.name);
+  });
+}
+
+const exportLabel = ({ metadata }: MetadataObject) => metadata.labels?.[LABELS.exported];
+
+const isSameLife = (a: MetadataObject, b: MetadataObject): boolean =>
+  a.metadata.deletionTimestamp === b.metadata.deletionTimestamp;

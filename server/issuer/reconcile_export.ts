@@ -1,0 +1,98 @@
+import { type Condition, condition, type Export, EXPORTS, isDeleting } from "../api/resources.ts";
+import type { Config } from "../config.ts";
+import type { KubeClient } from "../kube/client.ts";
+import type { RecordEvent } from "../kube/event_recorder.ts";
+import { isNotFound } from "../kube/kube_error.ts";
+import { CATALOG_API_VERSION, FIELD_MANAGERS, LABELS } from "../names.ts";
+import { done, type Reconcile } from "../runtime/controller.ts";
+import type { Log } from "../runtime/log.ts";
+import { isExported } from "./exported.ts";
+import type { IssuerCaches } from "./issued.ts";
+
+/** What judging Exports needs. */
+export interface ExportDeps {
+  readonly kube: KubeClient;
+  readonly caches: Pick<IssuerCaches, "exports" | "crds">;
+  readonly config: Pick<Config, "issuerScope">;
+  readonly recordEvent: RecordEvent;
+  readonly log: Log;
+  readonly now: () => number;
+}
+
+/** Keeps the Ready condition of one Export true to its CRDs. */
+export const reconcileExport = (deps: ExportDeps): Reconcile => async (name, signal) => {
+  const { kube, caches, config, recordEvent, log, now } = deps;
+  const offer = caches.exports.get({ name });
+  if (!offer || isDeleting(offer)) return done;
+  const missing = offer.spec.apis.map((api) => api.name).filter((api) => !isExported(caches, api));
+  const ready = readyCondition(offer, missing, new Date(now()));
+  if (!ready) return done;
+  try {
+    const update = withCondition(name, ready);
+    const written = await kube.applyStatus(EXPORTS, update, FIELD_MANAGERS.exports, signal);
+    caches.exports.learn(written, FIELD_MANAGERS.exports);
+  } catch (error) {
+    if (isNotFound(error)) return done;
+    throw error;
+  }
+  log.info("Export judged", { export: name, ready: ready.status, reason: ready.reason });
+  if (ready.status === "False") recordEvent(offer, "Warning", ready.reason, ready.message);
+  const warning = secretWarning(offer, config);
+  if (warning) {
+    log.warn("Export opens Secrets", { export: name, warning });
+    recordEvent(offer, "Warning", "OpensSecrets", warning);
+  }
+  return done;
+};
+
+/** The condition to write, or undefined when the Export carries it already. */
+export function readyCondition(
+  offer: Export,
+  missing: readonly string[],
+  now: Date,
+): Condition | undefined {
+  const { generation } = offer.metadata;
+  const present = condition(offer, "Ready");
+  const status = missing.length === 0 ? "True" : "False";
+  const reason = missing.length === 0 ? "AsExpected" : "APINotExported";
+  const message = missing.length === 0
+    ? "All APIs can be bound"
+    : `These CRDs are missing or lack the label ${LABELS.exported}=true: ${missing.join(", ")}`;
+  if (
+    present?.status === status && present.reason === reason && present.message === message &&
+    present.observedGeneration === generation
+  ) return undefined;
+  return {
+    type: "Ready",
+    status,
+    reason,
+    message,
+    lastTransitionTime: present?.status === status
+      ? present.lastTransitionTime
+      : now.toISOString().replace(/\.\d+Z$/, "Z"),
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+  };
+}
+
+/** What every consumer of this Export will be able to do with Secrets, if that is too much. */
+export function secretWarning(
+  { spec }: Pick<Export, "spec">,
+  { issuerScope }: Pick<Config, "issuerScope">,
+): string | undefined {
+  if (issuerScope !== "Cluster") return undefined;
+  const rules = (spec.defaults?.relatedResources ?? [])
+    .filter(({ resource }) => resource === "secrets");
+  if (rules.some(({ direction }) => direction === "FromConsumer")) {
+    return "Issued credentials can write every Secret of the provider, and so take it over: " +
+      "use --issuer-scope=Namespace";
+  }
+  return rules.length === 0 ? undefined : "Issued credentials can read every Secret of the " +
+    "provider, whatever the selector says: use --issuer-scope=Namespace";
+}
+
+const withCondition = (name: string, ready: Condition): Export => ({
+  apiVersion: CATALOG_API_VERSION,
+  kind: "Export",
+  metadata: { name },
+  status: { conditions: [ready] },
+} as unknown as Export);

@@ -1,0 +1,214 @@
+import {
+  CLUSTER_ROLE_BINDINGS,
+  CLUSTER_ROLES,
+  condition,
+  type Grant,
+  GRANTS,
+  hasFinalizer,
+  isDeleting,
+  ROLE_BINDINGS,
+  ROLES,
+  SERVICE_ACCOUNTS,
+} from "../api/resources.ts";
+import type { Config } from "../config.ts";
+import type { RecordEvent } from "../kube/event_recorder.ts";
+import { isNotFound } from "../kube/kube_error.ts";
+import {
+  ANNOTATIONS,
+  boundaryName,
+  CLEANUP_FINALIZER,
+  clusterRoleName,
+  FIELD_MANAGERS,
+} from "../names.ts";
+import { done, type Outcome, type Reconcile, requeueAfter } from "../runtime/controller.ts";
+import type { Log } from "../runtime/log.ts";
+import { type DesiredState, desiredState } from "./desired.ts";
+import { ensure } from "./ensure.ts";
+import { ensureBoundary } from "./ensure_boundary.ts";
+import { ensureToken, type TokenDeps, type TokenState } from "./ensure_token.ts";
+import { isExported } from "./exported.ts";
+import {
+  failed,
+  ISSUED,
+  notExported,
+  pending,
+  statusUpdate,
+  type Verdict,
+} from "./grant_status.ts";
+import { bindingDigest, type Digested, type IssuerCaches, rulesDigest } from "./issued.ts";
+import { faultMessage } from "./provisioning_fault.ts";
+import { revokeGrant } from "./revoke_grant.ts";
+
+/** What reconciling Grants needs. */
+export interface GrantDeps extends TokenDeps {
+  readonly caches: IssuerCaches;
+  readonly config: Pick<Config, "issuerScope">;
+  readonly recordEvent: RecordEvent;
+  readonly log: Log;
+}
+
+const TERMINATING_LOOK_MS = 2_000;
+const LEFTOVER_LOOK_MS = 1_000;
+
+/** Turns one Grant into credentials, or takes them back when it is being deleted. */
+export const reconcileGrant = (deps: GrantDeps): Reconcile => async (name, signal) => {
+  const cached = deps.caches.grants.get({ name });
+  if (!cached) return done;
+  try {
+    if (isDeleting(cached)) return await revoke(deps, cached, signal);
+    const grant = await withFinalizer(deps, cached, signal);
+    return await provision(deps, grant, signal);
+  } catch (error) {
+    if (isNotFound(error) && !await deps.kube.find(GRANTS, { name }, signal)) return done;
+    const message = faultMessage(error);
+    if (message) await settle(deps, cached, failed(message), signal);
+    throw error;
+  }
+};
+
+async function provision(deps: GrantDeps, grant: Grant, signal: AbortSignal): Promise<Outcome> {
+  const { kube, caches, config } = deps;
+  const { apis, missing } = grantableApis(grant, caches);
+  const desired = desiredState(grant, apis, config);
+  if (await ensureBoundary(kube, caches, desired.boundary, signal) === "terminating") {
+    await settle(deps, grant, pending("its terminating namespace to go"), signal);
+    return requeueAfter(TERMINATING_LOOK_MS);
+  }
+  const [token] = await Promise.all([
+    ensureAccountAndToken(deps, grant, desired, signal),
+    ensureRights(deps, desired, signal),
+  ]);
+  await settle(deps, grant, verdictOn(missing, token), signal);
+  return !token.filled && token.lookAgainMs ? requeueAfter(token.lookAgainMs) : done;
+}
+
+const verdictOn = (missing: readonly string[], token: TokenState): Verdict => {
+  if (missing.length > 0) return notExported(missing);
+  return token.filled ? ISSUED : pending(token.waitsFor);
+};
+
+/**
+ * An API enters only while its CRD is exported; once granted it stays as long as the Grant lists
+ * it, so that a lost label never cuts live consumers off.
+ */
+function grantableApis(grant: Grant, caches: IssuerCaches): { apis: string[]; missing: string[] } {
+  const { name } = grant.metadata;
+  const namespace = boundaryName(grant.spec.identity.subject);
+  const granted = new Set([
+    ...caches.roles.get({ name, namespace })?.apis ?? [],
+    ...caches.clusterRoles.get({ name: clusterRoleName(name) })?.apis ?? [],
+  ]);
+  const apis: string[] = [];
+  const missing: string[] = [];
+  for (const api of grant.spec.apis) {
+    const allowed = granted.has(api.name) || isExported(caches, api.name);
+    (allowed ? apis : missing).push(api.name);
+  }
+  return { apis, missing };
+}
+
+async function ensureAccountAndToken(
+  deps: GrantDeps,
+  grant: Grant,
+  { account, tokenSecret }: DesiredState,
+  signal: AbortSignal,
+): Promise<TokenState> {
+  const { kube, caches: { accounts } } = deps;
+  await ensure(kube, { type: SERVICE_ACCOUNTS, object: account, cache: accounts }, signal);
+  const { name, namespace } = account.metadata;
+  const present = accounts.get({ name, namespace });
+  if (!present) return { filled: false, waitsFor: "its account" };
+  return await ensureToken(deps, tokenSecret, present, isUrgent(grant, deps.now()), signal);
+}
+
+async function ensureRights(
+  { kube, caches }: GrantDeps,
+  { role, roleBinding, clusterRole, clusterRoleBinding }: DesiredState,
+  signal: AbortSignal,
+): Promise<void> {
+  const hasDigest = (digest: string) => (cached: Digested) => cached.digest === digest;
+  await Promise.all([
+    ensure(kube, {
+      type: ROLES,
+      object: role,
+      cache: caches.roles,
+      isSame: hasDigest(rulesDigest(role.rules)),
+    }, signal),
+    ensure(kube, {
+      type: ROLE_BINDINGS,
+      object: roleBinding,
+      cache: caches.roleBindings,
+      isSame: hasDigest(bindingDigest(roleBinding)),
+    }, signal),
+    ensure(kube, {
+      type: CLUSTER_ROLES,
+      object: clusterRole,
+      cache: caches.clusterRoles,
+      isSame: hasDigest(rulesDigest(clusterRole.rules)),
+    }, signal),
+    ensure(kube, {
+      type: CLUSTER_ROLE_BINDINGS,
+      object: clusterRoleBinding,
+      cache: caches.clusterRoleBindings,
+      isSame: hasDigest(bindingDigest(clusterRoleBinding)),
+    }, signal),
+  ]);
+}
+
+async function revoke(deps: GrantDeps, grant: Grant, signal: AbortSignal): Promise<Outcome> {
+  if (!hasFinalizer(grant, CLEANUP_FINALIZER)) return done;
+  if (!await revokeGrant(deps.kube, grant, signal)) return requeueAfter(LEFTOVER_LOOK_MS);
+  deps.remakes.delete(grant.metadata.name);
+  const { name } = grant.metadata;
+  deps.log.info("Grant revoked", { code: "grant.revoked", grant: name, ...whose(grant) });
+  deps.recordEvent(grant, "Normal", "Revoked", "Its rights and its credentials are gone");
+  return done;
+}
+
+async function withFinalizer(deps: GrantDeps, grant: Grant, signal: AbortSignal): Promise<Grant> {
+  if (hasFinalizer(grant, CLEANUP_FINALIZER)) return grant;
+  const { name, resourceVersion = "", finalizers = [] } = grant.metadata;
+  const patch = { metadata: { resourceVersion, finalizers: [...finalizers, CLEANUP_FINALIZER] } };
+  const patched = await deps.kube
+    .mergePatch(GRANTS, { name }, patch, FIELD_MANAGERS.issuer, signal);
+  deps.caches.grants.learn(patched, FIELD_MANAGERS.issuer);
+  return patched;
+}
+
+/** Writes the verdict when it is news, and tells people. */
+async function settle(
+  { kube, caches, recordEvent, log, now }: GrantDeps,
+  grant: Grant,
+  verdict: Verdict,
+  signal: AbortSignal,
+): Promise<void> {
+  const update = statusUpdate(grant, verdict, new Date(now()));
+  if (!update) return;
+  const before = condition(grant, "Ready");
+  const written = await kube.applyStatus(GRANTS, update, FIELD_MANAGERS.issuer, signal);
+  caches.grants.learn(written, FIELD_MANAGERS.issuer);
+  const { name } = grant.metadata;
+  if (verdict.ready) {
+    if (before?.status === "True") return;
+    log.info("Grant provisioned", { code: "grant.provisioned", grant: name, ...whose(grant) });
+    recordEvent(grant, "Normal", "Provisioned", verdict.message);
+  } else if (verdict.reason !== "Pending" && before?.message !== verdict.message) {
+    log.warn("Grant not provisioned", {
+      code: "grant.not-provisioned",
+      grant: name,
+      reason: verdict.reason,
+      message: verdict.message,
+      ...whose(grant),
+    });
+    recordEvent(grant, "Warning", verdict.reason, verdict.message);
+  }
+}
+
+const whose = ({ spec }: Grant) => ({
+  subject: spec.identity.subject,
+  export: spec.exportName,
+});
+
+/** Whether a bind is waiting for this Grant right now. */
+export const isUrgent = (grant: Grant, nowMs: number): boolean =>
+  Date.parse(grant.metadata.annotations?.[ANNOTATIONS.wantedUntil] ?? "") > nowMs;

@@ -1,0 +1,51 @@
+/**
+ * Lets at most `limit` token Secrets wait for Kubernetes at once, because its token controller
+ * serves them in order: a bind that somebody waits for must not stand behind a backlog.
+ */
+export class TokenSlots {
+  readonly #limit: number;
+  readonly #unfilled: () => number;
+  readonly #wake: (grant: string, urgent: boolean) => void;
+  /** Secrets that are being created and do not show in `unfilled` yet. */
+  readonly #reserved = new Set<string>();
+  readonly #waiting = new Map<string, boolean>();
+
+  constructor(
+    limit: number,
+    unfilled: () => number,
+    wake: (grant: string, urgent: boolean) => void,
+  ) {
+    this.#limit = limit;
+    this.#unfilled = unfilled;
+    this.#wake = wake;
+  }
+
+  /** Takes a slot until `settle`; without a free one the Grant is woken when its turn comes. */
+  take(grant: string, urgent: boolean): boolean {
+    if (this.#free() <= 0) {
+      this.#waiting.set(grant, urgent);
+      return false;
+    }
+    this.#waiting.delete(grant);
+    this.#reserved.add(grant);
+    return true;
+  }
+
+  /** The Secret exists now, or could not be created. */
+  settle(grant: string): void {
+    this.#reserved.delete(grant);
+  }
+
+  /** A Secret was filled or deleted: wakes as many Grants as there are free slots. */
+  freed(): void {
+    const inOrder = [...this.#waiting].sort(([, a], [, b]) => Number(b) - Number(a));
+    for (const [grant, urgent] of inOrder.slice(0, Math.max(0, this.#free()))) {
+      this.#waiting.delete(grant);
+      this.#wake(grant, urgent);
+    }
+  }
+
+  #free(): number {
+    return this.#limit - this.#unfilled() - this.#reserved.size;
+  }
+}

@@ -1,0 +1,256 @@
+import { deadline } from "../runtime/deadline.ts";
+import type { Log } from "../runtime/log.ts";
+import {
+  aborted,
+  type ChildController,
+  childController,
+  isAbort,
+  type Runnable,
+} from "../runtime/runnable.ts";
+import { sleep } from "../runtime/sleep.ts";
+import type { KubeClient } from "./client.ts";
+import { isConflict } from "./kube_error.ts";
+import { type Hold, LeaseLock } from "./lease_lock.ts";
+
+/** Who may act: asked before every write of a controller. */
+export interface Leadership {
+  readonly isLeading: boolean;
+  /** Throws a `NotLeadingError` unless this process leads at this very moment. */
+  assertLeading(): void;
+  /** Runs while leading; after a loss it stops, campaigns and runs again. Returns at shutdown. */
+  whileLeading(run: Runnable): Runnable;
+}
+
+/** A process without an election always leads. */
+export const alwaysLeading: Leadership = {
+  isLeading: true,
+  assertLeading: () => {},
+  whileLeading: (run) => run,
+};
+
+/** This process does not lead, or cannot know that it still does. */
+export class NotLeadingError extends Error {
+  override readonly name = "NotLeadingError";
+}
+
+/** How the election is paced; every process of one election uses the same times. */
+export interface LeaderTiming {
+  /** For so long after its last renewal nobody else touches a holder's Lease. */
+  readonly leaseMs: number;
+  /** A leader that could not renew for so long stops acting; well below `leaseMs`. */
+  readonly renewDeadlineMs: number;
+  /** Pause between two renewals, and between two looks of a standby. */
+  readonly retryMs: number;
+  /** What ran while leading must be over so soon after a stop. */
+  readonly stopMs: number;
+}
+
+/** What a leader is made of. */
+export interface LeaderOptions {
+  /** Not guarded by this very leader. */
+  readonly kube: KubeClient;
+  /** Name and namespace of the Lease. */
+  readonly name: string;
+  readonly namespace: string;
+  /** Host name and a random suffix: no two processes ever share one. */
+  readonly identity: string;
+  readonly log: Log;
+  readonly timing?: Partial<LeaderTiming>;
+  readonly onChange?: (isLeading: boolean) => void;
+  /** A monotonic clock in milliseconds that goes on while the process is stopped. */
+  readonly now?: () => number;
+}
+
+const TIMING: LeaderTiming = {
+  leaseMs: 15_000,
+  renewDeadlineMs: 10_000,
+  retryMs: 2_000,
+  stopMs: 5_000,
+};
+const RELEASE_MS = 2_000;
+
+interface Term {
+  hold: Hold;
+  /** Aborted at the loss of the Lease and at shutdown. */
+  readonly stop: ChildController;
+}
+
+/**
+ * Leader election on a Lease. A leader counts the time of a renewal from before it was sent and
+ * gives up before anybody else may take over, also after the whole process was stopped a while.
+ */
+export class Leader implements Leadership {
+  readonly #lock: LeaseLock;
+  readonly #timing: LeaderTiming;
+  readonly #now: () => number;
+  readonly #log: Log;
+  readonly #onChange: (isLeading: boolean) => void;
+  #isRunning = false;
+  #term: Term | undefined;
+  #refusal = new NotLeadingError("Cannot write: this process does not lead yet");
+
+  constructor({ log, timing, onChange, now = () => performance.now(), ...lease }: LeaderOptions) {
+    this.#timing = { ...TIMING, ...timing };
+    this.#now = now;
+    this.#lock = new LeaseLock({ ...lease, leaseMs: this.#timing.leaseMs, now });
+    this.#log = log.with({ lease: `${lease.namespace}/${lease.name}`, identity: lease.identity });
+    this.#onChange = onChange ?? (() => {});
+  }
+
+  get isLeading(): boolean {
+    return this.#term !== undefined && this.#restMs(this.#term) > 0;
+  }
+
+  assertLeading(): void {
+    const term = this.#term;
+    if (term && this.#restMs(term) > 0) return;
+    // After a pause of the process this comes before any timer: the whole term ends right here.
+    if (term) this.#lose(term, "the last renewal is too long ago");
+    throw this.#refusal;
+  }
+
+  whileLeading(run: Runnable): Runnable {
+    return async (signal) => {
+      if (this.#isRunning) throw new Error("Cannot lead twice at once: combine with all()");
+      this.#isRunning = true;
+      try {
+        while (!signal.aborted) {
+          const hold = await this.#campaign(signal);
+          if (hold) await this.#lead(hold, run, signal);
+        }
+      } finally {
+        this.#isRunning = false;
+      }
+    };
+  }
+
+  /** Looks again and again until the Lease is ours; undefined at shutdown. */
+  async #campaign(signal: AbortSignal): Promise<Hold | undefined> {
+    const { retryMs, renewDeadlineMs } = this.#timing;
+    let followed: string | undefined;
+    let isFailing = false;
+    while (true) {
+      let waitMs = retryMs;
+      try {
+        using limit = deadline(renewDeadlineMs, signal, noAnswer());
+        const result = await this.#lock.tryTake(limit.signal);
+        if ("lease" in result) return result;
+        isFailing = false;
+        if (result.restMs > 0) waitMs = Math.min(retryMs, result.restMs);
+        if (result.holder && result.holder !== followed) {
+          followed = result.holder;
+          this.#log.info("standing by", { leader: followed });
+        }
+      } catch (error) {
+        if (isAbort(signal, error)) return undefined;
+        if (!isFailing) this.#log.error("cannot campaign", { error });
+        isFailing = true;
+      }
+      if (!await this.#pause(waitMs, signal)) return undefined;
+    }
+  }
+
+  async #lead(hold: Hold, run: Runnable, signal: AbortSignal): Promise<void> {
+    using stop = childController(signal);
+    const renewing = new AbortController();
+    const term: Term = { hold, stop };
+    this.#term = term;
+    this.#log.info("leadership acquired", { transitions: hold.lease.spec?.leaseTransitions ?? 0 });
+    this.#onChange(true);
+    const renewal = this.#keepRenewing(term, renewing.signal);
+    try {
+      await this.#untilStopped(run, stop.signal);
+    } catch (error) {
+      // Whoever does not stop must not write either, and nobody may be let in early.
+      if (error instanceof NotStoppedError) this.#lose(term, error.message);
+      throw error;
+    } finally {
+      renewing.abort();
+      await renewal;
+      await this.#release(term);
+    }
+  }
+
+  /** Renews until told to end or until the Lease is lost; also while a stop is under way. */
+  async #keepRenewing(term: Term, signal: AbortSignal): Promise<void> {
+    const { retryMs } = this.#timing;
+    let isFailing = false;
+    let waitMs = retryMs;
+    while (await this.#pause(Math.min(waitMs, this.#restMs(term)), signal)) {
+      if (this.#term !== term) return;
+      const restMs = this.#restMs(term);
+      if (restMs <= 0) return this.#lose(term, "it could not be renewed in time");
+      try {
+        using limit = deadline(restMs, signal, noAnswer());
+        const hold = isFailing
+          ? await this.#lock.recover(limit.signal)
+          : await this.#lock.renew(term.hold.lease, limit.signal);
+        if (!hold) return this.#lose(term, "another process holds it");
+        term.hold = hold;
+        isFailing = false;
+        waitMs = retryMs;
+      } catch (error) {
+        if (isAbort(signal, error)) return;
+        if (!isFailing) this.#log.warn("cannot renew the lease", { error });
+        isFailing = true;
+        waitMs = isConflict(error) ? 0 : retryMs;
+      }
+    }
+  }
+
+  /** Runs until the end of its own making, or until it has followed the signal. */
+  async #untilStopped(run: Runnable, signal: AbortSignal): Promise<void> {
+    let isOver = false;
+    const running = run(signal)
+      .catch((error) => isAbort(signal, error) ? undefined : Promise.reject(error))
+      .finally(() => isOver = true);
+    await Promise.race([running, aborted(signal)]);
+    if (isOver) return await running;
+    using limit = deadline(this.#timing.stopMs, undefined, new NotStoppedError());
+    await Promise.race([running, aborted(limit.signal)]);
+    if (!isOver) throw limit.signal.reason;
+  }
+
+  #lose(term: Term, reason: string): void {
+    if (this.#term !== term) return;
+    this.#term = undefined;
+    this.#refusal = new NotLeadingError(`Cannot write: this process lost the lead: ${reason}`);
+    this.#log.warn("leadership lost", { reason });
+    term.stop.abort(this.#refusal);
+    this.#onChange(false);
+  }
+
+  async #release(term: Term): Promise<void> {
+    if (this.#term !== term) return;
+    this.#term = undefined;
+    this.#refusal = new NotLeadingError("Cannot write: this process gave up the lead");
+    this.#onChange(false);
+    try {
+      using limit = deadline(RELEASE_MS, undefined, noAnswer());
+      await this.#lock.release(term.hold.lease, limit.signal);
+      this.#log.info("leadership released");
+    } catch (error) {
+      this.#log.warn("cannot release the lease", { error });
+    }
+  }
+
+  #restMs({ hold }: Term): number {
+    return hold.since + this.#timing.renewDeadlineMs - this.#now();
+  }
+
+  /** Sleeps; false when the signal aborted. */
+  async #pause(ms: number, signal: AbortSignal): Promise<boolean> {
+    await sleep(Math.max(ms, 0), signal).catch(() => {}); // it fails only by the abort
+    return !signal.aborted;
+  }
+}
+
+class NotStoppedError extends Error {
+  override readonly name = "NotStoppedError";
+
+  constructor() {
+    super("Cannot go on: what ran as leader did not stop in time");
+  }
+}
+
+const noAnswer = () => new Error("no answer in time");

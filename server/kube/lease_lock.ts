@@ -1,0 +1,158 @@
+import { type Lease, LEASES } from "../api/resources.ts";
+import { FIELD_MANAGERS } from "../names.ts";
+import type { KubeClient } from "./client.ts";
+import { isAlreadyExists, isConflict } from "./kube_error.ts";
+import type { ObjectKey } from "./paths.ts";
+
+/** What a lock is made of. */
+export interface LeaseLockOptions {
+  readonly kube: KubeClient;
+  readonly name: string;
+  readonly namespace: string;
+  /** Who we are; no two processes ever share one. */
+  readonly identity: string;
+  readonly leaseMs: number;
+  /** A monotonic clock in milliseconds. */
+  readonly now: () => number;
+}
+
+/** The Lease as we wrote it, and the moment just before that write was begun. */
+export interface Hold {
+  readonly lease: Lease;
+  readonly since: number;
+}
+
+/** The Lease belongs to somebody else, for the time being. */
+export interface Busy {
+  readonly holder: string;
+  /** How long until it counts as abandoned, if nothing changes. */
+  readonly restMs: number;
+}
+
+const MANAGER = FIELD_MANAGERS.issuer;
+
+/**
+ * A `coordination.k8s.io` Lease as a lock. Every write is a compare-and-swap. Whether another
+ * holder is alive is judged by how long we have seen its Lease unchanged, never by its clock.
+ */
+export class LeaseLock {
+  readonly #options: LeaseLockOptions;
+  readonly #key: ObjectKey;
+  #record: string | undefined;
+  #changedAt = 0;
+  #holder = "";
+  #heldForMs = 0;
+
+  constructor(options: LeaseLockOptions) {
+    this.#options = options;
+    this.#key = { name: options.name, namespace: options.namespace };
+  }
+
+  /** Reads the Lease, and takes it when it is free, abandoned or ours. */
+  async tryTake(signal: AbortSignal): Promise<Hold | Busy> {
+    const lease = await this.#read(signal);
+    const restMs = this.#observe(lease);
+    if (restMs > 0) return { holder: this.#holder, restMs };
+    try {
+      return await this.#write(lease, signal);
+    } catch (error) {
+      if (!isConflict(error) && !isAlreadyExists(error)) throw error;
+      return { holder: "", restMs: 0 }; // another was faster; its name comes with the next look
+    }
+  }
+
+  /** Writes a fresh time into the Lease as we know it. */
+  async renew(known: Lease, signal: AbortSignal): Promise<Hold> {
+    return await this.#write(known, signal);
+  }
+
+  /** Renews after a failure, on the Lease as it is now; undefined when it is no longer ours. */
+  async recover(signal: AbortSignal): Promise<Hold | undefined> {
+    const lease = await this.#read(signal);
+    if (lease && holderOf(lease) !== this.#options.identity) return undefined;
+    return await this.#write(lease, signal);
+  }
+
+  /** Empties the Lease, so that others need not wait for its end. */
+  async release(known: Lease, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#empty(known, signal);
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      const lease = await this.#read(signal);
+      if (lease && holderOf(lease) === this.#options.identity) await this.#empty(lease, signal);
+    }
+  }
+
+  /** How long somebody else's hold must be respected yet, by what we have seen ourselves. */
+  #observe(lease: Lease | undefined): number {
+    const now = this.#options.now();
+    const record = JSON.stringify([lease?.metadata.uid, lease?.spec]);
+    if (record !== this.#record) {
+      this.#record = record;
+      this.#changedAt = now;
+    }
+    // A deleted Lease does not tell its holder to stop: the last promise we saw still counts.
+    if (lease) {
+      this.#holder = holderOf(lease);
+      const isFree = this.#holder === "" || this.#holder === this.#options.identity;
+      this.#heldForMs = isFree ? 0 : this.#promisedMs(lease);
+    }
+    return Math.max(0, this.#changedAt + this.#heldForMs - now);
+  }
+
+  #promisedMs({ spec }: Lease): number {
+    const seconds = spec?.leaseDurationSeconds ?? 0;
+    return seconds > 0 ? seconds * 1000 : this.#options.leaseMs;
+  }
+
+  async #read(signal: AbortSignal): Promise<Lease | undefined> {
+    return await this.#options.kube.find(LEASES, this.#key, signal);
+  }
+
+  async #write(before: Lease | undefined, signal: AbortSignal): Promise<Hold> {
+    const { kube, identity, leaseMs, now } = this.#options;
+    const wasOurs = before !== undefined && holderOf(before) === identity;
+    const time = microTime();
+    const spec = {
+      ...before?.spec,
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.ceil(leaseMs / 1000),
+      acquireTime: (wasOurs ? before.spec?.acquireTime : undefined) ?? time,
+      renewTime: time,
+      leaseTransitions: transitionsOf(before) + (before && !wasOurs ? 1 : 0),
+    };
+    const since = now();
+    const lease = before
+      ? await kube.update(LEASES, { ...before, spec }, MANAGER, signal)
+      : await kube.create(LEASES, this.#newLease(spec), MANAGER, signal);
+    return { lease, since };
+  }
+
+  async #empty(lease: Lease, signal: AbortSignal): Promise<void> {
+    const spec = {
+      ...lease.spec,
+      holderIdentity: "",
+      leaseDurationSeconds: 1,
+      renewTime: microTime(),
+    };
+    await this.#options.kube.update(LEASES, { ...lease, spec }, MANAGER, signal);
+  }
+
+  #newLease(spec: Lease["spec"] & object): Lease {
+    const { name, namespace } = this.#options;
+    return {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { name, namespace },
+      spec,
+    };
+  }
+}
+
+const holderOf = ({ spec }: Lease): string => spec?.holderIdentity ?? "";
+
+const transitionsOf = (lease: Lease | undefined): number => lease?.spec?.leaseTransitions ?? 0;
+
+/** The wall clock, for people who look at the Lease; nothing is decided by it. */
+const microTime = (): string => new Date().toISOString().replace("Z", "000Z");

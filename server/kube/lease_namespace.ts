@@ -1,0 +1,17 @@
+import path from "node:path";
+import type { KubeTarget } from "./kube_target.ts";
+
+const SERVICE_ACCOUNT_DIR = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/**
+ * Where the leader Lease lies: in the pod's namespace, else in `POD_NAMESPACE`, else in that of
+ * the kubeconfig's context, else in `default`.
+ */
+export async function leaseNamespace(
+  env: Readonly<Record<string, string | undefined>>,
+  target: Pick<KubeTarget, "namespace">,
+  accountDir = SERVICE_ACCOUNT_DIR,
+): Promise<string> {
+  const ofPod = await Deno.readTextFile(path.join(accountDir, "namespace")).catch(() => "");
+  return ofPod.trim() || env["POD_NAMESPACE"]?.trim() || target.namespace || "default";
+}

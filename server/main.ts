@@ -1,0 +1,99 @@
+import { serviceCrds } from "./api/crd_manifests.ts";
+import { type Config, configWarnings, describeConfig, logSettings, parseConfig } from "./config.ts";
+import { ConfigError } from "./config_error.ts";
+import { errorChain, XbindError } from "./errors.ts";
+import { ConfigFileError } from "./kube/config_file_error.ts";
+import { connectProvider } from "./kube/connect_provider.ts";
+import { installCrds } from "./kube/crds.ts";
+import { manager } from "./manager.ts";
+import { readPemFile } from "./read_pem_file.ts";
+import { createLogger, type Log } from "./runtime/log.ts";
+import { createMetrics } from "./runtime/metrics.ts";
+import { all, type Runnable } from "./runtime/runnable.ts";
+import { VERSION } from "./version.ts";
+
+/** Exit codes, as `--help` lists them. */
+const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
+
+async function main(args: readonly string[], env: Record<string, string>): Promise<number> {
+  try {
+    const invocation = parseConfig(args, env);
+    if (invocation.kind === "help") print(Deno.stdout, invocation.text);
+    if (invocation.kind === "version") print(Deno.stdout, `xbind-backend ${VERSION}\n`);
+    if (invocation.kind !== "run") return EXIT.ok;
+    return await start(invocation.config, env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    print(Deno.stderr, `${error.message}\n`);
+    return EXIT.usage;
+  }
+}
+
+async function start(config: Config, env: Record<string, string>): Promise<number> {
+  const log = createLogger(logSettings(config));
+  const stop = stopSignal(log);
+  // The last resort: no failure that nobody awaited may end the process.
+  globalThis.addEventListener("unhandledrejection", (event) => {
+    event.preventDefault();
+    log.error("a failure was not handled", { error: event.reason });
+  });
+  log.info("starting", { version: VERSION, settings: describeConfig(config) });
+  for (const warning of configWarnings(config)) log.warn(warning);
+  try {
+    await run(config, env, log, stop);
+    log.info("stopped");
+    return EXIT.ok;
+  } catch (error) {
+    if (stop.aborted) return EXIT.ok;
+    if (error instanceof ConfigError) throw error;
+    const isExpected = error instanceof ConfigFileError || error instanceof XbindError;
+    // A stack helps with bugs only; what an operator can mend is a sentence.
+    log.error("cannot go on", { error: isExpected ? errorChain(error) : error });
+    return error instanceof ConfigFileError ? EXIT.usage : EXIT.failed;
+  }
+}
+
+async function run(
+  config: Config,
+  env: Record<string, string>,
+  log: Log,
+  signal: AbortSignal,
+): Promise<void> {
+  if (config.oidcCaFile) await readPemFile("oidc-ca-file", config.oidcCaFile);
+  if (config.externalCaFile) await readPemFile("external-ca-file", config.externalCaFile);
+  const metrics = createMetrics({ version: VERSION });
+  const { kube, transport, warnings } = await connectProvider(
+    config,
+    { env, onAnswer: metrics.restRequests },
+    signal,
+  );
+  using _ = transport;
+  for (const warning of warnings) log.warn(warning);
+  if (config.installCrds) await installCrds({ kube, log, version: VERSION }, serviceCrds(), signal);
+  const modules: Runnable[] = [];
+  if (config.enableGateway) log.warn("this version has no gateway yet; the other modules run");
+  if (config.enableIssuer || config.enableReaper) {
+    modules.push(await manager({ config, transport, metrics, log, env }));
+  }
+  if (modules.length === 0) log.info("the CRDs are installed and no module is enabled");
+  await all(...modules)(signal);
+}
+
+/** Aborts at the first SIGTERM or SIGINT; a second one ends the process at once. */
+function stopSignal(log: Log): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ["SIGTERM", "SIGINT"] as const) {
+    Deno.addSignalListener(name, () => {
+      if (controller.signal.aborted) Deno.exit(EXIT.failed);
+      log.info("stopping", { signal: name });
+      controller.abort(new Error(`stopped by ${name}`));
+    });
+  }
+  return controller.signal;
+}
+
+function print(to: typeof Deno.stdout, text: string): void {
+  to.writeSync(new TextEncoder().encode(text));
+}
+
+Deno.exit(await main(Deno.args, Deno.env.toObject()));

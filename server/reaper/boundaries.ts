@@ -1,0 +1,140 @@
+import {
+  type Grant,
+  GRANTS,
+  isDeleting,
+  type KubeObject,
+  type Namespace,
+  NAMESPACES,
+  type ObjectMeta,
+} from "../api/resources.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { isConflict, isNotFound } from "../kube/kube_error.ts";
+import { METADATA_LIST } from "../kube/metadata.ts";
+import { ANNOTATIONS, boundaryName, boundaryNameOf, FIELD_MANAGERS, LABELS } from "../names.ts";
+import type { Log } from "../runtime/log.ts";
+
+/** What boundaries are reaped with. */
+export interface BoundariesDeps {
+  readonly kube: KubeClient;
+  readonly log: Log;
+}
+
+/**
+ * Marks boundary namespaces whose last Grant is being reaped, and deletes them once no Grant is
+ * left. Marks of an earlier process are looked for once; from then on it knows its own.
+ */
+export class Boundaries {
+  readonly #deps: BoundariesDeps;
+  #marked: Set<string> | undefined;
+
+  constructor(deps: BoundariesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Marks the Grant's boundary as about to be deleted; one that is not ours is left alone. */
+  async mark(grant: Grant, signal: AbortSignal): Promise<void> {
+    const { kube } = this.#deps;
+    const name = boundaryName(grant.spec.identity.subject);
+    const namespace = await kube.find(NAMESPACES, { name }, signal);
+    if (!namespace || isDeleting(namespace) || !isBoundary(namespace)) return;
+    const uid = grant.metadata.uid ?? "";
+    if (markOf(namespace) !== uid) await this.#annotate(namespace, uid, signal);
+    this.#marked?.add(name);
+  }
+
+  /** Deletes marked boundaries without a Grant, by live reads; returns how many. */
+  async reap(signal: AbortSignal): Promise<number> {
+    this.#marked ??= await this.#findMarked(signal);
+    if (this.#marked.size === 0) return 0;
+    // The namespaces first: a bind makes its Grant, then takes the mark away. Either we see the
+    // Grant, or the namespace is no longer the version that we read.
+    const namespaces = await this.#stillMarked(this.#marked, signal);
+    if (namespaces.length === 0) return 0;
+    const inUse = await this.#inUse(signal);
+    let deleted = 0;
+    for (const namespace of namespaces) {
+      const { name } = namespace.metadata;
+      try {
+        if (inUse.has(name)) await this.#annotate(namespace, null, signal);
+        else if (await this.#delete(namespace, signal)) deleted++;
+        this.#marked.delete(name);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (isConflict(error)) continue; // it moved: looked at again by the next sweep
+        this.#deps.log.error("cannot reap a boundary", { boundary: name, error });
+      }
+    }
+    return deleted;
+  }
+
+  async #findMarked(signal: AbortSignal): Promise<Set<string>> {
+    const marked = new Set<string>();
+    let next = "";
+    do {
+      const page = await this.#deps.kube.listPage(
+        NAMESPACES,
+        { labelSelector: `${LABELS.managed}=true` },
+        { next, accept: METADATA_LIST, signal },
+      );
+      for (const item of page.items as readonly { metadata: ObjectMeta }[]) {
+        if (markOf(item) !== undefined && isBoundary(item)) marked.add(item.metadata.name);
+      }
+      next = page.continue;
+    } while (next !== "");
+    return marked;
+  }
+
+  async #stillMarked(marked: Set<string>, signal: AbortSignal): Promise<Namespace[]> {
+    const namespaces: Namespace[] = [];
+    for (const name of [...marked]) {
+      const namespace = await this.#deps.kube.find(NAMESPACES, { name }, signal);
+      const isMarked = namespace && !isDeleting(namespace) && isBoundary(namespace) &&
+        markOf(namespace) !== undefined;
+      if (isMarked) namespaces.push(namespace);
+      else marked.delete(name);
+    }
+    return namespaces;
+  }
+
+  /** The boundaries of all Grants that are there to stay. */
+  async #inUse(signal: AbortSignal): Promise<Set<string>> {
+    const grants = await this.#deps.kube.list(GRANTS, {}, signal);
+    return new Set(
+      grants.filter((grant) => !isDeleting(grant))
+        .map(({ spec }) => boundaryName(spec.identity.subject)),
+    );
+  }
+
+  async #delete({ metadata }: Namespace, signal: AbortSignal): Promise<boolean> {
+    const { name, annotations, uid = "", resourceVersion = "" } = metadata;
+    try {
+      await this.#deps.kube.delete(NAMESPACES, { name }, { uid, resourceVersion }, signal);
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
+    this.#deps.log.info("boundary reaped", {
+      code: "boundary.reaped",
+      boundary: name,
+      grantUid: annotations?.[ANNOTATIONS.reapBoundary],
+    });
+    return true;
+  }
+
+  async #annotate(
+    { metadata: { name, resourceVersion = "" } }: Namespace,
+    value: string | null,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const annotations = { [ANNOTATIONS.reapBoundary]: value };
+    const patch = { metadata: { resourceVersion, annotations } };
+    await this.#deps.kube.mergePatch(NAMESPACES, { name }, patch, FIELD_MANAGERS.reaper, signal);
+  }
+}
+
+const markOf = ({ metadata }: Pick<KubeObject, "metadata">): string | undefined =>
+  metadata.annotations?.[ANNOTATIONS.reapBoundary];
+
+/** Whether a namespace is a boundary that the issuer made: by its name alone it could be anyone's. */
+const isBoundary = ({ metadata: { name, labels } }: Pick<KubeObject, "metadata">): boolean =>
+  labels?.[LABELS.managed] === "true" && name === boundaryNameOf(labels[LABELS.identity] ?? "");

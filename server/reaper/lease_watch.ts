@@ -1,0 +1,104 @@
+import type { Heartbeat } from "../inventory/heartbeats.ts";
+import type { Cache, CacheReports } from "../kube/cache.ts";
+import { isExpired } from "../kube/kube_error.ts";
+
+/** One instant on two clocks: the wall's to show to people, the steady one to measure with. */
+export interface Moment {
+  readonly wallMs: number;
+  readonly steadyMs: number;
+}
+
+/** This instant. */
+export const moment = (): Moment => ({ wallMs: Date.now(), steadyMs: performance.now() });
+
+/** What the reaper saw of a Grant's Leases with its own eyes. */
+export interface Observation {
+  /** Since when nothing that happened to Leases can have escaped it; absent before the first sync. */
+  readonly watchedSince?: Moment;
+  /** The last change of one of the Grant's Leases within that time, deletion included. */
+  readonly lastChange?: Moment;
+}
+
+/** A break that resumes within this time is a reconnect; a longer one kept consumers out, too. */
+const RECONNECT_MS = 10_000;
+
+/**
+ * Remembers since when the Leases are watched and which of them moved meanwhile. It lives as long
+ * as the cache it observes, so a replica that becomes leader has watched already.
+ */
+export class LeaseWatch {
+  readonly #now: () => Moment;
+  /** By namespace, then by Connection. */
+  readonly #changes = new Map<string, Map<string, Moment>>();
+  #since: Moment | undefined;
+  #brokenSince: Moment | undefined;
+  #mustStartOver = true;
+
+  constructor(now: () => Moment = moment) {
+    this.#now = now;
+  }
+
+  /** Reports for the cache's options, handed on to other reports. */
+  reports(others: CacheReports = {}): CacheReports {
+    return {
+      ...others,
+      connected: () => {
+        this.#connected();
+        others.connected?.();
+      },
+      disconnected: (error) => {
+        this.#disconnected(error);
+        others.disconnected?.(error);
+      },
+    };
+  }
+
+  /** Notes every change of the cache from now on; returns how to stop. */
+  observe(heartbeats: Pick<Cache<Heartbeat>, "onChange">): () => void {
+    return heartbeats.onChange(({ before, after }) => {
+      if (before) this.#note(before);
+      if (after) this.#note(after);
+    });
+  }
+
+  /** What was seen of a namespace's Leases, of the Connections that `concerns` picks. */
+  observation(namespace: string, concerns: (connection: string) => boolean): Observation {
+    if (!this.#since) return {};
+    let lastChange: Moment | undefined;
+    for (const [connection, change] of this.#changes.get(namespace) ?? []) {
+      if (change.steadyMs < this.#since.steadyMs || !concerns(connection)) continue;
+      if (!lastChange || change.steadyMs > lastChange.steadyMs) lastChange = change;
+    }
+    return { watchedSince: this.#since, ...(lastChange ? { lastChange } : {}) };
+  }
+
+  /** Forgets changes that are older than anybody asks about. */
+  forgetBefore(steadyMs: number): void {
+    for (const [namespace, changes] of this.#changes) {
+      for (const [connection, change] of changes) {
+        if (change.steadyMs < steadyMs) changes.delete(connection);
+      }
+      if (changes.size === 0) this.#changes.delete(namespace);
+    }
+  }
+
+  #note({ metadata: { namespace = "" }, connection }: Heartbeat): void {
+    if (connection === undefined) return;
+    const changes = this.#changes.get(namespace) ?? new Map<string, Moment>();
+    this.#changes.set(namespace, changes.set(connection, this.#now()));
+  }
+
+  #connected(): void {
+    const now = this.#now();
+    const brokenMs = this.#brokenSince ? now.steadyMs - this.#brokenSince.steadyMs : 0;
+    if (this.#mustStartOver || brokenMs > RECONNECT_MS) this.#since = now;
+    this.#mustStartOver = false;
+    this.#brokenSince = undefined;
+  }
+
+  #disconnected(error: unknown): void {
+    this.#brokenSince ??= this.#now();
+    // The server no longer knows what happened since: the cache lists anew.
+    if (isExpired(error)) this.#mustStartOver = true;
+  }
+}

@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import type { Heartbeat } from "../inventory/heartbeats.ts";
+import type { Change } from "../kube/cache.ts";
+import { KubeError } from "../kube/kube_error.ts";
+import { LeaseWatch, type Moment } from "./lease_watch.ts";
+
+const LOST = new KubeError("lost", { status: 0, reason: "ConnectionLost" });
+const EXPIRED = new KubeError("too old", { status: 410, reason: "Expired" });
+
+const heartbeat = (namespace: string, connection?: string): Heartbeat => ({
+  metadata: { name: "lease", namespace },
+  ...(connection === undefined ? {} : { connection }),
+  durationMs: 60_000,
+  seenMs: 0,
+});
+
+/** A watch over a cache that the test plays, on a clock that the test sets. */
+function setUp() {
+  let nowMs = 0;
+  const moment = (ms: number): Moment => ({ wallMs: 1_000_000 + ms, steadyMs: ms });
+  const watch = new LeaseWatch(() => moment(nowMs));
+  const reports = watch.reports();
+  let change: (change: Change<Heartbeat>) => void = () => {};
+  watch.observe({
+    onChange: (listener) => {
+      change = listener;
+      return () => {};
+    },
+  });
+  return {
+    watch,
+    moment,
+    at: (ms: number) => {
+      nowMs = ms;
+      return {
+        connected: () => reports.connected?.(),
+        disconnected: (error: unknown) => reports.disconnected?.(error),
+        change: (parts: Change<Heartbeat>) => change(parts),
+      };
+    },
+    seen: () => watch.observation("ns", (connection) => connection === "pg"),
+  };
+}
+
+Deno.test("LeaseWatch has seen nothing before the first sync", () => {
+  const { at, seen } = setUp();
+  at(1).change({ after: heartbeat("ns", "pg") });
+  assert.deepEqual(seen(), {});
+});
+
+Deno.test("LeaseWatch counts from the first sync, and the first list is no change", () => {
+  const { at, seen, moment } = setUp();
+  at(1).change({ after: heartbeat("ns", "pg") });
+  at(2).connected();
+  assert.deepEqual(seen(), { watchedSince: moment(2) });
+});
+
+Deno.test("LeaseWatch tells the last change, appearance and disappearance included", () => {
+  const { at, seen, moment } = setUp();
+  const lease = heartbeat("ns", "pg");
+  at(1).connected();
+  at(2).change({ after: lease });
+  assert.deepEqual(seen().lastChange, moment(2));
+  at(3).change({ before: lease, after: lease });
+  assert.deepEqual(seen().lastChange, moment(3));
+  at(4).change({ before: lease });
+  assert.deepEqual(seen().lastChange, moment(4));
+  at(5).change({ before: lease, after: heartbeat("ns", "renamed") });
+  assert.deepEqual(seen().lastChange, moment(5));
+});
+
+Deno.test("LeaseWatch leaves out other namespaces, other Connections and Leases of none", () => {
+  const { at, seen, moment } = setUp();
+  at(1).connected();
+  at(2).change({ after: heartbeat("elsewhere", "pg") });
+  at(3).change({ after: heartbeat("ns", "other") });
+  at(4).change({ after: heartbeat("ns") });
+  assert.deepEqual(seen(), { watchedSince: moment(1) });
+});
+
+Deno.test("LeaseWatch", async (t) => {
+  const table: [string, number, unknown[], number][] = [
+    ["survives a watch that ends in good order", 60_000, [], 1],
+    ["survives a reconnect that resumes", 11_000, [LOST, LOST], 1],
+    ["starts over after a break of more than ten seconds", 11_001, [LOST], 11_001],
+    ["starts over when the server forgot what happened", 1_500, [LOST, EXPIRED], 1_500],
+  ];
+  for (const [does, backAtMs, errors, since] of table) {
+    await t.step(does, () => {
+      const { at, seen, moment } = setUp();
+      at(1).connected();
+      for (const error of errors) at(1_000).disconnected(error);
+      at(backAtMs).connected();
+      assert.deepEqual(seen(), { watchedSince: moment(since) });
+    });
+  }
+});
+
+Deno.test("LeaseWatch counts no change from before it started over", () => {
+  const { at, seen, moment } = setUp();
+  at(1).connected();
+  at(2).change({ after: heartbeat("ns", "pg") });
+  at(3).disconnected(EXPIRED);
+  at(4).change({ after: heartbeat("ns", "pg") });
+  at(5).connected();
+  assert.deepEqual(seen(), { watchedSince: moment(5) });
+});
+
+Deno.test("LeaseWatch measures a break from its first failure", () => {
+  const { at, seen, moment } = setUp();
+  at(1).connected();
+  at(1_000).disconnected(LOST);
+  at(9_000).disconnected(LOST);
+  at(12_000).connected();
+  assert.deepEqual(seen(), { watchedSince: moment(12_000) });
+});
+
+Deno.test("LeaseWatch forgets old changes when told to", () => {
+  const { watch, at, seen, moment } = setUp();
+  at(1).connected();
+  at(2).change({ after: heartbeat("ns", "pg") });
+  watch.forgetBefore(2);
+  assert.deepEqual(seen().lastChange, moment(2));
+  watch.forgetBefore(3);
+  assert.deepEqual(seen(), { watchedSince: moment(1) });
+});
+
+Deno.test("LeaseWatch hands reports on", () => {
+  const heard: unknown[] = [];
+  const reports = new LeaseWatch().reports({
+    connected: () => heard.push("connected"),
+    disconnected: (error) => heard.push(error),
+    failed: (error) => heard.push(error),
+  });
+  reports.connected?.();
+  reports.disconnected?.(1);
+  reports.failed?.(2);
+  assert.deepEqual(heard, ["connected", 1, 2]);
+});

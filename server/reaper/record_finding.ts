@@ -1,0 +1,104 @@
+import {
+  type Condition,
+  type Conditioned,
+  type Grant,
+  GRANTS,
+  type KubeObject,
+} from "../api/resources.ts";
+import type { Config } from "../config.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { isConflict, isNotFound } from "../kube/kube_error.ts";
+import { keyOf } from "../kube/paths.ts";
+import { ANNOTATIONS, FIELD_MANAGERS } from "../names.ts";
+import type { Log } from "../runtime/log.ts";
+import type { Finding } from "./examine.ts";
+import { editFor, isMarkedStale } from "./stale_condition.ts";
+
+/** Told what to publish as a Kubernetes Event about a Grant. */
+export type GrantEvents = (
+  grant: Grant,
+  type: "Normal" | "Warning",
+  reason: "Stale" | "Revoked",
+  message: string,
+) => void;
+
+/** What a finding is written and told with. */
+export interface RecordDeps {
+  /** Guarded: it refuses writes once another replica may lead. */
+  readonly kube: KubeClient;
+  readonly config: Pick<Config, "reaperRevoke">;
+  readonly log: Log;
+  readonly events?: GrantEvents;
+}
+
+/** Writes what a finding changes about a Grant, and tells about it. */
+export async function recordFinding(
+  deps: RecordDeps,
+  grant: Grant,
+  finding: Finding,
+  nowMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const { reaperRevoke: revokes } = deps.config;
+  const { stale, staleSince } = editFor(grant, finding, { revokes, nowMs });
+  try {
+    const judged = stale ? await writeCondition(deps, grant, stale, signal) : grant;
+    if (stale) tell(deps, grant, stale, staleSince);
+    if (staleSince !== undefined) await writeSince(deps, judged, staleSince, signal);
+  } catch (error) {
+    // It changed or went since the cache heard of it; the next sweep sees it as it is then.
+    if (!isConflict(error) && !isNotFound(error)) throw error;
+  }
+}
+
+async function writeCondition(
+  { kube }: RecordDeps,
+  { apiVersion, kind, metadata: { name, resourceVersion = "" } }: Grant,
+  stale: Condition,
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  // Only this condition: an apply gives up whatever it leaves out. The version keeps the verdict
+  // from a Grant that was made anew under the same name; the UID would not be looked at here.
+  return await kube.applyStatus<KubeObject & Conditioned>(
+    GRANTS,
+    {
+      apiVersion,
+      kind,
+      metadata: { name, resourceVersion },
+      status: { conditions: [stale] },
+    },
+    FIELD_MANAGERS.reaper,
+    signal,
+  );
+}
+
+async function writeSince(
+  { kube }: RecordDeps,
+  judged: KubeObject,
+  staleSince: string | null,
+  signal: AbortSignal,
+): Promise<void> {
+  const { resourceVersion = "" } = judged.metadata;
+  const annotations = { [ANNOTATIONS.staleSince]: staleSince };
+  const patch = { metadata: { resourceVersion, annotations } };
+  await kube.mergePatch(GRANTS, keyOf(judged), patch, FIELD_MANAGERS.reaper, signal);
+}
+
+function tell(
+  { log, events }: RecordDeps,
+  grant: Grant,
+  { status, reason, message }: Condition,
+  since: string | null | undefined,
+): void {
+  const isStale = status === "True";
+  if (isStale === isMarkedStale(grant)) return;
+  log.info(isStale ? "grant is stale" : "grant is fresh again", {
+    code: isStale ? "grant.stale" : "grant.fresh",
+    grant: grant.metadata.name,
+    subject: grant.spec.identity.subject,
+    export: grant.spec.exportName,
+    reason,
+    ...(since ? { since } : {}),
+  });
+  if (isStale) events?.(grant, "Warning", "Stale", message);
+}

@@ -1,0 +1,78 @@
+import { type Grant, GRANTS, LEASES } from "../api/resources.ts";
+import type { Config } from "../config.ts";
+import { isConflict, isNotFound } from "../kube/kube_error.ts";
+import { keyOf } from "../kube/paths.ts";
+import { boundaryName, LABELS } from "../names.ts";
+import type { Boundaries } from "./boundaries.ts";
+import { examine, type ExamineDeps, type Finding } from "./examine.ts";
+import type { Moment } from "./lease_watch.ts";
+import type { RecordDeps } from "./record_finding.ts";
+import { isMarkedStale, rfc3339 } from "./stale_condition.ts";
+
+/** What a Grant is revoked with. */
+export interface RevokeDeps extends Omit<ExamineDeps, "config">, Omit<RecordDeps, "config"> {
+  readonly config: ExamineDeps["config"] & Pick<Config, "reaperDeleteBoundary">;
+  readonly boundaries: Pick<Boundaries, "mark">;
+  readonly now: () => Moment;
+}
+
+/**
+ * Whether a finding is enough to revoke: an earlier sweep must have marked the Grant, so that
+ * nobody loses credentials without having been shown as stale first.
+ */
+export const isDoomed = (grant: Grant, finding: Finding): boolean =>
+  finding.kind === "stale" && finding.revocability.isAllowed && isMarkedStale(grant);
+
+/**
+ * Deletes a stale Grant if live reads agree; the issuer's finalizer revokes. False when it was
+ * spared because something moved in the meantime.
+ */
+export async function revokeGrant(
+  deps: RevokeDeps,
+  grant: Grant,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { kube, config, boundaries, now, log, events } = deps;
+  const key = keyOf(grant);
+  const live = await kube.find(GRANTS, key, signal);
+  if (!live || live.metadata.uid !== grant.metadata.uid) return false;
+  const finding = examine(deps, live, now());
+  if (finding.kind !== "stale" || !isDoomed(live, finding)) return false;
+  if (!await knowsLeasesOf(deps, live, signal)) return false;
+  const { uid = "", resourceVersion = "" } = live.metadata;
+  try {
+    if (config.reaperDeleteBoundary) await boundaries.mark(live, signal);
+    await kube.delete(GRANTS, key, { uid, resourceVersion }, signal);
+  } catch (error) {
+    if (isConflict(error) || isNotFound(error)) return false; // a bind in between wins
+    throw error;
+  }
+  const since = rfc3339(finding.sinceMs);
+  log.info("grant reaped", {
+    code: "grant.reaped",
+    grant: key.name,
+    subject: live.spec.identity.subject,
+    export: live.spec.exportName,
+    reason: finding.reason,
+    since,
+  });
+  events?.(live, "Normal", "Revoked", `Deleted by the reaper: no heartbeat since ${since}`);
+  return true;
+}
+
+/** Whether the cache holds the Leases of the Grant's boundary exactly as they are. */
+async function knowsLeasesOf(
+  { kube, caches: { heartbeats } }: RevokeDeps,
+  grant: Grant,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const namespace = boundaryName(grant.spec.identity.subject);
+  const selection = { namespace, labelSelector: `${LABELS.managed}=true` };
+  const live = await kube.list(LEASES, selection, signal);
+  const known = new Set<string | undefined>();
+  for (const { metadata } of heartbeats.find("namespace", namespace)) {
+    known.add(metadata.resourceVersion);
+  }
+  return live.length === known.size &&
+    live.every(({ metadata }) => known.has(metadata.resourceVersion));
+}

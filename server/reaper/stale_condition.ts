@@ -1,0 +1,71 @@
+import { type Condition, condition, type Grant } from "../api/resources.ts";
+import { ANNOTATIONS } from "../names.ts";
+import type { Finding } from "./examine.ts";
+
+/** What has to be written to a Grant; absent parts are as they should be. */
+export interface GrantEdit {
+  readonly stale?: Condition;
+  /** The new value of the annotation; null removes it. */
+  readonly staleSince?: string | null;
+}
+
+const LAST_RFC3339_MS = Date.UTC(9999, 11, 31, 23, 59, 59);
+
+/** RFC 3339 in UTC, cut to whole seconds as Kubernetes does. */
+export const rfc3339 = (ms: number): string =>
+  new Date(Math.min(ms, LAST_RFC3339_MS)).toISOString().replace(/\.\d+Z$/, "Z");
+
+/** Whether a sweep found the Grant stale and said so. */
+export const isMarkedStale = (grant: Grant): boolean =>
+  condition(grant, "Stale")?.status === "True";
+
+/**
+ * What a finding changes about a Grant. Only facts enter the condition that stay the same from
+ * sweep to sweep, so that a Grant at rest is not written to; and a Grant that never was stale gets
+ * no condition at all.
+ */
+export function editFor(
+  grant: Grant,
+  finding: Finding,
+  { revokes, nowMs }: { revokes: boolean; nowMs: number },
+): GrantEdit {
+  if (finding.kind === "unjudged") return {};
+  const standing = condition(grant, "Stale");
+  const isStale = finding.kind === "stale";
+  if (isStale && finding.isMoving && standing?.reason === finding.reason) {
+    return {}; // each beat of a wrong clock would be a write, and tell nothing new
+  }
+  const next: Condition = {
+    type: "Stale",
+    status: isStale ? "True" : "False",
+    reason: isStale ? finding.reason : "AsExpected",
+    message: isStale ? staleMessage(finding, revokes) : "The consumer is not overdue",
+    lastTransitionTime: rfc3339(nowMs),
+    observedGeneration: grant.metadata.generation ?? 0,
+  };
+  if (standing?.status === next.status) next.lastTransitionTime = standing.lastTransitionTime;
+  const since = isStale ? rfc3339(finding.sinceMs) : null;
+  const standingSince = grant.metadata.annotations?.[ANNOTATIONS.staleSince] ?? null;
+  return {
+    ...(isStale || standing ? conditionEdit(standing, next) : {}),
+    ...(since === standingSince ? {} : { staleSince: since }),
+  };
+}
+
+const conditionEdit = (standing: Condition | undefined, next: Condition): GrantEdit =>
+  standing && SAID.every((field) => standing[field] === next[field]) ? {} : { stale: next };
+
+const SAID = ["status", "reason", "message", "observedGeneration"] as const;
+
+function staleMessage(
+  { reason, sinceMs, revocability }: Extract<Finding, { kind: "stale" }>,
+  revokes: boolean,
+): string {
+  const silence = reason === "LeaseExpired"
+    ? `No heartbeat since ${rfc3339(sinceMs)}`
+    : `No heartbeat since the Grant became Ready at ${rfc3339(sinceMs)}`;
+  const { isAllowed, notBeforeMs } = revocability;
+  return revokes && !isAllowed && notBeforeMs !== undefined
+    ? `${silence}; revocation not before ${rfc3339(notBeforeMs)}`
+    : silence;
+}

@@ -1,0 +1,29 @@
+import { Gauge, type Registry } from "prom-client";
+
+/** One value of a gauge, with a value for each of its labels. */
+export interface Sample {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** Adds a gauge whose values are asked for whenever somebody reads it. */
+export type AddGauge = (
+  name: string,
+  help: string,
+  labels: readonly string[],
+  collect: () => Iterable<Sample>,
+) => void;
+
+/** Adds gauges to this registry; a value that is no longer collected is no longer shown. */
+export const gaugesOf = (registry: Registry): AddGauge => (name, help, labels, collect) => {
+  new Gauge({
+    name,
+    help,
+    labelNames: [...labels],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const sample of collect()) this.set({ ...sample.labels }, sample.value);
+    },
+  });
+};

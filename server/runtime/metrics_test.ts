@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { createMetrics } from "./metrics.ts";
+import { Queue } from "./queue.ts";
+
+const CONTROLLER_RUNTIME_NAMES = [
+  "controller_runtime_reconcile_total",
+  "controller_runtime_reconcile_errors_total",
+  "controller_runtime_reconcile_time_seconds",
+  "controller_runtime_active_workers",
+  "controller_runtime_max_concurrent_reconciles",
+  "workqueue_depth",
+  "workqueue_adds_total",
+  "workqueue_queue_duration_seconds",
+  "workqueue_work_duration_seconds",
+  "workqueue_unfinished_work_seconds",
+  "workqueue_longest_running_processor_seconds",
+  "workqueue_retries_total",
+  "rest_client_requests_total",
+  "leader_election_master_status",
+  "process_resident_memory_bytes",
+  "process_start_time_seconds",
+  "process_cpu_seconds_total",
+  "xbind_build_info",
+];
+
+/** The value of one line, found by its name and labels. */
+const valueOf = (text: string, series: string): number => {
+  const line = text.split("\n").find((line) => line.startsWith(`${series} `));
+  assert.ok(line, `${series} is missing in\n${text}`);
+  return Number(line.slice(series.length + 1));
+};
+
+Deno.test("createMetrics() shows every metric from the start", async () => {
+  const metrics = createMetrics({ version: "1.2.3" });
+  const text = await metrics.text();
+  for (const name of CONTROLLER_RUNTIME_NAMES) {
+    assert.match(text, new RegExp(`^# TYPE ${name} `, "m"));
+  }
+  assert.match(metrics.contentType, /^text\/plain/);
+  assert.equal(valueOf(text, 'xbind_build_info{version="1.2.3"}'), 1);
+});
+
+Deno.test("createMetrics() knows the process without /proc", async () => {
+  const text = await createMetrics({ version: "test" }).text();
+  const now = Date.now() / 1000;
+  const startedAt = valueOf(text, "process_start_time_seconds");
+  assert.ok(startedAt > now - 3_600 && startedAt <= now, `started at ${startedAt}`);
+  assert.ok(valueOf(text, "process_resident_memory_bytes") > 10_000_000);
+  assert.ok(valueOf(text, "process_cpu_seconds_total") > 0);
+});
+
+Deno.test("createMetrics() shares nothing between two of its kind", async () => {
+  const [one, other] = [createMetrics({ version: "1" }), createMetrics({ version: "2" })];
+  one.restRequests("api")("GET", 200);
+  assert.doesNotMatch(await other.text(), /host="api"/);
+});
+
+Deno.test("Metrics.controller() shows zeros before the first reconcile", async () => {
+  const metrics = createMetrics({ version: "test" });
+  metrics.controller("grants", { workers: 4, queue: new Queue() });
+  const text = await metrics.text();
+  for (const result of ["success", "error", "requeue", "requeue_after"]) {
+    const series = `controller_runtime_reconcile_total{controller="grants",result="${result}"}`;
+    assert.equal(valueOf(text, series), 0);
+  }
+  const labels = '{controller="grants"}';
+  assert.equal(valueOf(text, `controller_runtime_max_concurrent_reconciles${labels}`), 4);
+  assert.equal(valueOf(text, `controller_runtime_active_workers${labels}`), 0);
+  assert.equal(valueOf(text, `controller_runtime_reconcile_errors_total${labels}`), 0);
+  assert.equal(valueOf(text, `controller_runtime_reconcile_time_seconds_count${labels}`), 0);
+});
+
+Deno.test("Metrics.controller() counts reconciles, but none that was broken off", async () => {
+  const metrics = createMetrics({ version: "test" });
+  const meter = metrics.controller("grants", { workers: 4, queue: new Queue() });
+  for (const result of ["success", "success", "error", "requeue_after", "interrupted"] as const) {
+    meter.started()(result);
+  }
+  const stillRunning = meter.started();
+  const text = await metrics.text();
+  const count = (result: string) =>
+    valueOf(text, `controller_runtime_reconcile_total{controller="grants",result="${result}"}`);
+  assert.deepEqual(["success", "error", "requeue_after"].map(count), [2, 1, 1]);
+  const labels = '{controller="grants"}';
+  assert.equal(valueOf(text, `controller_runtime_reconcile_errors_total${labels}`), 1);
+  assert.equal(valueOf(text, `controller_runtime_reconcile_time_seconds_count${labels}`), 4);
+  assert.equal(valueOf(text, `controller_runtime_active_workers${labels}`), 1);
+  stillRunning("success");
+});
+
+Deno.test("Metrics.controller() follows the queue of each controller", async () => {
+  const metrics = createMetrics({ version: "test" });
+  let now = 0;
+  const queue = new Queue({ now: () => now });
+  metrics.controller("grants", { workers: 1, queue });
+  metrics.controller("exports", { workers: 1, queue: new Queue() });
+  for (const key of ["a", "b", "c", "d"]) queue.add(key);
+  now = 2_000;
+  for (let taken = 0; taken < 3; taken++) await queue.take(new AbortController().signal);
+  now = 5_000;
+  queue.fail("a");
+  const text = await metrics.text();
+  queue.shutdown();
+  const value = (name: string) => valueOf(text, `${name}{name="grants",controller="grants"}`);
+  assert.equal(value("workqueue_depth"), 1);
+  assert.equal(value("workqueue_adds_total"), 4);
+  assert.equal(value("workqueue_retries_total"), 1);
+  assert.equal(value("workqueue_queue_duration_seconds_sum"), 6);
+  assert.equal(value("workqueue_work_duration_seconds_sum"), 3);
+  assert.equal(value("workqueue_unfinished_work_seconds"), 6);
+  assert.equal(value("workqueue_longest_running_processor_seconds"), 3);
+  assert.equal(value("xbind_workqueue_failing_keys"), 1);
+  assert.equal(value("xbind_workqueue_delayed_keys"), 1);
+  assert.equal(valueOf(text, 'workqueue_depth{name="exports",controller="exports"}'), 0);
+});
+
+Deno.test("Metrics.restRequests() counts answers by code, host and method", async () => {
+  const metrics = createMetrics({ version: "test" });
+  const onAnswer = metrics.restRequests("10.0.0.1:6443");
+  for (const status of [200, 200, 0]) onAnswer("GET", status);
+  const text = await metrics.text();
+  const count = (code: string) =>
+    valueOf(
+      text,
+      `rest_client_requests_total{code="${code}",host="10.0.0.1:6443",method="GET"}`,
+    );
+  assert.deepEqual([count("200"), count("<error>")], [2, 1]);
+});
+
+Deno.test("Metrics.leaderElection() tells leader from standby", async () => {
+  const metrics = createMetrics({ version: "test" });
+  const series = 'leader_election_master_status{name="backend.xbind.io"}';
+  const onChange = metrics.leaderElection("backend.xbind.io");
+  assert.equal(valueOf(await metrics.text(), series), 0);
+  onChange(true);
+  assert.equal(valueOf(await metrics.text(), series), 1);
+  onChange(false);
+  assert.equal(valueOf(await metrics.text(), series), 0);
+});
+
+Deno.test("Metrics.gauge() asks anew each time and drops what is gone", async () => {
+  const metrics = createMetrics({ version: "test" });
+  let states: Record<string, number> = { ready: 3, stale: 1 };
+  metrics.gauge(
+    "xbind_grants",
+    "Grants by state",
+    ["state"],
+    () => Object.entries(states).map(([state, value]) => ({ labels: { state }, value })),
+  );
+  assert.equal(valueOf(await metrics.text(), 'xbind_grants{state="stale"}'), 1);
+  states = { ready: 4 };
+  const text = await metrics.text();
+  assert.equal(valueOf(text, 'xbind_grants{state="ready"}'), 4);
+  assert.doesNotMatch(text, /state="stale"/);
+});
+
+Deno.test("Metrics.gauge() refuses a second gauge of one name", () => {
+  const metrics = createMetrics({ version: "test" });
+  const add = () => metrics.gauge("xbind_grants", "Grants", [], () => []);
+  add();
+  assert.throws(add, /xbind_grants/);
+});
