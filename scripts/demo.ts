@@ -1,12 +1,17 @@
 /**
- * The demo: a provider and a consumer control plane with a sample service, until Ctrl-C. With
- * `--check` it looks whether everything is in place and ends.
+ * The demo: a provider and a consumer control plane, the backend, and a sample service, until
+ * Ctrl-C. With `--check` it looks whether everything is in place and ends.
  */
+import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { controlPlaneBinaries } from "./controlplane/binaries.ts";
 import type { ControlPlane } from "./controlplane/control_plane.ts";
+import { eventually } from "./controlplane/eventually.ts";
+import { freePort } from "./controlplane/free_port.ts";
+import { Guard } from "./controlplane/guard.ts";
 import { type Progress, progressTo } from "./controlplane/progress.ts";
 import { startControlPlanes } from "./controlplane/start_control_planes.ts";
+import { BACKEND_RUN_FLAGS } from "./run_flags.ts";
 import { say } from "./say.ts";
 
 const ROOT = join(import.meta.dirname ?? "", "..");
@@ -47,18 +52,66 @@ const applyCrds = async (plane: ControlPlane, names: string[], files: string[]):
   await kubectl(plane, ["wait", "--for=condition=Established", "--timeout=30s", ...crds]);
 };
 
+/** Where the backend of the demo can be looked at. */
+interface Backend {
+  metrics: string;
+  probes: string;
+  log: string;
+}
+
+/** Runs the backend from its sources on the provider; it installs its own definitions there. */
+const startBackend = async (provider: ControlPlane, guard: Guard): Promise<Backend> => {
+  const metricsAddress = `127.0.0.1:${freePort()}`;
+  const probeAddress = `127.0.0.1:${freePort()}`;
+  const backend = guard.spawn({
+    name: "backend",
+    command: Deno.execPath(),
+    args: [
+      "run",
+      ...BACKEND_RUN_FLAGS,
+      join(ROOT, "server/main.ts"),
+      "--enable-gateway=false",
+      "--enable-reaper",
+      `--metrics-bind-address=${metricsAddress}`,
+      `--health-probe-bind-address=${probeAddress}`,
+      "--zap-encoder=console",
+    ],
+    env: { KUBECONFIG: provider.adminKubeconfig, NO_COLOR: "1" },
+  });
+  const log = guard.logFile("backend");
+  const probes = `http://${probeAddress}/readyz`;
+  const isUp = await eventually("the backend is ready", async () => {
+    if (backend.status) return "ended";
+    const { ok, body } = await fetch(probes);
+    await body?.cancel();
+    return ok && "ready";
+  });
+  if (isUp === "ready") return { metrics: `http://${metricsAddress}/metrics`, probes, log };
+  throw new Error(`Cannot start the backend:\n${(await Deno.readTextFile(log)).trim()}`);
+};
+
 const installSample = async (provider: ControlPlane): Promise<void> => {
   await applyCrds(provider, [SAMPLE_CRD], ["examples/widgets/crd.yaml"]);
   await apply(provider, ["examples/widgets/export.yaml", "examples/widgets/collection.yaml"]);
+  await kubectl(provider, ["wait", "--for=condition=Ready", "--timeout=30s", "export/widgets"]);
 };
 
-const install = async (provider: ControlPlane, consumer: ControlPlane, progress: Progress) => {
-  await progress.run("[2/3] xbind's resource definitions", () =>
-    Promise.all([
-      applyCrds(provider, PROVIDER_CRDS, PROVIDER_CRDS.map(crdFile)),
-      applyCrds(consumer, CONSUMER_CRDS, CONSUMER_CRDS.map(crdFile)),
-    ]));
-  await progress.run("[3/3] sample service", () => installSample(provider));
+const install = async (
+  provider: ControlPlane,
+  consumer: ControlPlane,
+  guard: Guard,
+  progress: Progress,
+) => {
+  await progress.run(
+    "[2/4] the consumer's resource definitions",
+    () => applyCrds(consumer, CONSUMER_CRDS, CONSUMER_CRDS.map(crdFile)),
+  );
+  const backend = await progress.run(
+    "[3/4] the backend on the provider",
+    () => startBackend(provider, guard),
+  );
+  await progress.run("[4/4] sample service", () => installSample(provider));
+  return backend;
 };
 
 const isOnPath = async (program: string): Promise<boolean> => {
@@ -80,17 +133,36 @@ const planeText = (plane: ControlPlane, role: string, installed: string[]): stri
   "",
 ];
 
-const demoText = (provider: ControlPlane, consumer: ControlPlane, program: string): string => {
+const demoText = (
+  provider: ControlPlane,
+  consumer: ControlPlane,
+  backend: Backend,
+  program: string,
+): string => {
   const on = (plane: ControlPlane, args: string) =>
     `  ${shellWord(program)} --kubeconfig ${shellWord(plane.adminKubeconfig)} ${args}`;
   return [
     "",
     ...planeText(provider, "the cluster that offers APIs", PROVIDER_OBJECTS),
     ...planeText(consumer, "the cluster that will use them", CONSUMER_OBJECTS),
+    "Backend: issuer and reaper on the provider",
+    `  metrics     ${backend.metrics}`,
+    `  probes      ${backend.probes}`,
+    `  log         ${backend.log}`,
+    "",
     "What the provider offers, and the API behind it:",
     on(provider, "get exports,collections"),
     on(provider, "describe export widgets"),
     on(provider, "get crd -l core.xbind.io/exported=true"),
+    "",
+    "Give somebody the right to use it, and see what the issuer makes of that:",
+    on(provider, `apply -f ${shellWord(join(ROOT, "examples/widgets/grant.yaml"))}`),
+    on(provider, "wait --for=condition=Ready grant/widgets-jane"),
+    on(
+      provider,
+      "get sa,secret,role,rolebinding,clusterrole -A -l iam.xbind.io/grant=widgets-jane",
+    ),
+    on(provider, "delete grant widgets-jane"),
     "",
     "A Widget, as the provider's own user would make it:",
     on(provider, `apply -f ${shellWord(join(ROOT, "examples/widgets/widget.yaml"))}`),
@@ -110,6 +182,9 @@ const check = async (provider: ControlPlane, consumer: ControlPlane): Promise<vo
     const found = await kubectl(plane, ["get", "-o", "name", ...objects]);
     say(`Found on the ${plane.name}:\n${found.trim().replaceAll(/^/gm, "  ")}`);
   }
+  await apply(provider, ["examples/widgets/grant.yaml"]);
+  const ready = ["wait", "--for=condition=Ready", "--timeout=30s", "grant/widgets-jane"];
+  say(`The issuer answered: ${(await kubectl(provider, ready)).trim()}`);
 };
 
 /** Waits for Ctrl-C or for a request to end. */
@@ -125,14 +200,17 @@ const demo = async (checkOnly: boolean): Promise<void> => {
   await controlPlaneBinaries(progress);
   await using planes = new AsyncDisposableStack();
   const [provider, consumer] = await progress.run(
-    "[1/3] provider and consumer control planes",
+    "[1/4] provider and consumer control planes",
     () => startControlPlanes([{ name: "provider" }, { name: "consumer" }]),
   );
   planes.use(provider);
   planes.use(consumer);
-  await install(provider, consumer, progress);
+  const guard = planes.use(
+    await Guard.start(join(tmpdir(), `xbind-demo-${crypto.randomUUID().slice(0, 8)}`)),
+  );
+  const backend = await install(provider, consumer, guard, progress);
   const program = await isOnPath("kubectl") ? "kubectl" : provider.kubectlPath;
-  say(demoText(provider, consumer, program));
+  say(demoText(provider, consumer, backend, program));
   if (checkOnly) return await check(provider, consumer);
   say("Press Ctrl-C to stop; then all of this is removed.");
   await untilStopped();

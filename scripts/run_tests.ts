@@ -2,11 +2,14 @@
  * The test command: `ok` (checks and unit tests), `e2e` (tests on real control planes), or both.
  * Arguments after `--` go to `deno test`. Ends with one line: `N passed, M failed[, K skipped]`.
  */
+import { BUNDLE_VARIABLE } from "../tests/support/backend.ts";
 import { startSharedPlanes } from "../tests/support/control_planes.ts";
+import { bundleBackend } from "./build.ts";
 import { say } from "./say.ts";
 import { addTallies, type Tally, tallyLine, tallyOf } from "./tally.ts";
 
 const CHECKS: [name: string, args: string[]][] = [
+  ["Deno is new enough", ["run", "--quiet", "-A", "scripts/check_deno.ts"]],
   ["format", ["fmt", "--check"]],
   ["lint", ["lint", "--quiet"]],
   ["types", ["check", "--quiet", "."]],
@@ -82,8 +85,16 @@ if (mode !== "e2e") {
   tallies.push(await runTests(UNIT_TESTS, ["--sanitize-ops", "--sanitize-resources", ...extra]));
 }
 if (mode !== "ok") {
-  await using planes = await startSharedPlanes();
-  tallies.push(await runTests(END_TO_END_TESTS, extra, { ...planes.env, DENO_JOBS: "3" }));
+  const dir = await Deno.makeTempDir({ prefix: "xbind-tests-" });
+  try {
+    const bundle = `${dir}/xbind-backend.js`;
+    await bundleBackend(bundle);
+    await using planes = await startSharedPlanes();
+    const env = { ...planes.env, [BUNDLE_VARIABLE]: bundle, DENO_JOBS: "3" };
+    tallies.push(await runTests(END_TO_END_TESTS, extra, env));
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
 }
 const total = addTallies(tallies);
 say(tallyLine(total));

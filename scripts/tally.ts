@@ -8,7 +8,7 @@ export interface Tally {
 }
 
 const SUMMARY =
-  /^(?:ok|FAILED) \| (\d+) passed(?: \(\d+ steps?\))? \| (\d+) failed(?: \(\d+ steps?\))?(?: \| (\d+) ignored)?/gm;
+  /^(?:ok|FAILED) \| (\d+) passed(?: \(\d+ steps?\))? \| (\d+) failed(?: \(\d+ steps?\))?(?: \| (\d+) ignored(?: \((\d+) steps?\))?)?/gm;
 
 /**
  * Reads the counts off the last summary of `deno test`. A run that failed without a failed test
@@ -16,8 +16,10 @@ const SUMMARY =
  */
 export function tallyOf(output: string, success: boolean): Tally {
   const plain = stripVTControlCharacters(output);
-  const [, passed = "0", failed = "0", skipped = "0"] = [...plain.matchAll(SUMMARY)].at(-1) ?? [];
-  const tally = { passed: Number(passed), failed: Number(failed), skipped: Number(skipped) };
+  const [, passed = 0, failed = 0, ignored = 0, steps = 0] = [...plain.matchAll(SUMMARY)].at(-1) ??
+    [];
+  const skipped = Number(ignored) + Number(steps);
+  const tally = { passed: Number(passed), failed: Number(failed), skipped };
   return !success && tally.failed === 0 ? { ...tally, failed: 1 } : tally;
 }
 

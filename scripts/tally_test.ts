@@ -16,6 +16,12 @@ const CASES: [name: string, output: string, success: boolean, line: string][] = 
     true,
     "8 passed, 0 failed, 2 skipped",
   ],
+  [
+    "an ignored step",
+    "ok | 8 passed (3 steps) | 0 failed | 0 ignored (1 step) (1s)",
+    true,
+    "8 passed, 0 failed, 1 skipped",
+  ],
   ["a file that does not load", "error: Module not found", false, "0 passed, 1 failed"],
   ["a crash after green tests", "ok | 3 passed | 0 failed (1s)", false, "3 passed, 1 failed"],
   [
