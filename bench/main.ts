@@ -7,6 +7,7 @@ import { say } from "../scripts/say.ts";
 import { VERSION } from "../server/version.ts";
 import { benchCacheMemory } from "./cache_memory.ts";
 import { type Figure, figureTable } from "./figure.ts";
+import { benchIssuer } from "./issuer.ts";
 import { benchKubeCalls } from "./kube_calls.ts";
 
 const full = Deno.args.includes("--full");
@@ -29,6 +30,7 @@ const figures: Figure[] = [];
   const sizes = full ? [10_000, 100_000] : [10_000];
   figures.push(...await benchCacheMemory(plane.adminKubeconfig, sizes, progress));
 }
+figures.push(...await benchIssuer(full, progress));
 say("");
 say(figureTable(figures));
 

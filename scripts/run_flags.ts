@@ -9,5 +9,5 @@ export const BACKEND_RUN_FLAGS: readonly string[] = [
   "--allow-read",
   "--allow-env",
   "--allow-sys=hostname,ca",
-  "--v8-flags=--max-semi-space-size=8",
+  "--v8-flags=--max-semi-space-size=4",
 ];

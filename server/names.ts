@@ -33,6 +33,7 @@ export const FIELD_MANAGERS = {
   issuer: "xbind-issuer",
   exports: "xbind-exports",
   reaper: "xbind-reaper",
+  leader: "xbind-leader",
   gateway: "xbind-gateway",
   cli: "xbind-cli",
   installer: "xbind-installer",

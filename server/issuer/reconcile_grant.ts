@@ -49,6 +49,7 @@ export interface GrantDeps extends TokenDeps {
 
 const TERMINATING_LOOK_MS = 2_000;
 const LEFTOVER_LOOK_MS = 1_000;
+const YOUNG_MS = 2_000;
 
 /** Turns one Grant into credentials, or takes them back when it is being deleted. */
 export const reconcileGrant = (deps: GrantDeps): Reconcile => async (name, signal) => {
@@ -78,9 +79,16 @@ async function provision(deps: GrantDeps, grant: Grant, signal: AbortSignal): Pr
     ensureAccountAndToken(deps, grant, desired, signal),
     ensureRights(deps, desired, signal),
   ]);
-  await settle(deps, grant, verdictOn(missing, token), signal);
+  const verdict = verdictOn(missing, token);
+  if (verdict.reason === "Pending" && isYoung(grant, deps.now())) return requeueAfter(YOUNG_MS);
+  await settle(deps, grant, verdict, signal);
   return !token.filled && token.lookAgainMs ? requeueAfter(token.lookAgainMs) : done;
 }
+
+/** A new Grant is usually Ready before anybody could read that it is not: no write for that. */
+const isYoung = (grant: Grant, nowMs: number): boolean =>
+  !condition(grant, "Ready") &&
+  nowMs - Date.parse(grant.metadata.creationTimestamp ?? "") < YOUNG_MS;
 
 const verdictOn = (missing: readonly string[], token: TokenState): Verdict => {
   if (missing.length > 0) return notExported(missing);

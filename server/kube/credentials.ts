@@ -61,7 +61,10 @@ export class CredentialSource {
       tls.key = await this.#read(clientCertificate.key);
     }
     if (auth.kind === "token") {
-      headers["Authorization"] = `Bearer ${(await this.#read(auth.token)).trim()}`;
+      const token = await this.#read(auth.token).catch((error) =>
+        auth.fallback ?? Promise.reject(error)
+      );
+      headers["Authorization"] = `Bearer ${token.trim()}`;
     } else if (auth.kind === "basic") {
       const pair = Buffer.from(`${auth.username}:${auth.password}`).toString("base64");
       headers["Authorization"] = `Basic ${pair}`;

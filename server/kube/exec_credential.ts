@@ -59,6 +59,7 @@ async function execInfo(
     ...(target.insecureSkipTlsVerify ? { "insecure-skip-tls-verify": true } : {}),
     ...(target.tlsServerName ? { "tls-server-name": target.tlsServerName } : {}),
     ...(target.proxyUrl ? { "proxy-url": target.proxyUrl } : {}),
+    config: target.execConfig ?? null,
   };
   return {
     apiVersion: exec.apiVersion,

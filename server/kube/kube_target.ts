@@ -17,7 +17,8 @@ export interface ExecSpec {
 /** How the user proves who they are, beside a client certificate. */
 export type TargetAuth =
   | { readonly kind: "none" }
-  | { readonly kind: "token"; readonly token: Source }
+  /** The fallback serves while the source cannot be read. */
+  | { readonly kind: "token"; readonly token: Source; readonly fallback?: string }
   | { readonly kind: "basic"; readonly username: string; readonly password: string }
   | { readonly kind: "exec"; readonly exec: ExecSpec };
 
@@ -34,6 +35,8 @@ export interface KubeTarget {
   readonly tlsServerName?: string;
   readonly insecureSkipTlsVerify: boolean;
   readonly proxyUrl?: string;
+  /** What the cluster's entry holds for exec plugins. */
+  readonly execConfig?: unknown;
   readonly clientCertificate?: { readonly cert: Source; readonly key: Source };
   readonly auth: TargetAuth;
   /** Impersonation headers, ready to send. */

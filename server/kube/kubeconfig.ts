@@ -71,7 +71,7 @@ function clusterPart(
   cluster: Entry,
 ): Pick<
   KubeTarget,
-  "server" | "ca" | "tlsServerName" | "insecureSkipTlsVerify" | "proxyUrl"
+  "server" | "ca" | "tlsServerName" | "insecureSkipTlsVerify" | "proxyUrl" | "execConfig"
 > {
   const server = text(cluster, "server");
   if (!server || !/^https?:\/\/[^/?#]+/i.test(server) || !URL.canParse(server)) {
@@ -83,6 +83,9 @@ function clusterPart(
   const ca = source(cluster, "certificate-authority");
   const tlsServerName = text(cluster, "tls-server-name");
   const proxyUrl = text(cluster, "proxy-url");
+  const execExtension = list(cluster, "extensions")
+    .map((item) => record(cluster, "extensions", item))
+    .find(({ name }) => name === "client.authentication.k8s.io/exec");
   const insecureSkipTlsVerify = cluster.fields["insecure-skip-tls-verify"] === true;
   if (ca && insecureSkipTlsVerify) {
     throw new ConfigFileError(
@@ -97,6 +100,7 @@ function clusterPart(
     ...(ca ? { ca } : {}),
     ...(tlsServerName ? { tlsServerName } : {}),
     ...(proxyUrl ? { proxyUrl } : {}),
+    ...(execExtension ? { execConfig: execExtension["extension"] } : {}),
   };
 }
 
@@ -123,9 +127,7 @@ function userPart(
 
 function authOf(user: Entry): TargetAuth {
   const { exec, "auth-provider": authProvider } = user.fields;
-  // As in kubectl: a token file is read again and again, and wins over a fixed token.
   const tokenFile = text(user, "tokenFile");
-  if (tokenFile) return { kind: "token", token: { file: absolute(user, tokenFile) } };
   const token = text(user, "token");
   const username = text(user, "username");
   if (token && username) {
@@ -134,6 +136,11 @@ function authOf(user: Entry): TargetAuth {
       `user "${user.name}" has both a token and a username`,
       "remove one of them",
     );
+  }
+  // As in kubectl: a token file is read again and again, and wins over a fixed token.
+  if (tokenFile) {
+    const fallback = token ? { fallback: token } : {};
+    return { kind: "token", token: { file: absolute(user, tokenFile) }, ...fallback };
   }
   if (token) return { kind: "token", token: { data: token } };
   if (username) return { kind: "basic", username, password: text(user, "password") ?? "" };
@@ -217,7 +224,7 @@ function merge(files: readonly KubeconfigFile[]): Merged {
 function parseFile(file: KubeconfigFile): Fields {
   let value: unknown;
   try {
-    value = parse(file.text, { maxAliasCount: 0 });
+    value = parse(file.text, { merge: true });
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message.split("\n")[0] : "unreadable";
     throw new ConfigFileError(file.path, `it is not valid YAML (${reason})`);

@@ -49,6 +49,7 @@ Deno.test("targetFromKubeconfig() takes over", async (t) => {
     assert.deepEqual(load(kubeconfig({ user })).auth, {
       kind: "token",
       token: { file: "/home/me/.kube/token" },
+      fallback: "fixed",
     });
   });
   await t.step("a client certificate beside a token", () => {

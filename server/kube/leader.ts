@@ -17,7 +17,10 @@ export interface Leadership {
   readonly isLeading: boolean;
   /** Throws a `NotLeadingError` unless this process leads at this very moment. */
   assertLeading(): void;
-  /** Runs while leading; after a loss it stops, campaigns and runs again. Returns at shutdown. */
+  /**
+   * Runs while leading; after a loss it stops, campaigns and runs again. Returns at shutdown, or
+   * when what it runs returns. Throws when that has not stopped in time.
+   */
   whileLeading(run: Runnable): Runnable;
 }
 
@@ -114,9 +117,9 @@ export class Leader implements Leadership {
       if (this.#isRunning) throw new Error("Cannot lead twice at once: combine with all()");
       this.#isRunning = true;
       try {
-        while (!signal.aborted) {
+        for (let isOver = false; !isOver && !signal.aborted;) {
           const hold = await this.#campaign(signal);
-          if (hold) await this.#lead(hold, run, signal);
+          isOver = !hold || await this.#lead(hold, run, signal) === "ended";
         }
       } finally {
         this.#isRunning = false;
@@ -150,7 +153,8 @@ export class Leader implements Leadership {
     }
   }
 
-  async #lead(hold: Hold, run: Runnable, signal: AbortSignal): Promise<void> {
+  /** One term, from taking the Lease to its loss or release; "ended" when `run` came to its end. */
+  async #lead(hold: Hold, run: Runnable, signal: AbortSignal): Promise<"ended" | "stopped"> {
     using stop = childController(signal);
     const renewing = new AbortController();
     const term: Term = { hold, stop };
@@ -160,6 +164,7 @@ export class Leader implements Leadership {
     const renewal = this.#keepRenewing(term, renewing.signal);
     try {
       await this.#untilStopped(run, stop.signal);
+      return stop.signal.aborted ? "stopped" : "ended";
     } catch (error) {
       // Whoever does not stop must not write either, and nobody may be let in early.
       if (error instanceof NotStoppedError) this.#lose(term, error.message);

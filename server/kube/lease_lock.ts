@@ -29,7 +29,7 @@ export interface Busy {
   readonly restMs: number;
 }
 
-const MANAGER = FIELD_MANAGERS.issuer;
+const MANAGER = FIELD_MANAGERS.leader;
 
 /**
  * A `coordination.k8s.io` Lease as a lock. Every write is a compare-and-swap. Whether another

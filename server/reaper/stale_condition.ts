@@ -31,21 +31,24 @@ export function editFor(
 ): GrantEdit {
   if (finding.kind === "unjudged") return {};
   const standing = condition(grant, "Stale");
+  const standingSince = grant.metadata.annotations?.[ANNOTATIONS.staleSince] ?? null;
+  const generation = grant.metadata.generation ?? 0;
   const isStale = finding.kind === "stale";
-  if (isStale && finding.isMoving && standing?.reason === finding.reason) {
-    return {}; // each beat of a wrong clock would be a write, and tell nothing new
-  }
+  const saysSo = isStale && standing?.reason === finding.reason && standingSince !== null &&
+    standing.observedGeneration === generation;
+  // Each beat of a consumer whose clock is wrong would be a write, and tell nothing new.
+  if (saysSo && finding.isMoving) return {};
+
   const next: Condition = {
     type: "Stale",
     status: isStale ? "True" : "False",
     reason: isStale ? finding.reason : "AsExpected",
     message: isStale ? staleMessage(finding, revokes) : "The consumer is not overdue",
     lastTransitionTime: rfc3339(nowMs),
-    observedGeneration: grant.metadata.generation ?? 0,
+    observedGeneration: generation,
   };
   if (standing?.status === next.status) next.lastTransitionTime = standing.lastTransitionTime;
   const since = isStale ? rfc3339(finding.sinceMs) : null;
-  const standingSince = grant.metadata.annotations?.[ANNOTATIONS.staleSince] ?? null;
   return {
     ...(isStale || standing ? conditionEdit(standing, next) : {}),
     ...(since === standingSince ? {} : { staleSince: since }),

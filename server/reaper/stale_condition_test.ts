@@ -110,6 +110,15 @@ Deno.test("editFor() writes just the part that differs", async (t) => {
       stale: { ...MARK, message: `No heartbeat since ${newer}` },
       staleSince: newer,
     }],
+    ["a lost annotation, though the Lease moves", grant(MARK), { ...EXPIRED, isMoving: true }, {
+      staleSince: SINCE_TEXT,
+    }],
+    [
+      "a newer generation, though the Lease moves",
+      grant({ ...MARK, observedGeneration: 2 }, SINCE_TEXT),
+      { ...EXPIRED, isMoving: true },
+      { stale: MARK },
+    ],
     ["a newer generation", grant({ ...CLEARED, observedGeneration: 2 }), { kind: "fresh" }, {
       stale: CLEARED,
     }],

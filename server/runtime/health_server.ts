@@ -31,6 +31,7 @@ interface Site {
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const IDLE_TIMEOUT_MS = 60_000;
+const CHECK_INTERVAL_MS = 2_000; // how late a timeout may strike; 30 s unless set
 const METHODS = ["GET", "HEAD"];
 
 /** Serves `/metrics`, `/healthz` and `/readyz` until the signal aborts, then closes everything. */
@@ -89,6 +90,7 @@ async function listen(site: Site, log: Log): Promise<http.Server> {
     headersTimeout: HEADERS_TIMEOUT_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: IDLE_TIMEOUT_MS,
+    connectionsCheckingInterval: CHECK_INTERVAL_MS,
   }, (request, response) => void answer(site.pages, request, response, log));
   const colon = site.address.lastIndexOf(":");
   const host = site.address.slice(0, colon).replace(/^\[|\]$/g, "");
