@@ -59,8 +59,7 @@ async function run(
   log: Log,
   signal: AbortSignal,
 ): Promise<void> {
-  if (config.oidcCaFile) await readPemFile("oidc-ca-file", config.oidcCaFile);
-  if (config.externalCaFile) await readPemFile("external-ca-file", config.externalCaFile);
+  await checkFiles(config);
   const metrics = createMetrics({ version: VERSION });
   const { kube, transport, warnings } = await connectProvider(
     config,
@@ -77,6 +76,20 @@ async function run(
   }
   if (modules.length === 0) log.info("the CRDs are installed and no module is enabled");
   await all(...modules)(signal);
+}
+
+/** Reads every file that a flag names, so that all that is wrong shows at once and at the start. */
+async function checkFiles(config: Config): Promise<void> {
+  const files = { "oidc-ca-file": config.oidcCaFile, "external-ca-file": config.externalCaFile };
+  const problems: string[] = [];
+  for (const [flag, file] of Object.entries(files)) {
+    if (file === "") continue;
+    await readPemFile(flag, file).catch((error) => {
+      if (!(error instanceof ConfigError)) throw error;
+      problems.push(...error.problems);
+    });
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
 }
 
 /** Aborts at the first SIGTERM or SIGINT; a second one ends the process at once. */

@@ -1,11 +1,13 @@
 import { createHash } from "node:crypto";
 import { CRDS, type CustomResourceDefinition } from "../api/resources.ts";
+import { providerFailed } from "../errors.ts";
 import { ANNOTATIONS, FIELD_MANAGERS } from "../names.ts";
 import { deadline } from "../runtime/deadline.ts";
 import type { Log } from "../runtime/log.ts";
 import { Cache } from "./cache.ts";
 import type { KubeClient } from "./client.ts";
 import { wholeObjects } from "./follow.ts";
+import { isForbidden } from "./kube_error.ts";
 
 const ESTABLISHED_TIMEOUT_MS = 30_000;
 
@@ -30,7 +32,11 @@ export async function installCrds(
   const outcomes = await Promise.allSettled(
     crds.map((crd) => installCrd(deps, crd, limit.signal)),
   );
-  for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
+  for (const outcome of outcomes) {
+    if (outcome.status === "fulfilled") continue;
+    if (!isForbidden(outcome.reason)) throw outcome.reason;
+    throw cannotInstall(crds, "this account may not do that", outcome.reason);
+  }
 }
 
 async function installCrd(
@@ -108,8 +114,15 @@ export function isNewer(a: string, b: string): boolean {
 }
 
 const notEstablished = (crds: readonly CustomResourceDefinition[]): Error =>
-  new Error(
-    `Cannot install the CRDs ${crds.map((crd) => crd.metadata.name).join(", ")}: ` +
-      `they are not established after ${ESTABLISHED_TIMEOUT_MS / 1000} s; ` +
-      "look at their conditions, or install them yourself and set --install-crds=false",
+  cannotInstall(crds, `they are not established after ${ESTABLISHED_TIMEOUT_MS / 1000} s`);
+
+const cannotInstall = (
+  crds: readonly CustomResourceDefinition[],
+  reason: string,
+  cause?: unknown,
+): Error =>
+  providerFailed(
+    `install the CRDs ${crds.map((crd) => crd.metadata.name).join(", ")}`,
+    `${reason}; mend that, or install crds/ yourself and set --install-crds=false`,
+    cause,
   );
