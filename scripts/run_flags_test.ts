@@ -1,0 +1,20 @@
+import assert from "node:assert/strict";
+import project from "../deno.json" with { type: "json" };
+import { BACKEND_RUN_FLAGS } from "./run_flags.ts";
+
+Deno.test("BACKEND_RUN_FLAGS never lets the backend start processes, write files or load libraries", () => {
+  const granted = BACKEND_RUN_FLAGS.filter((flag) => flag.startsWith("--allow"));
+  assert.deepEqual(granted, [
+    "--allow-net",
+    "--allow-read",
+    "--allow-env",
+    "--allow-sys=hostname,ca",
+  ]);
+});
+
+Deno.test("deno task start runs the backend with BACKEND_RUN_FLAGS", () => {
+  assert.equal(
+    project.tasks.start.command,
+    `deno run ${BACKEND_RUN_FLAGS.join(" ")} server/main.ts`,
+  );
+});
