@@ -73,7 +73,13 @@ export async function sweep(
       if (await revokeGrant(deps, grant, signal)) counts.revoked++;
     });
   }
-  if (config.reaperDeleteBoundary) counts.boundariesDeleted = await boundaries.reap(signal);
+  if (!config.reaperDeleteBoundary) return counts;
+  try {
+    counts.boundariesDeleted = await boundaries.reap(signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    log.error("cannot look for boundaries to reap", { error });
+  }
   return counts;
 }
 

@@ -1,0 +1,51 @@
+/**
+ * A process that leads: arguments are a kubeconfig, a namespace and an identity. While it leads it
+ * writes its identity into the ConfigMap `owner` again and again, through a guarded client.
+ */
+import { CONFIG_MAPS } from "../../server/api/resources.ts";
+import { KubeClient } from "../../server/kube/client.ts";
+import { Leader } from "../../server/kube/leader.ts";
+import { loadTarget } from "../../server/kube/load_target.ts";
+import { Transport } from "../../server/kube/transport.ts";
+import { FIELD_MANAGERS } from "../../server/names.ts";
+import { createLogger } from "../../server/runtime/log.ts";
+import type { Runnable } from "../../server/runtime/runnable.ts";
+import { sleep } from "../../server/runtime/sleep.ts";
+import { LEADER_TIMING } from "./leader_candidate.ts";
+
+const [kubeconfig = "", namespace = "", identity = ""] = Deno.args;
+const target = await loadTarget({ kubeconfig, env: {}, order: "file-first" });
+const transport = new Transport(target, { userAgent: `leader-test/${identity}` });
+const log = createLogger({
+  encoder: "json",
+  level: "info",
+  stacktraceLevel: "panic",
+  timeEncoding: "epoch",
+});
+const leader = new Leader({
+  kube: new KubeClient(transport),
+  name: "leader",
+  namespace,
+  identity,
+  log,
+  timing: LEADER_TIMING,
+});
+const guarded = new KubeClient(transport, () => leader.assertLeading());
+const owner = {
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name: "owner", namespace, labels: { leader: identity } },
+};
+
+const keepWriting: Runnable = async (signal) => {
+  while (!signal.aborted) {
+    await guarded.apply(CONFIG_MAPS, owner, FIELD_MANAGERS.issuer, signal);
+    await sleep(20, signal); // after a stop of the process this is due before the leader's timers
+  }
+};
+
+const stop = new AbortController();
+Deno.addSignalListener("SIGTERM", () => stop.abort(new Error("SIGTERM")));
+await leader.whileLeading(keepWriting)(stop.signal);
+transport[Symbol.dispose]();
+Deno.exit(0);

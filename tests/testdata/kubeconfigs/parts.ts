@@ -1,0 +1,72 @@
+import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
+
+/** Kubeconfig files, how they are used, and what must come of it. */
+export interface KubeconfigCase {
+  readonly name: string;
+  /** Content by file name; objects are written as YAML. */
+  readonly files: Readonly<Record<string, string | object>>;
+  /** The files that KUBECONFIG lists, `config` alone if not given. */
+  readonly list?: readonly string[];
+  readonly context?: string;
+}
+
+/** What kubeconfigs for a control plane are made of. */
+export interface KubeconfigParts {
+  readonly server: string;
+  readonly caPem: string;
+  /** The fields of a cluster that works. */
+  readonly cluster: { readonly server: string; readonly "certificate-authority-data": string };
+  /** Certificates: alice is in two teams, root is an administrator. */
+  readonly alice: ClientPair;
+  readonly bob: ClientPair;
+  readonly root: ClientPair;
+  /** The namespace of the ServiceAccounts `robot` and `second`, and their tokens. */
+  readonly namespace: string;
+  readonly robotToken: string;
+  readonly secondToken: string;
+}
+
+/** A client certificate as files and as the fields of a user. */
+export interface ClientPair {
+  readonly cert: string;
+  readonly key: string;
+  readonly data: object;
+}
+
+/** Makes the parts; the users are called `kubeconfig-alice` and so on. */
+export function kubeconfigParts(
+  plane: ControlPlane,
+  accounts: Pick<KubeconfigParts, "namespace" | "robotToken" | "secondToken">,
+): KubeconfigParts {
+  const pair = (user: string, groups: string[] = []): ClientPair => {
+    const { cert, key } = plane.userCertificate(`kubeconfig-${user}`, groups);
+    const data = { "client-certificate-data": btoa(cert), "client-key-data": btoa(key) };
+    return { cert, key, data };
+  };
+  const { server, caPem } = plane;
+  return {
+    server,
+    caPem,
+    cluster: { server, "certificate-authority-data": btoa(caPem) },
+    alice: pair("alice", ["team-a", "team-b"]),
+    bob: pair("bob"),
+    root: pair("root", ["system:masters"]),
+    ...accounts,
+  };
+}
+
+/** A kubeconfig with one entry of each kind, all of the same name. */
+export const kubeconfigOf = (
+  cluster: object,
+  user: object,
+  more: object = {},
+  name = "main",
+): object => ({
+  apiVersion: "v1",
+  kind: "Config",
+  "current-context": name,
+  clusters: [{ name, cluster }],
+  users: [{ name, user }],
+  contexts: [{ name, context: { cluster: name, user: name } }],
+  ...more,
+});

@@ -1,0 +1,140 @@
+import { createAuthority } from "../../../scripts/controlplane/certificates.ts";
+import { type KubeconfigCase, kubeconfigOf, type KubeconfigParts } from "./parts.ts";
+
+/** A case that kubectl and we must both refuse. */
+export interface RefusedCase extends KubeconfigCase {
+  /** What our error says. */
+  readonly says: RegExp;
+}
+
+/** Kubeconfigs that do not work. */
+export const refusedKubeconfigs = (parts: KubeconfigParts): RefusedCase[] => {
+  const { server, cluster, alice, bob } = parts;
+  const config = (user: object, more: object = {}, name = "main") =>
+    kubeconfigOf(cluster, user, more, name);
+  return [
+    {
+      name: "a missing token file",
+      files: { config: config({ tokenFile: "none" }) },
+      says: /none: it does not exist$/,
+    },
+    {
+      name: "a certificate without its key",
+      files: { config: config({ "client-certificate-data": btoa(alice.cert) }) },
+      says: /user "main" has a client certificate but no key$/,
+    },
+    {
+      name: "a key of another certificate",
+      files: { config: config({ ...alice.data, "client-key-data": btoa(bob.key) }) },
+      says: /its client key belongs to another certificate$/,
+    },
+    {
+      name: "one name in two files, of which the first says less",
+      files: { one: config({}), two: config(bob.data) },
+      list: ["one", "two"],
+      says: /User "system:anonymous" cannot create/,
+    },
+    {
+      name: "only missing files",
+      files: {},
+      list: ["none", "nothing"],
+      says: /none, .*nothing: no file of KUBECONFIG exists/,
+    },
+    {
+      name: "--context that does not exist",
+      files: { config: config(alice.data) },
+      context: "b",
+      says: /context "b" does not exist \(known: "main"\)/,
+    },
+    {
+      name: "impersonation without the right to it",
+      files: { config: config({ ...alice.data, as: "jane" }) },
+      says: /User "kubeconfig-alice" cannot impersonate/,
+    },
+    {
+      name: "insecure-skip-tls-verify beside an authority",
+      files: {
+        config: config(alice.data, {
+          clusters: [{ name: "main", cluster: { ...cluster, "insecure-skip-tls-verify": true } }],
+        }),
+      },
+      says: /sets both a certificate authority and insecure-skip-tls-verify/,
+    },
+    {
+      name: "no authority for a server that the system does not know",
+      files: {
+        config: config(alice.data, {
+          clusters: [{ name: "main", cluster: { server: server } }],
+        }),
+      },
+      says: /not signed by a trusted authority/,
+    },
+    {
+      name: "the authority of somebody else",
+      files: {
+        config: config(alice.data, {
+          clusters: [{
+            name: "main",
+            cluster: {
+              ...cluster,
+              "certificate-authority-data": btoa(createAuthority("other").cert),
+            },
+          }],
+        }),
+      },
+      says: /not signed by a trusted authority/,
+    },
+    {
+      name: "an authority file that is missing",
+      files: {
+        config: config(alice.data, {
+          clusters: [{
+            name: "main",
+            cluster: { server: server, "certificate-authority": "none.crt" },
+          }],
+        }),
+      },
+      says: /none\.crt: it does not exist$/,
+    },
+    { name: "an empty file", files: { config: "" }, says: /config: it has no current-context/ },
+    {
+      name: "no current-context",
+      files: { config: config(alice.data, { "current-context": undefined }) },
+      says: /it has no current-context; choose one with --context/,
+    },
+    {
+      name: "a current-context that does not exist",
+      files: { config: config(alice.data, { "current-context": "none" }) },
+      says: /context "none" does not exist/,
+    },
+    {
+      name: "a context of a cluster that does not exist",
+      files: { config: config(alice.data, { clusters: [] }) },
+      says: /refers to cluster "main", which does not exist/,
+    },
+    {
+      name: "a context of a user that does not exist",
+      files: { config: config(alice.data, { users: [] }) },
+      says: /refers to user "main", which does not exist/,
+    },
+    {
+      name: "a name twice in one file",
+      files: {
+        config: config(alice.data, {
+          users: [{ name: "main", user: alice.data }, { name: "main", user: bob.data }],
+        }),
+      },
+      says: /it names the user "main" twice/,
+    },
+    {
+      name: "broken YAML",
+      files: { config: "clusters: [" },
+      says: /it is not valid YAML/,
+    },
+    {
+      name: "a token that is a number",
+      files: { config: config({ token: 12345 }) },
+      says: /"token" is not text/,
+    },
+  ];
+};

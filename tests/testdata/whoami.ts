@@ -1,0 +1,12 @@
+/** Prints who the API server says we are: `whoami.ts <kubeconfig>`, with exec plugins allowed. */
+import { runExecPlugin } from "../../server/kube/exec_credential.ts";
+import { connect, whoAmI } from "../support/kube.ts";
+
+try {
+  using connected = await connect(Deno.args[0] ?? "", { runExec: runExecPlugin });
+  const text = new TextEncoder().encode(`${await whoAmI(connected.kube)}\n`);
+  await Deno.stdout.write(text);
+} catch (error) {
+  await Deno.stderr.write(new TextEncoder().encode(`${error}\n`));
+  Deno.exitCode = 1;
+}
