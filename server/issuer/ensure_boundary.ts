@@ -28,7 +28,7 @@ export async function ensureBoundary(
   const { name } = wanted.metadata;
   const cached = boundaries.get({ name });
   if (cached && isDeleting(cached)) return "terminating";
-  if (cached && isBoundary(cached, wanted)) return "usable";
+  if (cached && isOfIdentity(cached, wanted) && isManaged(cached, wanted)) return "usable";
   if (!cached) {
     try {
       boundaries.learn(await kube.create(NAMESPACES, wanted, issuer, signal), issuer);
@@ -39,15 +39,17 @@ export async function ensureBoundary(
   }
   const live = await kube.get(NAMESPACES, { name }, signal);
   if (isDeleting(live)) return "terminating";
-  if (!isBoundary(live, wanted)) await refuseIfUsed(kube, name, signal);
+  if (!isOfIdentity(live, wanted)) await refuseIfUsed(kube, name, signal);
   boundaries.learn(await kube.apply(NAMESPACES, wanted, issuer, signal), issuer);
   return "usable";
 }
 
-const isBoundary = (present: Pick<Namespace, "metadata">, wanted: Namespace): boolean =>
-  [LABELS.identity, LABELS.managed].every((label) =>
-    present.metadata.labels?.[label] === wanted.metadata.labels?.[label]
-  );
+const hasLabel =
+  (label: string) => (present: Pick<Namespace, "metadata">, wanted: Namespace): boolean =>
+    present.metadata.labels?.[label] === wanted.metadata.labels?.[label];
+
+const isOfIdentity = hasLabel(LABELS.identity);
+const isManaged = hasLabel(LABELS.managed);
 
 async function refuseIfUsed(
   kube: KubeClient,

@@ -1,4 +1,4 @@
-import { type Secret, SECRETS } from "../api/resources.ts";
+import { type Secret, SECRETS, SERVICE_ACCOUNTS } from "../api/resources.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isNotFound } from "../kube/kube_error.ts";
 import type { MetadataObject } from "../kube/metadata.ts";
@@ -51,6 +51,9 @@ export async function ensureToken(
       return { filled: false, waitsFor: "its token", lookAgainMs: patience - age };
     }
     if (tokenOf === undefined) remakes.set(grant, (remakes.get(grant) ?? 0) + 1);
+    else if (!await isCurrent(kube, account, signal)) {
+      return { filled: false, waitsFor: "its account" };
+    }
     await deleteSecret(kube, cached, signal);
   }
   if (!slots.take(grant, urgent)) {
@@ -60,10 +63,22 @@ export async function ensureToken(
     // The cached Secret, if any, is the one just deleted.
     const cache = { get: () => undefined, learn: secrets.learn.bind(secrets) };
     await ensure(kube, { type: SECRETS, object: wanted, cache }, signal);
-  } finally {
     slots.settle(grant);
+  } catch (error) {
+    slots.release(grant);
+    throw error;
   }
   return { filled: false, waitsFor: "its token", lookAgainMs: PATIENCE.baseMs };
+}
+
+/** Whether the account is the one that exists: the cache may lag behind that of the Secrets. */
+async function isCurrent(
+  kube: KubeClient,
+  { metadata: { name, namespace, uid } }: MetadataObject,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const live = await kube.find(SERVICE_ACCOUNTS, { name, namespace }, signal);
+  return live?.metadata.uid === uid;
 }
 
 async function deleteSecret(
@@ -71,8 +86,9 @@ async function deleteSecret(
   { metadata }: MetadataObject,
   signal: AbortSignal,
 ): Promise<void> {
-  const { name, namespace, uid } = metadata;
-  await kube.delete(SECRETS, { name, namespace }, uid ? { uid } : {}, signal).catch((error) => {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  const preconditions = { ...uid && { uid }, ...resourceVersion && { resourceVersion } };
+  await kube.delete(SECRETS, { name, namespace }, preconditions, signal).catch((error) => {
     if (!isNotFound(error)) throw error;
   });
 }

@@ -1,3 +1,4 @@
+import { isDeleting } from "../api/resources.ts";
 import type { Config } from "../config.ts";
 import type { Change } from "../kube/cache.ts";
 import type { KubeClient } from "../kube/client.ts";
@@ -94,8 +95,10 @@ function feedQueues(
   const ofGrant = (change: Change<MetadataObject>) => {
     if (isOwn(change)) return;
     for (const object of [change.before, change.after]) {
-      const grant = object?.metadata.labels?.[LABELS.grant];
-      if (grant && caches.grants.get({ name: grant })) grants.add(grant);
+      const name = object?.metadata.labels?.[LABELS.grant];
+      const grant = name && caches.grants.get({ name });
+      // A revocation makes sure of what it deletes by itself.
+      if (grant && !isDeleting(grant)) grants.add(name);
     }
   };
   caches.accounts.onChange(ofGrant);

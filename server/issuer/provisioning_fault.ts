@@ -19,7 +19,7 @@ export function faultMessage(error: unknown): string | undefined {
   if (error instanceof ProvisioningFault) return error.message;
   if (!(error instanceof KubeError)) return undefined;
   const isRefusal = error.status >= 400 && error.status < 500;
-  const isPassing = ["Conflict", "NotFound", "Unauthorized", "TooManyRequests"]
+  const isPassing = ["AlreadyExists", "Conflict", "NotFound", "Unauthorized", "TooManyRequests"]
     .includes(error.reason);
   return isRefusal && !isPassing ? error.message : undefined;
 }

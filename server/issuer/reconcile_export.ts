@@ -25,7 +25,8 @@ export const reconcileExport = (deps: ExportDeps): Reconcile => async (name, sig
   const offer = caches.exports.get({ name });
   if (!offer || isDeleting(offer)) return done;
   const missing = offer.spec.apis.map((api) => api.name).filter((api) => !isExported(caches, api));
-  const ready = readyCondition(offer, missing, new Date(now()));
+  const warning = secretWarning(offer, config);
+  const ready = readyCondition(offer, { missing, warning }, new Date(now()));
   if (!ready) return done;
   try {
     const update = withCondition(name, ready);
@@ -37,7 +38,6 @@ export const reconcileExport = (deps: ExportDeps): Reconcile => async (name, sig
   }
   log.info("Export judged", { export: name, ready: ready.status, reason: ready.reason });
   if (ready.status === "False") recordEvent(offer, "Warning", ready.reason, ready.message);
-  const warning = secretWarning(offer, config);
   if (warning) {
     log.warn("Export opens Secrets", { export: name, warning });
     recordEvent(offer, "Warning", "OpensSecrets", warning);
@@ -45,10 +45,21 @@ export const reconcileExport = (deps: ExportDeps): Reconcile => async (name, sig
   return done;
 };
 
-/** The condition to write, or undefined when the Export carries it already. */
+/** What was found out about an Export. */
+export interface Findings {
+  /** Its APIs that cannot be exported now. */
+  readonly missing: readonly string[];
+  /** What its credentials open too much of. */
+  readonly warning?: string | undefined;
+}
+
+/**
+ * The condition to write, or undefined when the Export carries it already. A warning is part of
+ * it, so that another scope is news to all Exports that it concerns.
+ */
 export function readyCondition(
   offer: Export,
-  missing: readonly string[],
+  { missing, warning }: Findings,
   now: Date,
 ): Condition | undefined {
   const { generation } = offer.metadata;
@@ -56,7 +67,7 @@ export function readyCondition(
   const status = missing.length === 0 ? "True" : "False";
   const reason = missing.length === 0 ? "AsExpected" : "APINotExported";
   const message = missing.length === 0
-    ? "All APIs can be bound"
+    ? ["All APIs can be bound", ...(warning ? [warning] : [])].join(". ")
     : `These CRDs are missing or lack the label ${LABELS.exported}=true: ${missing.join(", ")}`;
   if (
     present?.status === status && present.reason === reason && present.message === message &&

@@ -6,13 +6,14 @@ import {
   GRANTS,
   hasFinalizer,
   isDeleting,
+  NAMESPACES,
   ROLE_BINDINGS,
   ROLES,
   SERVICE_ACCOUNTS,
 } from "../api/resources.ts";
 import type { Config } from "../config.ts";
 import type { RecordEvent } from "../kube/event_recorder.ts";
-import { isNotFound } from "../kube/kube_error.ts";
+import { isConflict, isForbidden, isNotFound } from "../kube/kube_error.ts";
 import {
   ANNOTATIONS,
   boundaryName,
@@ -38,6 +39,7 @@ import {
 import { bindingDigest, type Digested, type IssuerCaches, rulesDigest } from "./issued.ts";
 import { faultMessage } from "./provisioning_fault.ts";
 import { revokeGrant } from "./revoke_grant.ts";
+import { together } from "./together.ts";
 
 /** What reconciling Grants needs. */
 export interface GrantDeps extends TokenDeps {
@@ -47,6 +49,7 @@ export interface GrantDeps extends TokenDeps {
   readonly log: Log;
 }
 
+const CONFLICT_LOOK_MS = 1_000;
 const TERMINATING_LOOK_MS = 2_000;
 const LEFTOVER_LOOK_MS = 1_000;
 const YOUNG_MS = 2_000;
@@ -54,13 +57,20 @@ const YOUNG_MS = 2_000;
 /** Turns one Grant into credentials, or takes them back when it is being deleted. */
 export const reconcileGrant = (deps: GrantDeps): Reconcile => async (name, signal) => {
   const cached = deps.caches.grants.get({ name });
+  if (!cached || isDeleting(cached)) deps.slots.release(name);
   if (!cached) return done;
   try {
     if (isDeleting(cached)) return await revoke(deps, cached, signal);
     const grant = await withFinalizer(deps, cached, signal);
     return await provision(deps, grant, signal);
   } catch (error) {
+    // Somebody wrote at the same time, which is an event of its own.
+    if (isConflict(error)) return requeueAfter(CONFLICT_LOOK_MS);
     if (isNotFound(error) && !await deps.kube.find(GRANTS, { name }, signal)) return done;
+    // The namespace may have begun to terminate before its watch told us.
+    if (isForbidden(error) && await isBoundaryTerminating(deps, cached, signal)) {
+      return await waitForBoundary(deps, cached, signal);
+    }
     const message = faultMessage(error);
     if (message) await settle(deps, cached, failed(message), signal);
     throw error;
@@ -72,10 +82,9 @@ async function provision(deps: GrantDeps, grant: Grant, signal: AbortSignal): Pr
   const { apis, missing } = grantableApis(grant, caches);
   const desired = desiredState(grant, apis, config);
   if (await ensureBoundary(kube, caches, desired.boundary, signal) === "terminating") {
-    await settle(deps, grant, pending("its terminating namespace to go"), signal);
-    return requeueAfter(TERMINATING_LOOK_MS);
+    return await waitForBoundary(deps, grant, signal);
   }
-  const [token] = await Promise.all([
+  const [token] = await together([
     ensureAccountAndToken(deps, grant, desired, signal),
     ensureRights(deps, desired, signal),
   ]);
@@ -89,6 +98,25 @@ async function provision(deps: GrantDeps, grant: Grant, signal: AbortSignal): Pr
 const isYoung = (grant: Grant, nowMs: number): boolean =>
   !condition(grant, "Ready") &&
   nowMs - Date.parse(grant.metadata.creationTimestamp ?? "") < YOUNG_MS;
+
+async function waitForBoundary(
+  deps: GrantDeps,
+  grant: Grant,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  await settle(deps, grant, pending("its terminating namespace to go"), signal);
+  return requeueAfter(TERMINATING_LOOK_MS);
+}
+
+async function isBoundaryTerminating(
+  { kube }: GrantDeps,
+  { spec }: Grant,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const name = boundaryName(spec.identity.subject);
+  const boundary = await kube.find(NAMESPACES, { name }, signal);
+  return boundary !== undefined && isDeleting(boundary);
+}
 
 const verdictOn = (missing: readonly string[], token: TokenState): Verdict => {
   if (missing.length > 0) return notExported(missing);
@@ -135,7 +163,7 @@ async function ensureRights(
   signal: AbortSignal,
 ): Promise<void> {
   const hasDigest = (digest: string) => (cached: Digested) => cached.digest === digest;
-  await Promise.all([
+  await together([
     ensure(kube, {
       type: ROLES,
       object: role,
@@ -166,8 +194,8 @@ async function ensureRights(
 async function revoke(deps: GrantDeps, grant: Grant, signal: AbortSignal): Promise<Outcome> {
   if (!hasFinalizer(grant, CLEANUP_FINALIZER)) return done;
   if (!await revokeGrant(deps.kube, grant, signal)) return requeueAfter(LEFTOVER_LOOK_MS);
-  deps.remakes.delete(grant.metadata.name);
   const { name } = grant.metadata;
+  deps.remakes.delete(name);
   deps.log.info("Grant revoked", { code: "grant.revoked", grant: name, ...whose(grant) });
   deps.recordEvent(grant, "Normal", "Revoked", "Its rights and its credentials are gone");
   return done;

@@ -25,7 +25,8 @@ interface Step {
 /**
  * Takes back everything a Grant gave, rights first: bindings, roles, Secret, account, heartbeats.
  * Reads live and deletes only what it read. Returns false while something is still there, and may
- * be repeated at any point; the finalizer goes only after all was seen absent.
+ * be repeated at any point; the finalizer goes only after all was seen absent. A Grant that is gone
+ * is an error.
  */
 export async function revokeGrant(
   kube: KubeClient,
@@ -96,9 +97,5 @@ async function removeFinalizer(kube: KubeClient, grant: Grant, signal: AbortSign
   const { name, resourceVersion = "", finalizers = [] } = grant.metadata;
   const left = finalizers.filter((finalizer) => finalizer !== CLEANUP_FINALIZER);
   const patch = { metadata: { resourceVersion, finalizers: left } };
-  try {
-    await kube.mergePatch(GRANTS, { name }, patch, FIELD_MANAGERS.issuer, signal);
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
+  await kube.mergePatch(GRANTS, { name }, patch, FIELD_MANAGERS.issuer, signal);
 }

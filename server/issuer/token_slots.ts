@@ -31,15 +31,23 @@ export class TokenSlots {
     return true;
   }
 
-  /** The Secret exists now, or could not be created. */
+  /** The Secret exists now, and shows in `unfilled`. */
   settle(grant: string): void {
     this.#reserved.delete(grant);
   }
 
-  /** A Secret was filled or deleted: wakes as many Grants as there are free slots. */
+  /** The Grant makes no use of its slot, or no longer waits for one: the next has its turn. */
+  release(grant: string): void {
+    this.#reserved.delete(grant);
+    this.#waiting.delete(grant);
+    this.freed();
+  }
+
+  /** Wakes as many Grants as there are free slots, as after a Secret was filled or deleted. */
   freed(): void {
+    if (this.#waiting.size === 0 || this.#free() <= 0) return;
     const inOrder = [...this.#waiting].sort(([, a], [, b]) => Number(b) - Number(a));
-    for (const [grant, urgent] of inOrder.slice(0, Math.max(0, this.#free()))) {
+    for (const [grant, urgent] of inOrder.slice(0, this.#free())) {
       this.#waiting.delete(grant);
       this.#wake(grant, urgent);
     }

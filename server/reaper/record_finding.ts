@@ -18,7 +18,7 @@ import { editFor, isMarkedStale } from "./stale_condition.ts";
 export type GrantEvents = (
   grant: Grant,
   type: "Normal" | "Warning",
-  reason: "Stale" | "Revoked",
+  reason: "Stale",
   message: string,
 ) => void;
 

@@ -32,7 +32,7 @@ export async function revokeGrant(
   grant: Grant,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { kube, config, boundaries, now, log, events } = deps;
+  const { kube, config, boundaries, now, log } = deps;
   const key = keyOf(grant);
   const live = await kube.find(GRANTS, key, signal);
   if (!live || live.metadata.uid !== grant.metadata.uid) return false;
@@ -47,16 +47,15 @@ export async function revokeGrant(
     if (isConflict(error) || isNotFound(error)) return false; // a bind in between wins
     throw error;
   }
-  const since = rfc3339(finding.sinceMs);
+  // The Event `Revoked` is the issuer's to tell, once everything is gone.
   log.info("grant reaped", {
     code: "grant.reaped",
     grant: key.name,
     subject: live.spec.identity.subject,
     export: live.spec.exportName,
     reason: finding.reason,
-    since,
+    since: rfc3339(finding.sinceMs),
   });
-  events?.(live, "Normal", "Revoked", `Deleted by the reaper: no heartbeat since ${since}`);
   return true;
 }
 
