@@ -32,16 +32,19 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   "server/main.ts": ["server/*"],
   "server/manager.ts": ["server/*", "!server/gateway"],
+  "server/provider_caches.ts": ["server/*", "!server/gateway"],
   cli: ["server/(root)", "server/runtime", "server/api", "server/kube", "server/konnector"],
   ui: ["server/api"],
   "mod.ts": ["server/(root)", "server/api", "cli"],
 };
 
-/** Modules that start processes or use proxies: for the command-line client only. */
-const CLI_ONLY = ["server/kube/exec_credential.ts", "server/kube/proxy.ts"];
+/** Modules that start processes: for the command-line client only. */
+const CLI_ONLY = ["server/kube/exec_credential.ts"];
 
 export function partOf(file: string): string {
-  if (["server/main.ts", "server/manager.ts", "mod.ts"].includes(file)) return file;
+  if (
+    ["server/main.ts", "server/manager.ts", "server/provider_caches.ts", "mod.ts"].includes(file)
+  ) return file;
   const [top = "", second = ""] = file.split("/");
   if (top !== "server") return top;
   return second.endsWith(".ts") ? "server/(root)" : `server/${second}`;

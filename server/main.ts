@@ -2,10 +2,17 @@ import { serviceCrds } from "./api/crd_manifests.ts";
 import { type Config, configWarnings, describeConfig, logSettings, parseConfig } from "./config.ts";
 import { ConfigError } from "./config_error.ts";
 import { errorChain, XbindError } from "./errors.ts";
+import { gateway } from "./gateway/gateway.ts";
 import { ConfigFileError } from "./kube/config_file_error.ts";
 import { connectProvider } from "./kube/connect_provider.ts";
 import { installCrds } from "./kube/crds.ts";
 import { manager } from "./manager.ts";
+import {
+  type AnyCache,
+  type ProviderCaches,
+  providerCaches,
+  runCaches,
+} from "./provider_caches.ts";
 import { readPemFile } from "./read_pem_file.ts";
 import { createLogger, type Log } from "./runtime/log.ts";
 import { createMetrics } from "./runtime/metrics.ts";
@@ -59,7 +66,7 @@ async function run(
   log: Log,
   signal: AbortSignal,
 ): Promise<void> {
-  await checkFiles(config);
+  const files = await readFiles(config);
   const metrics = createMetrics({ version: VERSION });
   const { kube, transport, warnings } = await connectProvider(
     config,
@@ -69,27 +76,44 @@ async function run(
   using _ = transport;
   for (const warning of warnings) log.warn(warning);
   if (config.installCrds) await installCrds({ kube, log, version: VERSION }, serviceCrds(), signal);
+  const caches = providerCaches(log);
   const modules: Runnable[] = [];
-  if (config.enableGateway) log.warn("this version has no gateway yet; the other modules run");
-  if (config.enableIssuer || config.enableReaper) {
-    modules.push(await manager({ config, transport, metrics, log, env }));
+  if (config.enableGateway) {
+    modules.push(await gateway({ config, kube, caches, metrics, log, env, ...files }, signal));
   }
-  if (modules.length === 0) log.info("the CRDs are installed and no module is enabled");
-  await all(...modules)(signal);
+  if (config.enableIssuer || config.enableReaper) {
+    modules.push(await manager({ config, transport, caches, metrics, log, env }));
+  }
+  if (modules.length === 0) return log.info("the CRDs are installed and no module is enabled");
+  await all(...modules, runCaches(neededCaches(config, caches), kube))(signal);
+}
+
+/** Only what the enabled modules look at is watched. */
+function neededCaches(config: Config, caches: ProviderCaches): AnyCache[] {
+  const { grants, exports, collections, heartbeats } = caches;
+  return [
+    grants,
+    ...(config.enableGateway || config.enableIssuer ? [exports] : []),
+    ...(config.enableGateway ? [collections] : []),
+    ...(config.enableGateway || config.enableReaper ? [heartbeats] : []),
+  ];
 }
 
 /** Reads every file that a flag names, so that all that is wrong shows at once and at the start. */
-async function checkFiles(config: Config): Promise<void> {
-  const files = { "oidc-ca-file": config.oidcCaFile, "external-ca-file": config.externalCaFile };
+async function readFiles(config: Config) {
   const problems: string[] = [];
-  for (const [flag, file] of Object.entries(files)) {
-    if (file === "") continue;
-    await readPemFile(flag, file).catch((error) => {
+  const read = async (flag: string, file: string) => {
+    if (file === "") return undefined;
+    return await readPemFile(flag, file).catch((error) => {
       if (!(error instanceof ConfigError)) throw error;
       problems.push(...error.problems);
+      return undefined;
     });
-  }
+  };
+  const oidcCaPem = await read("oidc-ca-file", config.oidcCaFile);
+  const externalCaPem = await read("external-ca-file", config.externalCaFile);
   if (problems.length > 0) throw new ConfigError(problems);
+  return { oidcCaPem, externalCaPem };
 }
 
 /** Aborts at the first SIGTERM or SIGINT; a second one ends the process at once. */

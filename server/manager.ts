@@ -1,18 +1,14 @@
 import { condition, type Grant, isDeleting } from "./api/resources.ts";
 import type { Config } from "./config.ts";
-import { errorChain } from "./errors.ts";
-import { heartbeatCache } from "./inventory/heartbeats.ts";
-import { grantCache, issuerCaches } from "./issuer/issued.ts";
+import { issuerCaches } from "./issuer/issued.ts";
 import { issuer } from "./issuer/issuer.ts";
-import type { Cache, CacheReports } from "./kube/cache.ts";
+import type { Cache } from "./kube/cache.ts";
 import { KubeClient } from "./kube/client.ts";
 import { eventRecorder } from "./kube/event_recorder.ts";
 import { alwaysLeading, Leader, type Leadership } from "./kube/leader.ts";
-import { KubeError } from "./kube/kube_error.ts";
 import { leaseNamespace } from "./kube/lease_namespace.ts";
-import type { MetadataObject } from "./kube/metadata.ts";
 import { Transport } from "./kube/transport.ts";
-import { LeaseWatch } from "./reaper/lease_watch.ts";
+import { type AnyCache, type ProviderCaches, runCaches, watchReports } from "./provider_caches.ts";
 import { reaper } from "./reaper/reaper.ts";
 import { serveManager } from "./runtime/health_server.ts";
 import type { Log } from "./runtime/log.ts";
@@ -24,6 +20,8 @@ import { VERSION } from "./version.ts";
 export interface ManagerDeps {
   readonly config: Config;
   readonly transport: Transport;
+  /** Run by others. */
+  readonly caches: ProviderCaches;
   readonly metrics: Metrics;
   readonly log: Log;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -34,30 +32,29 @@ export interface ManagerDeps {
  * leading, metrics and health probes. Enabled modules only.
  */
 export async function manager(deps: ManagerDeps): Promise<Runnable> {
-  const { config, transport, metrics, log } = deps;
+  const { config, transport, caches: { grants, exports, heartbeats, leaseWatch }, metrics, log } =
+    deps;
   const identity = `${Deno.hostname()}_${crypto.randomUUID().slice(0, 8)}`;
   const leadership = await leadershipFor(deps, identity);
   const kube = new KubeClient(transport, () => leadership.assertLeading());
   const now = () => Date.now();
   const recordEvent = eventRecorder(kube, { log, instance: identity, now: () => new Date() });
-  const reportsOf = (what: string) => watchReports(log, what);
 
-  const grants = grantCache(reportsOf("grants"));
-  const caches: AnyCache[] = [grants];
+  const ownCaches: AnyCache[] = [];
+  const needed: Pick<AnyCache, "hasSynced">[] = [grants];
   const controllers: Runnable[] = [];
   if (config.enableIssuer) {
-    const issued = issuerCaches(grants, reportsOf);
-    caches.push(...Object.values(issued).filter((cache) => cache !== grants));
+    const issued = issuerCaches({ grants, exports }, (what) => watchReports(log, what));
+    const shared: unknown[] = [grants, exports];
+    ownCaches.push(...Object.values(issued).filter((cache) => !shared.includes(cache)));
+    needed.push(exports, ...ownCaches);
     const issuerLog = log.named("issuer");
     controllers.push(
       issuer({ kube, caches: issued, config, recordEvent, metrics, log: issuerLog, now }),
     );
   }
   if (config.enableReaper) {
-    const leaseWatch = new LeaseWatch();
-    const heartbeats = heartbeatCache(leaseWatch.reports(reportsOf("leases")));
-    leaseWatch.observe(heartbeats);
-    caches.push(heartbeats);
+    needed.push(heartbeats);
     let wouldRevoke = 0;
     metrics.gauge(
       "xbind_grants_would_revoke",
@@ -82,15 +79,13 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
       metricsAddress: config.metricsBindAddress,
       probeAddress: config.healthProbeBindAddress,
       metrics,
-      ready: () => caches.every((cache) => cache.hasSynced) || "the caches are not filled yet",
+      ready: () => needed.every((cache) => cache.hasSynced) || "the caches are not filled yet",
       log,
     }),
-    ...caches.map((cache): Runnable => (signal) => cache.run(kube, signal)),
+    runCaches(ownCaches, kube),
     leadership.whileLeading(all(...controllers)),
   );
 }
-
-type AnyCache = Pick<Cache<MetadataObject>, "run" | "hasSynced">;
 
 async function leadershipFor(
   { config, transport, metrics, log, env }: ManagerDeps,
@@ -107,27 +102,6 @@ async function leadershipFor(
     log: log.named("leader"),
     onChange: metrics.leaderElection(config.leaderElectionId),
   });
-}
-
-/** Logs a break once, and its end; what happens in between is the same break. */
-function watchReports(log: Log, what: string): CacheReports {
-  let isBroken = false;
-  return {
-    disconnected(error) {
-      const detail = { what, error: errorChain(error) };
-      // A server that has just learned of a kind, or starts, asks for a moment of patience.
-      if (error instanceof KubeError && error.status === 429) {
-        return log.debug("a watch waits", detail);
-      }
-      if (!isBroken) log.warn("a watch broke", detail);
-      isBroken = true;
-    },
-    connected() {
-      if (isBroken) log.info("a watch stands again", { what });
-      isBroken = false;
-    },
-    failed: (error) => log.error("an object was left out", { what, error }),
-  };
 }
 
 function showGrants(metrics: Metrics, grants: Pick<Cache<Grant>, "values">): void {

@@ -39,7 +39,7 @@ export async function ensureBoundary(
   }
   const live = await kube.get(NAMESPACES, { name }, signal);
   if (isDeleting(live)) return "terminating";
-  if (!isOfIdentity(live, wanted)) await refuseIfUsed(kube, name, signal);
+  if (!isOfIdentity(live, wanted)) await refuseIfUsed(kube, wanted, signal);
   boundaries.learn(await kube.apply(NAMESPACES, wanted, issuer, signal), issuer);
   return "usable";
 }
@@ -53,7 +53,7 @@ const isManaged = hasLabel(LABELS.managed);
 
 async function refuseIfUsed(
   kube: KubeClient,
-  namespace: string,
+  { metadata: { name: namespace, labels } }: Namespace,
   signal: AbortSignal,
 ): Promise<void> {
   const [roles, roleBindings, accounts] = await Promise.all([
@@ -65,7 +65,8 @@ async function refuseIfUsed(
   const [first] = [...roles, ...roleBindings, ...foreign];
   if (!first) return;
   throw new ProvisioningFault(
-    `Namespace "${namespace}" exists without the label ${LABELS.identity} and holds ` +
-      `${first.kind} "${first.metadata.name}": empty or remove the namespace`,
+    `Namespace "${namespace}" lacks the label ${LABELS.identity}=${labels?.[LABELS.identity]} ` +
+      `and holds ${first.kind} "${first.metadata.name}": empty or remove the namespace, or label ` +
+      "it if nobody but xbind made what it holds",
   );
 }

@@ -91,9 +91,19 @@ export const grantCache = (reports: CacheReports = {}) =>
     },
   });
 
+/** The Exports, by the APIs they offer. */
+export const exportCache = (reports: CacheReports = {}) =>
+  new Cache(wholeObjects(EXPORTS), {
+    reports,
+    indexes: { api: ({ spec }) => spec.apis.map(({ name }) => name) },
+  });
+
 /** What the issuer watches: its input, and everything it made. */
 export function issuerCaches(
-  grants: ReturnType<typeof grantCache>,
+  { grants, exports }: {
+    readonly grants: ReturnType<typeof grantCache>;
+    readonly exports: ReturnType<typeof exportCache>;
+  },
   reportsOf: (what: string) => CacheReports = () => ({}),
 ) {
   const metadata = (type: ResourceType, selection: Selection) =>
@@ -102,10 +112,7 @@ export function issuerCaches(
     new Cache(source, { reports: reportsOf(source.type.plural) });
   return {
     grants,
-    exports: new Cache(wholeObjects(EXPORTS), {
-      reports: reportsOf(EXPORTS.plural),
-      indexes: { api: ({ spec }) => spec.apis.map(({ name }) => name) },
-    }),
+    exports,
     crds: metadata(CRDS, {}),
     boundaries: metadata(NAMESPACES, { labelSelector: LABELS.identity }),
     accounts: metadata(SERVICE_ACCOUNTS, ISSUED),

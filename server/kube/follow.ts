@@ -2,7 +2,7 @@ import type { KubeObject, ResourceType } from "../api/resources.ts";
 import { Backoff } from "../runtime/backoff.ts";
 import { sleep } from "../runtime/sleep.ts";
 import { type KubeClient, type Selection, withKind } from "./client.ts";
-import { isExpired, KubeError } from "./kube_error.ts";
+import { isExpired, isSilence, KubeError } from "./kube_error.ts";
 import {
   type KeepMetadata,
   METADATA_LIST,
@@ -34,7 +34,7 @@ export interface FollowHandlers<T extends MetadataObject> {
 
 /** Timing of a follower; tests shorten it. */
 export interface FollowTiming {
-  /** Bookmarks come every 60 s, so a longer silence means a dead connection. */
+  /** Bookmarks mostly come every 60 s, so a longer silence may mean a dead connection. */
   readonly silenceMs: number;
   readonly backoff: { readonly baseMs: number; readonly capMs: number };
 }
@@ -117,6 +117,8 @@ class Follower<T extends MetadataObject> {
     } catch (error) {
       if (signal.aborted) return;
       if (this.#wasSteady()) this.#backoff.reset();
+      // Where nothing happens, some servers send no bookmarks either: only the next watch can tell.
+      if (this.#standsSince !== undefined && isSilence(error)) return;
       if (isExpired(error)) this.#resourceVersion = undefined;
       if (this.#resourceVersion === undefined && refusesStreaming(error) && this.#streamsLists) {
         this.#streamsLists = false;

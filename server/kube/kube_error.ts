@@ -47,6 +47,9 @@ export const isExpired = (error: unknown): boolean => hasReason(error, "Expired"
 /** The caller's account may not do this. */
 export const isForbidden = (error: unknown): boolean => hasReason(error, "Forbidden");
 
+/** A watch was open, but nothing came for long. */
+export const isSilence = (error: unknown): boolean => hasReason(error, "Silence");
+
 /** The request was sent and no answer arrived: whether the server acted on it is unknown. */
 export const isUnanswered = (error: unknown): boolean =>
   hasReason(error, "ConnectionLost", "DeadlineExceeded");

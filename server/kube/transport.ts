@@ -1,4 +1,5 @@
 import type http from "node:http";
+import type { LookupFunction } from "node:net";
 import { deadline } from "../runtime/deadline.ts";
 import { exchange, NoAnswerError, readBody, readText } from "../runtime/http_exchange.ts";
 import { type ConnectThroughProxy, createAgent, retireAgent } from "./agent.ts";
@@ -22,6 +23,10 @@ export interface TransportOptions {
   readonly connectThroughProxy?: ConnectThroughProxy;
   /** Calls in flight at once; more wait for a free connection. Watches do not count. */
   readonly maxInFlight?: number;
+  /** An answer that is longer is an error. */
+  readonly maxAnswerBytes?: number;
+  /** Looks the server's host name up, instead of the system; never asked about an IP address. */
+  readonly lookup?: LookupFunction;
   /** Told of every answer, and of requests without one (status 0). */
   readonly onAnswer?: (method: string, status: number) => void;
 }
@@ -85,7 +90,7 @@ export class Transport implements Disposable {
     using limit = deadline(request.timeoutMs, request.signal, timedOut(request));
     return await asKubeError(request, async () => {
       const answer = await this.#open(request, credentials, "calls", limit.signal);
-      return await wholeAnswer(answer, credentials, limit.signal);
+      return await this.#wholeAnswer(answer, credentials, limit.signal);
     });
   }
 
@@ -103,7 +108,9 @@ export class Transport implements Disposable {
     using limit = deadline(request.timeoutMs, request.signal, timedOut(request));
     return await asKubeError(request, async () => {
       const answer = await this.#open(request, credentials, "streams", limit.signal);
-      if (answer.statusCode !== 200) return await wholeAnswer(answer, credentials, limit.signal);
+      if (answer.statusCode !== 200) {
+        return await this.#wholeAnswer(answer, credentials, limit.signal);
+      }
       limit[Symbol.dispose]();
       onOpen();
       const decoder = new TextDecoder();
@@ -146,6 +153,16 @@ export class Transport implements Disposable {
     }
   }
 
+  async #wholeAnswer(
+    answer: http.IncomingMessage,
+    credentials: Credentials,
+    signal: AbortSignal,
+  ): Promise<TransportAnswer> {
+    const { maxAnswerBytes = MAX_ANSWER_BYTES } = this.#options;
+    const text = await readText(answer, maxAnswerBytes, signal);
+    return { status: answer.statusCode ?? 0, headers: answer.headers, text, credentials };
+  }
+
   #poolFor(tls: TlsMaterial): Pool {
     const known = this.#pool;
     if (known && sameMaterial(known.tls, tls)) return known;
@@ -154,9 +171,14 @@ export class Transport implements Disposable {
     if (fault && known) return known;
     if (fault) throw new ConfigFileError(this.target.origin, fault);
     if (known) retireAgent(known.calls);
-    const { connectThroughProxy, maxInFlight = 50 } = this.#options;
+    const { connectThroughProxy, lookup, maxInFlight = 50 } = this.#options;
     const agent = (options: http.AgentOptions) =>
-      createAgent(this.target, tls, options, connectThroughProxy);
+      createAgent(
+        this.target,
+        tls,
+        { ...options, ...(lookup ? { lookup } : {}) },
+        connectThroughProxy,
+      );
     this.#pool = {
       tls,
       calls: agent({ keepAlive: true, maxSockets: maxInFlight }),
@@ -164,15 +186,6 @@ export class Transport implements Disposable {
     };
     return this.#pool;
   }
-}
-
-async function wholeAnswer(
-  answer: http.IncomingMessage,
-  credentials: Credentials,
-  signal: AbortSignal,
-): Promise<TransportAnswer> {
-  const text = await readText(answer, MAX_ANSWER_BYTES, signal);
-  return { status: answer.statusCode ?? 0, headers: answer.headers, text, credentials };
 }
 
 const sameMaterial = (a: TlsMaterial, b: TlsMaterial): boolean =>

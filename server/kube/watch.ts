@@ -111,7 +111,7 @@ function silenceGuard(ms: number, attempt: string, parent: AbortSignal): Silence
     controller.abort(
       new KubeError(`${attempt}: nothing was heard for ${ms / 1000} s`, {
         status: 0,
-        reason: "ConnectionLost",
+        reason: "Silence",
       }),
     );
   };

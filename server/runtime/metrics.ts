@@ -15,6 +15,8 @@ export interface Metrics {
   /** Shows whether this process leads the election of that name. */
   leaderElection(name: string): (isLeading: boolean) => void;
   readonly gauge: AddGauge;
+  /** For metrics of other shapes. */
+  readonly registry: Registry;
 }
 
 /** Metrics of their own registry; nothing is shared through the library's global one. */
@@ -46,6 +48,7 @@ export function createMetrics({ version }: { readonly version: string }): Metric
       return (isLeading) => void leaders.set(name, isLeading);
     },
     gauge,
+    registry,
   };
 }
 

@@ -101,8 +101,10 @@ Deno.test("Cache.brokenForMs() grows during an outage, and ends with it", async 
   at.proxy.cutStreams();
   await eventually("the outage lasts", () => (at.cache.brokenForMs() ?? 0) > 300);
   assert.equal(at.cache.size, 2);
+  await at.remove("b");
   at.proxy.faults = () => undefined;
   await eventually("the outage is over", () => at.cache.brokenForMs() === undefined);
+  await at.sameAsLive();
   assert.ok(at.disconnections.length >= 2);
 });
 
@@ -133,7 +135,7 @@ for (const [name, fault] of expiries) {
   });
 }
 
-Deno.test("Cache notices a watch that went silent, and opens another", async () => {
+Deno.test("Cache opens another watch when one went silent, and calls that no outage", async () => {
   const timing = { silenceMs: 1_500, backoff: { baseMs: 20, capMs: 100 } };
   await using at = await cacheBehindProxy(timing);
   await using _ = await running(at.cache, at.kube);
@@ -144,15 +146,12 @@ Deno.test("Cache notices a watch that went silent, and opens another", async () 
   await at.seen("a", "2");
   await at.sameAsLive();
   assert.deepEqual(at.proxy.arrivals.filter(listsAll), []);
-  assert.match(
-    String(at.disconnections[0]),
-    /Cannot watch configmaps: nothing was heard for 1.5 s/,
-  );
+  assert.deepEqual(at.disconnections, []);
   await eventually("the silent watch is gone", () => at.proxy.openStreams === 1);
 });
 
 Deno.test("Cache gives up on a watch that is accepted and then stalls", async () => {
-  const timing = { silenceMs: 500, backoff: { baseMs: 20, capMs: 100 } };
+  const timing = { silenceMs: 1_000, backoff: { baseMs: 20, capMs: 100 } };
   await using at = await cacheBehindProxy(timing);
   at.proxy.faults = ({ count }) => count <= 2 ? { kind: "stall", afterHead: true } : undefined;
   await using _ = await running(at.cache, at.kube);
@@ -262,5 +261,6 @@ Deno.test("Cache falls back to lists in pages when the server does not stream th
   await at.write("a", "3");
   await at.seen("a", "3");
   await at.sameAsLive();
+  await eventually("the watch goes on", () => at.cache.brokenForMs() === undefined);
   assert.deepEqual(at.proxy.arrivals.map(({ isWatch }) => isWatch), [true, false, true]);
 });

@@ -137,7 +137,7 @@ Deno.test("Transport waits for a slow exec plugin beyond the deadline of the cal
 });
 
 Deno.test("Transport stops waiting for an exec plugin when the caller does", async () => {
-  await using at = await plugin("sleep 0.5; echo done > done");
+  await using at = await plugin("sleep 2; echo done > done");
   using connected = await at.connect();
   const startedAt = performance.now();
   const reason = new Error("given up");
@@ -145,7 +145,7 @@ Deno.test("Transport stops waiting for an exec plugin when the caller does", asy
   const call = assert.rejects(whoAmI(connected.kube, caller.signal), (error) => error === reason);
   caller.abort(reason);
   await call;
-  assert.ok(performance.now() - startedAt < 400);
+  assert.ok(performance.now() - startedAt < 1_500);
   await eventually("the plugin has ended", () => at.read("done").catch(() => ""));
 });
 

@@ -239,7 +239,7 @@ Deno.test("KubeClient stops at once when the caller's signal aborts", async (t) 
   const soon = async (promise: Promise<unknown>) => {
     const startedAt = performance.now();
     await assert.rejects(promise, (error) => error === reason);
-    assert.ok(performance.now() - startedAt < 500);
+    assert.ok(performance.now() - startedAt < 2_000);
   };
   await t.step("before it starts", async () => {
     await soon(at.kube.get(CONFIG_MAPS, key, AbortSignal.abort(reason)));

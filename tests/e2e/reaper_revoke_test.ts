@@ -74,12 +74,7 @@ Deno.test("reaper() shows a Grant as stale, then deletes it, and the finalizer h
   assert.equal(condition(deleting, "Ready")?.status, "True");
   await eventually("it is told", () => codes(reaper).length > 1);
   assert.deepEqual(codes(reaper), ["grant.stale", "grant.reaped"]);
-  const { name } = silent.metadata;
-  const since = seconds(lastBeatMs);
-  assert.equal(
-    reaper.events[1],
-    `${name} Normal Revoked: Deleted by the reaper: no heartbeat since ${since}`,
-  );
+  assert.equal(reaper.events.length, 1, "the issuer tells of the revocation, once it is done");
   assert.ok(
     !isDeleting(await world.stored(live) ?? assert.fail()),
     "the same identity's other one",

@@ -1,5 +1,5 @@
-import { Buffer } from "node:buffer";
-import http from "node:http";
+import type { Buffer } from "node:buffer";
+import type http from "node:http";
 import https from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
@@ -10,6 +10,7 @@ import {
   issueServerCertificate,
 } from "../../scripts/controlplane/certificates.ts";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
+import { byLines, endToEnd, type Exchange, isWatch, wholeBody, wholeReply } from "./http_relay.ts";
 
 /** What goes wrong with one request. */
 export type Fault =
@@ -58,20 +59,9 @@ export interface FaultProxyOptions {
   readonly serverNames?: [string, ...string[]];
 }
 
-interface Exchange {
-  readonly request: http.IncomingMessage;
-  readonly answer: http.ServerResponse;
-}
-
 interface OpenStream extends Exchange {
   silent: boolean;
 }
-
-/** Headers that belong to one connection, and are not handed on. */
-const HOP_BY_HOP = new Set(["connection", "keep-alive", "transfer-encoding", "host"]);
-
-const endToEnd = (headers: http.IncomingHttpHeaders): http.OutgoingHttpHeaders =>
-  Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name)));
 
 /** A TLS proxy before a real API server that lets through what it is not told to break. */
 export class FaultProxy implements AsyncDisposable {
@@ -192,7 +182,7 @@ export class FaultProxy implements AsyncDisposable {
       case "resetBefore":
         return void request.socket.destroy();
       case "delay":
-        return this.#later(fault.ms, () => this.#forward(exchange, body, fault));
+        return this.#later(fault.ms, () => this.#forward(exchange, body, undefined));
       case "stall":
         return fault.afterHead ? this.#forward(exchange, body, fault) : undefined;
       case "gate":
@@ -203,12 +193,17 @@ export class FaultProxy implements AsyncDisposable {
   }
 
   #record({ method = "", url = "" }: http.IncomingMessage): Arrival {
-    const { pathname, searchParams } = new URL(url, "https://proxy");
+    const { pathname } = new URL(url, "https://proxy");
     const key = `${method} ${pathname}`;
     const count = (this.#counts.get(key) ?? 0) + 1;
     this.#counts.set(key, count);
-    const isWatch = ["true", "1"].includes(searchParams.get("watch") ?? "");
-    const arrival = { method, path: url, isWatch, count, atMs: performance.now() };
+    const arrival = {
+      method,
+      path: url,
+      isWatch: isWatch({ url }),
+      count,
+      atMs: performance.now(),
+    };
     this.arrivals.push(arrival);
     return arrival;
   }
@@ -222,23 +217,21 @@ export class FaultProxy implements AsyncDisposable {
   }
 
   async #throughGate(
-    { request, answer }: Exchange,
+    exchange: Exchange,
     body: Buffer,
     pass: Extract<Fault, { kind: "gate" }>["pass"],
   ): Promise<void> {
-    let handOn = () => void request.socket.destroy();
+    const broken = (): void => void exchange.request.socket.destroy();
+    let handOn = broken;
     const isHandedOn = await pass(async () => {
-      const reply = await new Promise<http.IncomingMessage | undefined>((resolve) =>
-        this.#send(request, body).on("response", resolve).on("error", () => resolve(undefined))
-      );
-      if (!reply) return;
-      const whole = await wholeBody(reply);
-      handOn = () => {
-        answer.writeHead(reply.statusCode ?? 502, endToEnd(reply.headers)).end(whole);
-      };
+      const reply = await new Promise<http.IncomingMessage | undefined>((resolve) => {
+        const upstream = this.#send(exchange.request, body);
+        upstream.on("response", resolve).on("error", () => resolve(undefined));
+      });
+      if (reply) handOn = await wholeReply(exchange, reply);
     });
     if (isHandedOn) handOn();
-    else request.socket.destroy();
+    else broken();
   }
 
   #send(request: http.IncomingMessage, body: Buffer): http.ClientRequest {
@@ -260,7 +253,8 @@ export class FaultProxy implements AsyncDisposable {
     upstream.on("response", (reply) => {
       reply.on("error", broken);
       if (fault?.kind === "resetAfter") reply.on("end", broken).resume();
-      else this.#handOn({ request, answer }, reply, fault);
+      else if (fault || isWatch(request)) this.#handOn({ request, answer }, reply, fault);
+      else void wholeReply({ request, answer }, reply).then((handOn) => handOn());
     });
     answer.on("close", () => upstream.destroy());
   }
@@ -268,7 +262,7 @@ export class FaultProxy implements AsyncDisposable {
   #handOn(exchange: Exchange, reply: http.IncomingMessage, fault: Fault | undefined): void {
     const { request, answer } = exchange;
     const stream = { ...exchange, silent: fault?.kind === "stall" };
-    if (/[?&]watch=(true|1)(&|$)/.test(request.url ?? "")) {
+    if (isWatch(request)) {
       this.#streams.add(stream);
       answer.on("close", () => this.#streams.delete(stream));
     }
@@ -282,22 +276,4 @@ export class FaultProxy implements AsyncDisposable {
     reply.on("data", (part: Buffer) => stream.silent || write(part));
     reply.on("end", () => stream.silent || answer.end());
   }
-}
-
-async function wholeBody(request: http.IncomingMessage): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  try {
-    for await (const part of request) parts.push(part);
-  } catch { /* The caller went away: whatever is forwarded then reaches nobody. */ }
-  return Buffer.concat(parts);
-}
-
-function byLines(pass: (line: string) => string[], write: (text: string) => void) {
-  const decoder = new TextDecoder();
-  let rest = "";
-  return (part: Buffer): void => {
-    const lines = (rest + decoder.decode(part, { stream: true })).split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines.flatMap(pass)) write(`${line}\n`);
-  };
 }

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import net from "node:net";
 import tls from "node:tls";
 import type { Duplex } from "node:stream";
-import { inPlainWords } from "../runtime/http_exchange.ts";
+import { inPlainWords } from "./http_exchange.ts";
 
 /** Well before the deadline of any call, so that the proxy is named as the culprit. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;

@@ -1,0 +1,225 @@
+import {
+  EXPORTS,
+  type Grant,
+  GRANTS,
+  isDeleting,
+  isReady,
+  isReadyFor,
+  type ObjectMeta,
+} from "../api/resources.ts";
+import type { BindResult } from "../api/wire.ts";
+import { exportNotFound, exportNotReady, grantNotReady, providerFailed } from "../errors.ts";
+import { isConflict, isNotFound, KubeError } from "../kube/kube_error.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { ANNOTATIONS, FIELD_MANAGERS, isDnsSubdomain } from "../names.ts";
+import { deadline } from "../runtime/deadline.ts";
+import { ensureGrant, type EnsureGrantDeps } from "./ensure_grant.ts";
+import { grantFor } from "./grant.ts";
+import type { Identity } from "./identity.ts";
+import { KeyedLock } from "./keyed_lock.ts";
+import { type IssuedPickup, issuePickup, type IssuePickupDeps } from "./pickup.ts";
+import { plainReason } from "./plain_reason.ts";
+import { unmarkBoundary } from "./unmark_boundary.ts";
+
+/** How long a bind waits for the issuer. */
+export const ISSUER_WAIT_MS = 30_000;
+
+/** What provisioning a Grant needs. */
+export interface ProvisionDeps extends EnsureGrantDeps {
+  readonly now: () => Date;
+  /** For tests; otherwise `ISSUER_WAIT_MS`. */
+  readonly issuerWaitMs?: number;
+}
+
+/** What a bind needs. */
+export interface BindDeps extends ProvisionDeps, IssuePickupDeps {
+  readonly caches: ProvisionDeps["caches"];
+}
+
+interface Wait {
+  /** Aborts with the error that tells of a slow issuer. */
+  readonly issuer: AbortSignal;
+  /** Aborts when the caller is gone. */
+  readonly caller: AbortSignal;
+  /** When the issuer's time is up, RFC 3339. */
+  readonly until: string;
+}
+
+/** Writers of one Grant take turns here, instead of meeting in conflicts on the API server. */
+const turns = new KeyedLock();
+
+/** Provides the identity with a Ready Grant of the Export, as the Export is at this moment. */
+export async function provisionGrant(
+  deps: ProvisionDeps,
+  identity: Identity,
+  exportName: string,
+  signal: AbortSignal,
+): Promise<Grant> {
+  return await provisioning(deps, identity, exportName, signal, async (desired, wait) => {
+    const known = deps.caches.grants.get(desired.metadata);
+    return await readyGrant(deps, desired, known, wait);
+  });
+}
+
+/** Provides a Ready Grant and issues a pickup for it, which ends any earlier one. */
+export async function bindExport(
+  deps: BindDeps,
+  identity: Identity,
+  exportName: string,
+  signal: AbortSignal,
+): Promise<BindResult> {
+  return await provisioning(deps, identity, exportName, signal, async (desired, wait) => {
+    const { name } = desired.metadata;
+    let known = deps.caches.grants.get({ name });
+    for (;;) {
+      const grant = await readyGrant(deps, desired, known, wait);
+      const pickup = await turns.run(name, () => pickupFor(deps, grant, wait), wait.caller);
+      if (pickup) {
+        const { token, expiresAt } = pickup;
+        return { grant: name, pickupURL: `/api/bundle/${token}`, expiresAt };
+      }
+      known = await deps.kube.find(GRANTS, { name }, wait.issuer);
+    }
+  });
+}
+
+async function provisioning<T>(
+  { kube, now, issuerWaitMs = ISSUER_WAIT_MS }: ProvisionDeps,
+  identity: Identity,
+  exportName: string,
+  caller: AbortSignal,
+  work: (desired: Grant, wait: Wait) => Promise<T>,
+): Promise<T> {
+  try {
+    const desired = await desiredGrant(kube, identity, exportName, caller);
+    const until = new Date(now().getTime() + issuerWaitMs).toISOString();
+    using limit = deadline(issuerWaitMs, caller, grantNotReady(desired.metadata.name));
+    return await work(desired, { issuer: limit.signal, caller, until });
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw error;
+    throw providerFailed(`bind Export "${exportName}"`, plainReason(error), error);
+  }
+}
+
+/** Read live, so that neither a refusal nor the Grant's content rests on an old view. */
+async function desiredGrant(
+  kube: KubeClient,
+  identity: Identity,
+  exportName: string,
+  signal: AbortSignal,
+): Promise<Grant> {
+  if (!isDnsSubdomain(exportName)) throw exportNotFound(exportName.slice(0, 253));
+  const found = await kube.find(EXPORTS, { name: exportName }, signal);
+  if (!found) throw exportNotFound(exportName);
+  if (isDeleting(found) || !isReady(found)) throw exportNotReady(exportName);
+  return grantFor(identity, found);
+}
+
+async function readyGrant(
+  deps: ProvisionDeps,
+  desired: Grant,
+  known: Grant | undefined,
+  wait: Wait,
+): Promise<Grant> {
+  const { kube, caches: { grants } } = deps;
+  const { name } = desired.metadata;
+  let seen = known;
+  for (;;) {
+    const grant = await turns.run(
+      name,
+      () => ensureGrant(deps, desired, newest(seen, grants.get({ name })), wait.until, wait.issuer),
+      wait.issuer,
+    );
+    const [ready] = await Promise.all([
+      becomeReady(deps, grant, wait),
+      unmarkBoundary(kube, desired.spec.identity.subject, wait.issuer),
+    ]);
+    if (ready) return ready;
+    seen = await kube.find(GRANTS, { name }, wait.issuer);
+  }
+}
+
+/** Waits for the issuer; undefined when the Grant is not the one that was seen any more. */
+async function becomeReady(
+  deps: ProvisionDeps,
+  seen: Grant,
+  wait: Wait,
+): Promise<Grant | undefined> {
+  if (isReady(seen)) return seen;
+  const { kube, caches: { grants } } = deps;
+  const { name } = seen.metadata;
+  const grant = await askForPriority(deps, seen, wait);
+  const isStill = isSameAndReady(grant);
+  const isSettled = (current: Grant) =>
+    !isOlder(current.metadata, grant.metadata) &&
+    (current.metadata.uid !== grant.metadata.uid || isDeleting(current) || isStill(current));
+  try {
+    const settled = await grants.waitFor({ name }, isSettled, wait.issuer);
+    return isStill(settled) ? settled : undefined;
+  } catch (error) {
+    wait.caller.throwIfAborted();
+    const live = await kube.find(GRANTS, { name }, wait.caller);
+    if (live && isStill(live)) return live;
+    throw error;
+  }
+}
+
+/** Says on the Grant that somebody waits for it, unless it says so; the issuer takes it first. */
+async function askForPriority(
+  { kube, caches: { grants }, now }: ProvisionDeps,
+  grant: Grant,
+  wait: Wait,
+): Promise<Grant> {
+  const { name, uid, resourceVersion = "", annotations } = grant.metadata;
+  const wantedUntil = Date.parse(annotations?.[ANNOTATIONS.wantedUntil] ?? "");
+  if (wantedUntil > now().getTime()) return grant;
+  const patch = {
+    metadata: { resourceVersion, uid, annotations: { [ANNOTATIONS.wantedUntil]: wait.until } },
+  };
+  try {
+    const written = await kube.mergePatch(
+      GRANTS,
+      { name },
+      patch,
+      FIELD_MANAGERS.gateway,
+      wait.issuer,
+    );
+    grants.learn(written, FIELD_MANAGERS.gateway);
+    return written;
+  } catch (error) {
+    // Whoever changed it is most likely the issuer, at work on it already.
+    if (isConflict(error) || isNotFound(error)) return grant;
+    throw error;
+  }
+}
+
+/** Issues a pickup on the Grant that was seen Ready; undefined when that Grant is gone or changed. */
+async function pickupFor(
+  deps: BindDeps,
+  seen: Grant,
+  wait: Wait,
+): Promise<IssuedPickup | undefined> {
+  const { kube, caches: { grants } } = deps;
+  const { name } = seen.metadata;
+  const isStill = isSameAndReady(seen);
+  let current: Grant | undefined = newest(seen, grants.get({ name }));
+  while (current && isStill(current)) {
+    try {
+      return await issuePickup(deps, current, wait.caller);
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+    }
+    wait.issuer.throwIfAborted();
+    current = await kube.find(GRANTS, { name }, wait.issuer);
+  }
+  return undefined;
+}
+
+const isSameAndReady = ({ metadata: { uid, generation = 0 } }: Grant) => (grant: Grant): boolean =>
+  grant.metadata.uid === uid && !isDeleting(grant) && isReadyFor(generation)(grant);
+
+const isOlder = (a: ObjectMeta, b: ObjectMeta): boolean =>
+  BigInt(a.resourceVersion ?? "0") < BigInt(b.resourceVersion ?? "0");
+
+const newest = (a: Grant | undefined, b: Grant | undefined): Grant | undefined =>
+  a && b ? (isOlder(a.metadata, b.metadata) ? b : a) : a ?? b;

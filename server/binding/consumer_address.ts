@@ -1,0 +1,78 @@
+import { lookup as resolve } from "node:dns/promises";
+import { BlockList, isIP, isIPv4, type LookupFunction } from "node:net";
+import { applyFailed, invalidRequest } from "../errors.ts";
+import { untilAborted } from "../kube/until_aborted.ts";
+import { hostAndPort } from "../runtime/http_exchange.ts";
+
+/** One address of a host, as name services give it. */
+export interface HostAddress {
+  readonly address: string;
+  readonly family: number;
+}
+
+/** Gives all addresses of a host name. */
+export type ResolveHost = (host: string) => Promise<readonly HostAddress[]>;
+
+const resolveAll: ResolveHost = (host) => resolve(host, { all: true });
+
+/**
+ * Looks a consumer's host up once, refuses it when any of its addresses is denied, and returns a
+ * lookup that gives connections these very addresses, whatever the name leads to by then.
+ */
+export async function pinnedLookup(
+  server: string,
+  denyCidrs: readonly string[],
+  signal: AbortSignal,
+  resolveHost: ResolveHost = resolveAll,
+): Promise<LookupFunction> {
+  const { host } = hostAndPort(new URL(server));
+  const addresses = isIP(host)
+    ? [{ address: host, family: isIP(host) }]
+    : await untilAborted(resolved(host, resolveHost), signal);
+  const denied = denyList(denyCidrs);
+  if (addresses.some(({ address }) => isDenied(denied, address))) {
+    throw invalidRequest(
+      "Cannot use the submitted kubeconfig: server leads to an address that this gateway refuses",
+    );
+  }
+  return (_host, options, done) => {
+    const [first] = addresses;
+    if (!first) return done(new Error("the host has no address"), "", 0);
+    if (options.all) return done(null, addresses.map((each) => ({ ...each })));
+    done(null, first.address, first.family);
+  };
+}
+
+async function resolved(host: string, resolveHost: ResolveHost): Promise<readonly HostAddress[]> {
+  const unknown = (cause?: unknown) =>
+    applyFailed("reach the consumer cluster", "its host name cannot be looked up", cause);
+  const addresses = await resolveHost(host).catch((cause) => Promise.reject(unknown(cause)));
+  if (addresses.length === 0) throw unknown();
+  return addresses;
+}
+
+function denyList(cidrs: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const cidr of cidrs) {
+    const [address = "", prefix = ""] = cidr.split("/");
+    list.addSubnet(address, Number(prefix), isIPv4(address) ? "ipv4" : "ipv6");
+  }
+  return list;
+}
+
+const isDenied = (denied: BlockList, address: string): boolean =>
+  meaningsOf(address).some((each) => denied.check(each, isIPv4(each) ? "ipv4" : "ipv6"));
+
+/** All addresses that a connection to this one may end at. */
+function meaningsOf(address: string): string[] {
+  if (isIPv4(address)) return address === "0.0.0.0" ? [address, "127.0.0.1"] : [address];
+  // The URL parser shortens IPv6 to one form: the last two groups may hold an IPv4 address.
+  const compact = new URL(`http://[${address.replace(/%.*$/, "")}]`).hostname.slice(1, -1);
+  if (compact === "::") return [compact, "::1", "127.0.0.1"];
+  const [, high = "", low = ""] =
+    /^(?:::ffff:|::|64:ff9b::|64:ff9b:1::)(?:([0-9a-f]{1,4}):)?([0-9a-f]{1,4})$/.exec(compact) ??
+      [];
+  if (low === "") return [compact];
+  const [a, b] = [parseInt(high || "0", 16), parseInt(low, 16)];
+  return [compact, [a >> 8, a & 255, b >> 8, b & 255].join(".")];
+}

@@ -1,0 +1,73 @@
+import type { KubeObject, ResourceType } from "../api/resources.ts";
+import { applyFailed } from "../errors.ts";
+import { resourceTypeOf } from "../konnector/resource_type_of.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { isNotFound, KubeError } from "../kube/kube_error.ts";
+import { collectionPath } from "../kube/paths.ts";
+import type { FieldManager } from "../names.ts";
+import { Backoff } from "../runtime/backoff.ts";
+import { sleep } from "../runtime/sleep.ts";
+import { plainReason } from "./plain_reason.ts";
+
+/** How long a cluster may take to serve kinds whose CRDs were just installed. */
+export const DISCOVERY_WAIT_MS = 10_000;
+const DISCOVERY_BACKOFF = { baseMs: 50, capMs: 500 };
+
+/** Writes to a consumer cluster, and tells failures without the words of that cluster. */
+export class ConsumerWriter {
+  readonly #kube: KubeClient;
+  readonly #signal: AbortSignal;
+
+  constructor(kube: KubeClient, signal: AbortSignal) {
+    this.#kube = kube;
+    this.#signal = signal;
+  }
+
+  /** Applies objects one after the other, taking over what others own. */
+  async apply(objects: readonly KubeObject[], manager: FieldManager): Promise<void> {
+    for (const object of objects) {
+      const action = `apply ${object.kind}/${object.metadata.name} to the consumer cluster`;
+      const type = resourceTypeOf(object);
+      await this.#told(action, () => this.#kube.apply(type, object, manager, this.#signal));
+    }
+  }
+
+  /** Resolves once the cluster serves these kinds; fails when it still does not after the wait. */
+  async whenServed(types: readonly ResourceType[], waitMs: number): Promise<void> {
+    const end = performance.now() + waitMs;
+    const backoff = new Backoff(DISCOVERY_BACKOFF);
+    for (const type of types) {
+      const action = `apply a ${type.kind} to the consumer cluster`;
+      while (!await this.#told(action, () => this.#serves(type))) {
+        if (performance.now() > end) {
+          const crd = `${type.plural}.${type.group}`;
+          throw applyFailed(action, `it does not serve ${crd}; install the konnector first`);
+        }
+        await sleep(backoff.next(), this.#signal);
+      }
+    }
+  }
+
+  async #serves(type: ResourceType): Promise<boolean> {
+    try {
+      const path = `${collectionPath(type)}?limit=1`;
+      await this.#kube.request("GET", path, undefined, this.#signal);
+      return true;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      // Whoever may write these kinds need not be allowed to list them.
+      if (error instanceof KubeError && error.status === 403) return true;
+      throw error;
+    }
+  }
+
+  async #told<T>(action: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      // A stranger's certificates and answers may fail in ways that nobody thought of.
+      throw applyFailed(action, plainReason(error), error);
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import { randomBytes } from "node:crypto";
+import { type Grant, GRANTS, isDeleting } from "../api/resources.ts";
+import type { Config } from "../config.ts";
+import { pickupGone, providerFailed } from "../errors.ts";
+import type { Cache } from "../kube/cache.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { isConflict, isNotFound, KubeError } from "../kube/kube_error.ts";
+import { ANNOTATIONS, FIELD_MANAGERS } from "../names.ts";
+import {
+  formatPickupToken,
+  matchesPickupHash,
+  parsePickupToken,
+  PICKUP_SECRET_BYTES,
+  pickupHash,
+  type PickupToken,
+} from "./pickup_token.ts";
+import { plainReason } from "./plain_reason.ts";
+
+/** What issuing a pickup needs. */
+export interface IssuePickupDeps {
+  readonly kube: KubeClient;
+  readonly caches: { readonly grants: Pick<Cache<Grant>, "learn"> };
+  readonly config: Pick<Config, "pickupTtlMs">;
+  readonly now: () => Date;
+  readonly randomBytes?: (size: number) => Uint8Array;
+}
+
+/** A pickup that was just issued. */
+export interface IssuedPickup {
+  readonly token: string;
+  /** RFC 3339. */
+  readonly expiresAt: string;
+}
+
+/**
+ * Gives this very version of a Grant a new pickup, which ends any earlier one. Rejects with a
+ * conflict when the Grant has moved on.
+ */
+export async function issuePickup(
+  { kube, caches, config, now, randomBytes: random = randomBytes }: IssuePickupDeps,
+  { metadata: { name, uid, resourceVersion = "" } }: Grant,
+  signal: AbortSignal,
+): Promise<IssuedPickup> {
+  const token = formatPickupToken(name, random(PICKUP_SECRET_BYTES));
+  const boundAt = now();
+  const expiresAt = new Date(boundAt.getTime() + config.pickupTtlMs).toISOString();
+  const annotations = {
+    [ANNOTATIONS.pickupSha256]: pickupHash(token.slice(token.indexOf(".") + 1)),
+    [ANNOTATIONS.pickupExpiry]: expiresAt,
+    [ANNOTATIONS.pickupConsumed]: null,
+    [ANNOTATIONS.boundAt]: boundAt.toISOString(),
+    [ANNOTATIONS.wantedUntil]: null,
+  };
+  const patch = { metadata: { resourceVersion, uid, annotations } };
+  const written = await kube.mergePatch(GRANTS, { name }, patch, FIELD_MANAGERS.gateway, signal);
+  caches.grants.learn(written, FIELD_MANAGERS.gateway);
+  return { token, expiresAt };
+}
+
+/** Why a pickup is refused; for the audit log only, callers get one answer for all. */
+export type PickupRefusal = "malformed" | "unknown" | "deleting" | "expired" | "reused";
+
+/** What consuming a pickup needs. */
+export interface ConsumePickupDeps {
+  readonly kube: KubeClient;
+  readonly now: () => Date;
+  /** Told why a pickup is refused; the Grant is known unless the token is malformed. */
+  readonly onRefused?: (why: PickupRefusal, grant?: string) => void;
+}
+
+/**
+ * Spends a pickup and returns its Grant. Of any number of callers with one token, on any number
+ * of replicas, at most one gets the Grant.
+ */
+export async function consumePickup(
+  deps: ConsumePickupDeps,
+  token: string,
+  signal: AbortSignal,
+): Promise<Grant> {
+  const parts = parsePickupToken(token);
+  if (!parts) {
+    deps.onRefused?.("malformed");
+    throw pickupGone();
+  }
+  try {
+    return await consume(deps, parts, signal);
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw error;
+    throw providerFailed("pick up the bundle", `${plainReason(error)}; bind again`, error);
+  }
+}
+
+async function consume(
+  { kube, now, onRefused }: ConsumePickupDeps,
+  token: PickupToken,
+  signal: AbortSignal,
+): Promise<Grant> {
+  const key = { name: token.grant };
+  for (;;) {
+    // Live: another replica may have issued or spent it a moment ago.
+    const grant = await kube.find(GRANTS, key, signal);
+    const at = now();
+    const refusal = refusalOf(grant, token, at);
+    if (!grant || refusal) {
+      onRefused?.(refusal ?? "unknown", token.grant);
+      throw pickupGone();
+    }
+    const { resourceVersion = "", uid } = grant.metadata;
+    const annotations = { [ANNOTATIONS.pickupConsumed]: at.toISOString() };
+    const patch = { metadata: { resourceVersion, uid, annotations } };
+    try {
+      return await kube.mergePatch(GRANTS, key, patch, FIELD_MANAGERS.gateway, signal);
+    } catch (error) {
+      // Somebody was faster: perhaps with the same token, perhaps with a change of no concern.
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+    }
+  }
+}
+
+function refusalOf(
+  grant: Grant | undefined,
+  { secret }: PickupToken,
+  at: Date,
+): PickupRefusal | undefined {
+  const annotations = grant?.metadata.annotations ?? {};
+  if (!matchesPickupHash(secret, annotations[ANNOTATIONS.pickupSha256]) || !grant) return "unknown";
+  if (isDeleting(grant)) return "deleting";
+  if (annotations[ANNOTATIONS.pickupConsumed] !== undefined) return "reused";
+  const expiry = Date.parse(annotations[ANNOTATIONS.pickupExpiry] ?? "");
+  return expiry > at.getTime() ? undefined : "expired";
+}

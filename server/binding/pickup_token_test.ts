@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import fc from "fast-check";
+import {
+  formatPickupToken,
+  matchesPickupHash,
+  parsePickupToken,
+  pickupHash,
+} from "./pickup_token.ts";
+
+const SECRET = new Uint8Array(24).fill(255);
+const GOOD = formatPickupToken("pg-0123456789abcdef0123", SECRET);
+const encoded = (text: string) => Buffer.from(text).toString("base64url");
+const SECRET_TEXT = "_".repeat(32);
+
+Deno.test("formatPickupToken() needs no encoding in a URL", () => {
+  assert.equal(GOOD, "cGctMDEyMzQ1Njc4OWFiY2RlZjAxMjM.________________________________");
+});
+
+Deno.test("parsePickupToken() reads what formatPickupToken() wrote", () => {
+  const name = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?(\.[a-z0-9]{1,20})?$/);
+  const bytes = fc.uint8Array({ minLength: 24, maxLength: 24 });
+  fc.assert(fc.property(name, bytes, (grant, secret) => {
+    const parts = parsePickupToken(formatPickupToken(grant, secret));
+    assert.deepEqual(parts, { grant, secret: Buffer.from(secret).toString("base64url") });
+  }));
+});
+
+Deno.test("parsePickupToken() refuses everything else", () => {
+  for (
+    const token of [
+      "",
+      ".",
+      "a",
+      "undefined",
+      GOOD.slice(0, -1),
+      `${GOOD}_`,
+      `${GOOD}=`,
+      ` ${GOOD}`,
+      `${GOOD}\n`,
+      `${GOOD}.${SECRET_TEXT}`,
+      `.${SECRET_TEXT}`,
+      `${encoded("pg")}=.${SECRET_TEXT}`,
+      `cGd.${SECRET_TEXT}`, // the bytes of "pg" in another text
+      `${encoded("Pg")}.${SECRET_TEXT}`,
+      `${encoded("../secrets/x")}.${SECRET_TEXT}`,
+      `${encoded("a/b")}.${SECRET_TEXT}`,
+      `${encoded("a%2fb")}.${SECRET_TEXT}`,
+      `${encoded("a\0b")}.${SECRET_TEXT}`,
+      `${encoded("x".repeat(64))}.${SECRET_TEXT}`,
+      `${encoded("pg")}.${"é".repeat(32)}`,
+      `${encoded("pg")}.${"+".repeat(32)}`,
+      `${Buffer.from([0xff, 0xfe]).toString("base64url")}.${SECRET_TEXT}`,
+    ]
+  ) assert.equal(parsePickupToken(token), undefined, JSON.stringify(token));
+});
+
+Deno.test("matchesPickupHash() knows the hash of a secret part's text", () => {
+  assert.equal(
+    pickupHash("abc"),
+    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+  );
+  assert.ok(matchesPickupHash("abc", pickupHash("abc")));
+  for (const stored of [undefined, "", "abc", pickupHash("abd"), `${pickupHash("abc")}0`]) {
+    assert.ok(!matchesPickupHash("abc", stored));
+  }
+});

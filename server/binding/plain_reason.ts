@@ -1,0 +1,35 @@
+import { KubeError } from "../kube/kube_error.ts";
+import { NoAnswerError } from "../runtime/http_exchange.ts";
+
+const WORDS: Record<string, string> = {
+  Unauthorized: "the API server does not accept the credentials",
+  Forbidden: "the account may not do that",
+  NotFound: "the API server does not know it",
+  Conflict: "somebody else changed it at the same time",
+  AlreadyExists: "it is there already",
+  Invalid: "the API server refuses it as invalid",
+  BadRequest: "the API server does not understand it",
+  TooManyRequests: "the API server is overloaded",
+  ServiceUnavailable: "the API server is not ready",
+  InternalError: "the API server failed",
+  RequestEntityTooLarge: "it is too large for the API server",
+  DeadlineExceeded: "the API server did not answer in time",
+  ConnectionLost: "the connection to the API server broke off",
+  InvalidAnswer: "the answer is not one of an API server",
+};
+
+/** Why a call failed, in words of ours: upstream text may hold addresses or secrets. */
+export function plainReason(error: unknown): string {
+  if (!(error instanceof KubeError)) return "something unexpected happened";
+  if (error.reason === "ConnectionFailed") return connectionReason(error.cause);
+  return WORDS[error.reason] ?? `the API server answered ${error.status}`;
+}
+
+/** Certificates and names are the caller's to mend, so these reasons are told apart. */
+function connectionReason(error: unknown): string {
+  const fault = error instanceof NoAnswerError ? error.cause : undefined;
+  const code = fault instanceof Error && "code" in fault ? String(fault.code) : "";
+  if (/CERT|ISSUER|SIGNATURE|ALTNAME/.test(code)) return "its certificate is not trusted";
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "its host name cannot be looked up";
+  return "the API server cannot be reached";
+}

@@ -1,0 +1,86 @@
+import { Hono } from "hono";
+import type { ErrorBody, Me, ProviderInfo } from "../api/wire.ts";
+import type { ApplyDeps } from "../binding/apply.ts";
+import type { BindDeps } from "../binding/bind.ts";
+import type { Config } from "../config.ts";
+import { konnectorManifest } from "../konnector/manifest.ts";
+import { toYaml } from "../konnector/to_yaml.ts";
+import type { Log } from "../runtime/log.ts";
+import { VERSION } from "../version.ts";
+import { allowedMethods } from "./allowed_methods.ts";
+import type { Env } from "./env.ts";
+import { errorResponse } from "./error_response.ts";
+import { openApiDocument } from "./openapi.ts";
+import { INDEX_PAGE, LOGIN_PAGE } from "./pages.ts";
+import { rateLimit } from "./rate_limit.ts";
+import { type ObserveRequest, requestLog } from "./request_log.ts";
+import { apply } from "./routes/apply.ts";
+import { bind } from "./routes/bind.ts";
+import { bundle, type BundleRouteDeps } from "./routes/bundle.ts";
+import { catalog, clusters, instances, type InventoryRouteDeps } from "./routes/inventory.ts";
+import { callback, login, type LoginDeps, logout } from "./routes/login.ts";
+import { securityHeaders } from "./security_headers.ts";
+import { signedIn, type SignedInDeps } from "./signed_in.ts";
+
+/** Everything the endpoints need. */
+export interface AppDeps {
+  readonly config: Pick<
+    Config,
+    "providerName" | "kubernetesAuth" | "enableApply" | "konnectorImage" | "rateLimit"
+  >;
+  readonly auth: SignedInDeps;
+  readonly login: LoginDeps;
+  readonly inventory: InventoryRouteDeps;
+  readonly binding: BindDeps & BundleRouteDeps;
+  readonly apply: ApplyDeps;
+  /** Aborts when the gateway stops. */
+  readonly stopping: AbortSignal;
+  readonly log: Log;
+  readonly observe: ObserveRequest;
+}
+
+/** Every endpoint and who may call it. */
+export function createApp(deps: AppDeps): Hono<Env> {
+  const { config, stopping } = deps;
+  const app = new Hono<Env>();
+  app.use(requestLog(deps.log, deps.observe));
+  app.use(securityHeaders());
+  app.use(rateLimit(config.rateLimit));
+  app.use(allowedMethods(app));
+  app.onError(errorResponse);
+  app.notFound((c) => c.json<ErrorBody>({ error: "Cannot find this path" }, 404));
+  const caller = signedIn(deps.auth);
+
+  // Open to everybody.
+  app.get("/", (c) => c.html(INDEX_PAGE));
+  app.get("/login", (c) => c.html(LOGIN_PAGE));
+  app.get("/api/healthz", (c) => c.text("ok"));
+  app.get("/api/provider", (c) => c.json(providerInfo(config)));
+  const manifest = toYaml(konnectorManifest(config.konnectorImage));
+  app.get("/api/konnector", (c) => {
+    c.header("Content-Type", "application/yaml");
+    c.header("Content-Disposition", 'attachment; filename="konnector.yaml"');
+    return c.body(manifest);
+  });
+  app.get("/api/auth/oidc/login", login(deps.login));
+  app.get("/api/auth/oidc/callback", callback(deps.login));
+  app.get("/api/auth/logout", logout);
+  app.get("/api/bundle/:token", bundle(deps.binding)); // the token is the credential
+
+  // With a session or, with --kubernetes-auth, a token of the provider cluster.
+  app.get("/api/me", caller, (c) => c.json<Me>(c.get("identity")));
+  app.get("/api/catalog", caller, catalog(deps.inventory));
+  app.get("/api/catalog/:export/instances", caller, instances(deps.inventory));
+  app.get("/api/clusters", caller, clusters(deps.inventory));
+  app.get("/api/openapi.json", caller, (c) => c.json(openApiDocument(config)));
+  app.post("/api/bind", caller, bind({ ...deps.binding, stopping }));
+  if (config.enableApply) app.post("/api/apply", caller, apply({ ...deps.apply, stopping }));
+  return app;
+}
+
+const providerInfo = (config: AppDeps["config"]): ProviderInfo => ({
+  name: config.providerName,
+  version: VERSION,
+  authMethods: config.kubernetesAuth ? ["oidc", "kubernetes"] : ["oidc"],
+  applyEnabled: config.enableApply,
+});

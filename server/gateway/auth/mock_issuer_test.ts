@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { startMockIssuer } from "./mock_issuer.ts";
+
+const authorize = (issuerUrl: string, change: Record<string, string> = {}) => {
+  const url = new URL(`${issuerUrl}/authorize`);
+  const parameters = {
+    response_type: "code",
+    client_id: "xbind-mock",
+    redirect_uri: "http://localhost:1/cb",
+    state: "s",
+    nonce: "n",
+    // The S256 challenge of the verifier "v".
+    code_challenge: "TJRIXgwhrmxBzh3-e2v6zupato5AokdvUCCOUm9QYIA",
+    code_challenge_method: "S256",
+    ...change,
+  };
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  return fetch(url, { redirect: "manual" });
+};
+
+const codeFor = async (issuerUrl: string): Promise<string> => {
+  const response = await authorize(issuerUrl);
+  await response.body?.cancel();
+  return new URL(response.headers.get("location") ?? "").searchParams.get("code") ?? "";
+};
+
+const exchange = async (issuerUrl: string, form: Record<string, string>) => {
+  const body = new URLSearchParams({
+    grant_type: "authorization_code",
+    client_id: "xbind-mock",
+    redirect_uri: "http://localhost:1/cb",
+    code_verifier: "v",
+    ...form,
+  });
+  const response = await fetch(`${issuerUrl}/token`, { method: "POST", body });
+  const answer: { error?: string; id_token?: string } = await response.json();
+  return { status: response.status, ...answer };
+};
+
+Deno.test("startMockIssuer() listens where it is told, under an issuer URL of its own", async (t) => {
+  await using somewhere = await startMockIssuer("");
+  await t.step("a free port", () => {
+    assert.match(somewhere.issuerUrl, /^http:\/\/127\.0\.0\.1:\d+\/oidc$/);
+  });
+  await t.step("a given port, freed when disposed of", async () => {
+    const first = await startMockIssuer("127.0.0.1:0");
+    await first[Symbol.asyncDispose]();
+    const address = new URL(first.issuerUrl).host;
+    await using again = await startMockIssuer(address);
+    assert.equal(again.issuerUrl, `http://${address}/oidc`);
+  });
+  await t.step("a port in use is an error that names the flag", async () => {
+    const { host } = new URL(somewhere.issuerUrl);
+    await assert.rejects(startMockIssuer(host), /--oidc-mock-listen/);
+  });
+});
+
+Deno.test("the mock issuer answers its pages", async (t) => {
+  await using issuer = await startMockIssuer("");
+  await t.step("discovery names the issuer", async () => {
+    const response = await fetch(`${issuer.issuerUrl}/.well-known/openid-configuration`);
+    assert.equal((await response.json()).issuer, issuer.issuerUrl);
+  });
+  await t.step("keys are public", async () => {
+    const { keys } = await (await fetch(`${issuer.issuerUrl}/jwks`)).json();
+    assert.equal(keys.length, 1);
+    assert.equal("d" in keys[0], false);
+  });
+  await t.step("anything else is 404", async () => {
+    for (const path of ["/", "/nothing", "/token"]) {
+      const response = await fetch(issuer.issuerUrl + path);
+      await response.body?.cancel();
+      assert.equal(response.status, 404);
+    }
+  });
+});
+
+Deno.test("the mock issuer gives an ID token for a code, once and to its owner", async (t) => {
+  await using issuer = await startMockIssuer("");
+  const { issuerUrl } = issuer;
+  await t.step("the right exchange", async () => {
+    const code = await codeFor(issuerUrl);
+    const { status, id_token: idToken = "" } = await exchange(issuerUrl, { code });
+    assert.equal(status, 200);
+    assert.equal(idToken.split(".").length, 3);
+    assert.deepEqual(await exchange(issuerUrl, { code }), { status: 400, error: "invalid_grant" });
+  });
+  for (
+    const wrong of [
+      { code_verifier: "w" },
+      { client_id: "other" },
+      { redirect_uri: "http://localhost:1/other" },
+      { grant_type: "password" },
+      { code: "made-up" },
+    ]
+  ) {
+    await t.step(`refuses ${JSON.stringify(wrong)}`, async () => {
+      const answer = await exchange(issuerUrl, { code: await codeFor(issuerUrl), ...wrong });
+      assert.deepEqual(answer, { status: 400, error: "invalid_grant" });
+    });
+  }
+});
+
+Deno.test("the mock issuer refuses authorization requests it cannot answer safely", async (t) => {
+  await using issuer = await startMockIssuer("");
+  const cases: readonly [Record<string, string>, number, string | null][] = [
+    [{ client_id: "other" }, 400, null],
+    [{ redirect_uri: "javascript:alert(1)" }, 400, null],
+    [{ redirect_uri: "" }, 400, null],
+    [{ code_challenge: "" }, 302, "http://localhost:1/cb?state=s&error=invalid_request"],
+    [
+      { code_challenge_method: "plain" },
+      302,
+      "http://localhost:1/cb?state=s&error=invalid_request",
+    ],
+    [{ response_type: "token" }, 302, "http://localhost:1/cb?state=s&error=invalid_request"],
+  ];
+  for (const [change, status, location] of cases) {
+    await t.step(JSON.stringify(change), async () => {
+      const response = await authorize(issuer.issuerUrl, change);
+      await response.body?.cancel();
+      assert.deepEqual([response.status, response.headers.get("location")], [status, location]);
+    });
+  }
+});

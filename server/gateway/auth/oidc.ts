@@ -1,0 +1,179 @@
+import {
+  calculatePKCECodeChallenge,
+  generateRandomCodeVerifier,
+  generateRandomNonce,
+  generateRandomState,
+  validateAuthResponse,
+} from "oauth4webapi";
+import { invalidRequest, unauthenticated, unavailable } from "../../errors.ts";
+import type { Log } from "../../runtime/log.ts";
+import type { Runnable } from "../../runtime/runnable.ts";
+import { Discovery, type DiscoveryOptions } from "./discovery.ts";
+import { errorCode, exchangeCode } from "./exchange_code.ts";
+import { IdKeys } from "./id_keys.ts";
+import { verifyIdToken } from "./id_token.ts";
+import { identityFromClaims } from "./identity_claims.ts";
+import { createIdpFetch, type IdpFetchOptions, IdpUnreachableError } from "./idp_fetch.ts";
+import { discover, type IdpMetadata } from "./idp_metadata.ts";
+import type { OidcSettings } from "./oidc_settings.ts";
+import { checkRedirect, type Redirect } from "./redirect.ts";
+import { type Identity, type LoginState, SealRejectedError, type SessionCodec } from "./session.ts";
+
+/** What logins are made of. */
+export interface OidcDeps {
+  readonly settings: OidcSettings;
+  /** The callback as registered with the identity provider. */
+  readonly redirectUrl: string;
+  /** Where people start, for the message to those who lost their way. */
+  readonly externalUrl: string;
+  readonly codec: Pick<SessionCodec, "sealLogin" | "openLogin">;
+  readonly log: Log;
+  readonly now: () => Date;
+  /** How to reach the identity provider; directly and with the system's roots unless given. */
+  readonly connection?: IdpFetchOptions;
+  readonly retry?: DiscoveryOptions["retry"];
+}
+
+/** Logins by authorization code with PKCE. */
+export interface Oidc {
+  /** Finds the identity provider, however long it takes; logins answer 503 until then. */
+  readonly run: Runnable;
+  /** Where to send the browser, and what its state cookie must hold. */
+  startLogin(
+    redirect: string | undefined,
+    signal?: AbortSignal,
+  ): Promise<{ readonly authorizationUrl: string; readonly stateCookie: string }>;
+  /** Who logged in, and where to go next. */
+  finishLogin(
+    callbackUrl: URL,
+    stateCookie: string | undefined,
+    signal?: AbortSignal,
+  ): Promise<{ readonly identity: Identity; readonly redirect: Redirect }>;
+}
+
+/** Logins with one identity provider, which may be away when the process starts. */
+export const createOidc = (deps: OidcDeps): Oidc => {
+  const { settings, codec, log, now, redirectUrl } = deps;
+  const fetch = createIdpFetch(deps.connection ?? {});
+  const keys = new IdKeys({ fetch, now });
+  const discovery = new Discovery({
+    ask: (signal) => discover(fetch, settings.issuerUrl, signal),
+    log: log.with({ issuer: settings.issuerUrl }),
+    ...(deps.retry ? { retry: deps.retry } : {}),
+  });
+
+  const identify = async (
+    metadata: IdpMetadata,
+    callbackUrl: URL,
+    login: LoginState,
+    signal: AbortSignal | undefined,
+  ): Promise<Identity> => {
+    const parameters = authorizationResponse(metadata, settings, callbackUrl, login);
+    const idToken = await exchangeCode(
+      { fetch, metadata, settings, redirectUrl },
+      parameters,
+      login.codeVerifier,
+      signal,
+    );
+    const claims = await verifyIdToken(idToken, {
+      issuer: metadata.server.issuer,
+      clientId: settings.clientId,
+      nonce: login.nonce,
+      algorithms: metadata.algorithms,
+      findKey: keys.finder(metadata.jwksUri),
+      now,
+    });
+    return identityFromClaims(settings, claims);
+  };
+
+  return {
+    run: discovery.run,
+    async startLogin(redirect, signal) {
+      const target = checkRedirect(redirect);
+      const metadata = await discovery.metadata(signal);
+      const login: LoginState = {
+        state: generateRandomState(),
+        nonce: generateRandomNonce(),
+        codeVerifier: generateRandomCodeVerifier(),
+        redirect: target.kind === "local" ? target.location : target.url,
+      };
+      return {
+        authorizationUrl: await authorizationUrl(metadata, deps, login),
+        stateCookie: await codec.sealLogin(login),
+      };
+    },
+    async finishLogin(callbackUrl, stateCookie, signal) {
+      const login = await openLogin(deps, stateCookie);
+      const [state, ...more] = callbackUrl.searchParams.getAll("state");
+      if (state !== login.state || more.length > 0) {
+        throw notFinished("it was not the last one started here", deps);
+      }
+      const metadata = await discovery.metadata(signal);
+      try {
+        const identity = await identify(metadata, callbackUrl, login, signal);
+        return { identity, redirect: checkRedirect(login.redirect) };
+      } catch (error) {
+        if (!(error instanceof IdpUnreachableError)) throw error;
+        log.warn("identity provider cannot be reached", { reason: error.message });
+        throw unavailable("finish the login", "the identity provider cannot be reached now", 5);
+      }
+    },
+  };
+};
+
+const openLogin = async (deps: OidcDeps, stateCookie: string | undefined): Promise<LoginState> => {
+  if (stateCookie === undefined) {
+    throw notFinished("this browser sent no cookie of a login", deps);
+  }
+  try {
+    return await deps.codec.openLogin(stateCookie);
+  } catch (error) {
+    if (!(error instanceof SealRejectedError)) throw error;
+    throw notFinished(
+      error.reason === "expired" ? "it took more than 10 minutes" : "its cookie is not valid",
+      deps,
+    );
+  }
+};
+
+const notFinished = (reason: string, { externalUrl }: Pick<OidcDeps, "externalUrl">) =>
+  invalidRequest(`Cannot finish the login: ${reason}; start again at ${externalUrl}`);
+
+const authorizationUrl = async (
+  metadata: IdpMetadata,
+  { settings, redirectUrl }: Pick<OidcDeps, "settings" | "redirectUrl">,
+  { state, nonce, codeVerifier }: LoginState,
+): Promise<string> => {
+  const url = new URL(metadata.authorizationEndpoint);
+  const parameters = {
+    response_type: "code",
+    client_id: settings.clientId,
+    redirect_uri: redirectUrl,
+    scope: settings.scopes.join(" "),
+    state,
+    nonce,
+    code_challenge: await calculatePKCECodeChallenge(codeVerifier),
+    code_challenge_method: "S256",
+  };
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  return url.href;
+};
+
+/** The callback's parameters, once they say that this issuer sends a code. */
+const authorizationResponse = (
+  { server }: IdpMetadata,
+  { clientId }: OidcSettings,
+  callbackUrl: URL,
+  { state }: LoginState,
+): URLSearchParams => {
+  const error = callbackUrl.searchParams.get("error");
+  if (error !== null) {
+    throw unauthenticated(`the identity provider refused the login${errorCode(error)}`);
+  }
+  try {
+    return validateAuthResponse(server, { client_id: clientId }, callbackUrl, state);
+  } catch {
+    // What was caught holds the code; nothing of it may reach a log.
+    throw unauthenticated("the identity provider's answer is not valid");
+  }
+};

@@ -1,0 +1,221 @@
+import {
+  base64url,
+  compactDecrypt,
+  CompactEncrypt,
+  errors,
+  type JWTPayload,
+  jwtVerify,
+  SignJWT,
+} from "jose";
+import { unauthenticated } from "../../errors.ts";
+import { ExpiringMap } from "./expiring_map.ts";
+
+/** Who a caller is. Groups are for people to read, never a permission. */
+export interface Identity {
+  readonly subject: string;
+  readonly displayName?: string;
+  readonly groups?: readonly string[];
+}
+
+/** What must survive the round trip to the identity provider. */
+export interface LoginState {
+  readonly state: string;
+  readonly nonce: string;
+  readonly codeVerifier: string;
+  /** Where to go afterwards, as the caller asked for it. */
+  readonly redirect: string;
+}
+
+/** The one way in which a sealed text is refused; the message holds nothing of the text. */
+export class SealRejectedError extends Error {
+  override readonly name = "SealRejectedError";
+
+  constructor(readonly reason: "expired" | "invalid") {
+    super(reason === "expired" ? "it has expired" : "it is not valid");
+  }
+}
+
+/** Makes and checks sessions and login states. */
+export interface SessionCodec {
+  sealSession(identity: Identity): Promise<string>;
+  /** The identity inside, or a `SealRejectedError`. */
+  openSession(token: string): Promise<Identity>;
+  sealLogin(login: LoginState): Promise<string>;
+  /** The login inside, or a `SealRejectedError`. */
+  openLogin(text: string): Promise<LoginState>;
+}
+
+/** Keys and limits of a codec; a missing key is random, so what it seals ends with the process. */
+export interface SessionCodecOptions {
+  readonly signingKey?: Uint8Array | undefined;
+  /** 16, 24 or 32 bytes. */
+  readonly encryptionKey?: Uint8Array | undefined;
+  readonly sessionTtlMs: number;
+  readonly now: () => Date;
+  /** Told when an identity is too long for a cookie, and what was left out of its session. */
+  readonly onShortened?: (identity: Identity, left: "groups" | "groups, display name") => void;
+}
+
+/** How long a login may take, in the cookie and on the server. */
+export const LOGIN_TTL_MS = 10 * 60_000;
+
+const TYPE = { session: "xbind+session", login: "xbind+login" } as const;
+const AUDIENCE = { session: "xbind/session", login: "xbind/login" } as const;
+type Purpose = keyof typeof TYPE;
+
+/** Browsers drop a cookie over 4,096 bytes, its name included, without a word. */
+const FULL_SESSION_CHARACTERS = 3_800;
+const MAX_SESSION_CHARACTERS = 4_000;
+/** No sealed text of ours is longer; anything else is not worth its decryption. */
+const MAX_SEALED_CHARACTERS = 16_384;
+const CHECKED_TOKENS = 2_000;
+
+/** Sessions and login states, signed and then encrypted with the given keys. */
+export const createSessionCodec = async (options: SessionCodecOptions): Promise<SessionCodec> => {
+  const { sessionTtlMs, now, onShortened } = options;
+  const encryptionKey = options.encryptionKey ?? crypto.getRandomValues(new Uint8Array(32));
+  const signing = await importSigningKey(
+    options.signingKey ?? crypto.getRandomValues(new Uint8Array(64)),
+  );
+  const encryption = await importEncryptionKey(encryptionKey);
+  const enc = `A${encryptionKey.length * 8}GCM`;
+  const checked = new ExpiringMap<Identity>(CHECKED_TOKENS, now);
+
+  const seal = async (purpose: Purpose, claims: JWTPayload, ttlMs: number): Promise<string> => {
+    const issuedAt = Math.floor(now().getTime() / 1000);
+    const signed = await new SignJWT(claims)
+      .setProtectedHeader({ alg: "HS256" })
+      .setAudience(AUDIENCE[purpose])
+      .setIssuedAt(issuedAt)
+      .setExpirationTime(issuedAt + Math.ceil(ttlMs / 1000))
+      .sign(signing);
+    // A login carries a URL of up to 2,000 characters, and must still fit into a cookie.
+    const zip = purpose === "login" ? { zip: "DEF" } : {};
+    return await new CompactEncrypt(new TextEncoder().encode(signed))
+      .setProtectedHeader({ alg: "dir", enc, typ: TYPE[purpose], ...zip })
+      .encrypt(encryption);
+  };
+
+  const open = async (purpose: Purpose, text: string): Promise<JWTPayload> => {
+    if (
+      text.length > MAX_SEALED_CHARACTERS || typeOf(text) !== TYPE[purpose] || !isCanonical(text)
+    ) {
+      throw new SealRejectedError("invalid");
+    }
+    try {
+      const { plaintext } = await compactDecrypt(text, encryption, {
+        keyManagementAlgorithms: ["dir"],
+        contentEncryptionAlgorithms: [enc],
+      });
+      const { payload } = await jwtVerify(plaintext, signing, {
+        algorithms: ["HS256"],
+        audience: AUDIENCE[purpose],
+        requiredClaims: ["iat", "exp"],
+        currentDate: now(),
+      });
+      return payload;
+    } catch (error) {
+      throw new SealRejectedError(error instanceof errors.JWTExpired ? "expired" : "invalid");
+    }
+  };
+
+  return {
+    async sealSession(identity) {
+      const { subject, displayName } = identity;
+      const whole = await seal("session", sessionClaims(identity), sessionTtlMs);
+      if (whole.length <= FULL_SESSION_CHARACTERS) return whole;
+      const named = { subject, ...(displayName === undefined ? {} : { displayName }) };
+      const withoutGroups = await seal("session", sessionClaims(named), sessionTtlMs);
+      if (withoutGroups.length <= FULL_SESSION_CHARACTERS) {
+        onShortened?.(identity, "groups");
+        return withoutGroups;
+      }
+      const bare = await seal("session", sessionClaims({ subject }), sessionTtlMs);
+      if (bare.length > MAX_SESSION_CHARACTERS) {
+        throw unauthenticated("the user name is too long for a session");
+      }
+      onShortened?.(identity, "groups, display name");
+      return bare;
+    },
+    async openSession(token) {
+      const known = checked.get(token);
+      if (known) return known;
+      const claims = await open("session", token);
+      const identity = identityIn(claims);
+      checked.set(token, identity, Number(claims.exp) * 1000);
+      return identity;
+    },
+    sealLogin: ({ ...claims }) => seal("login", claims, LOGIN_TTL_MS),
+    openLogin: async (text) => loginIn(await open("login", text)),
+  };
+};
+
+/** Whether a text was sealed by this product, by its form alone: for nobody else to look at. */
+export const looksLikeOurs = (token: string): boolean => {
+  const type = typeOf(token);
+  return type === TYPE.session || type === TYPE.login;
+};
+
+const typeOf = (token: string): string | undefined => {
+  const [header = "", ...others] = token.split(".", 6);
+  if (others.length !== 4) return undefined;
+  try {
+    const fields: unknown = JSON.parse(new TextDecoder().decode(base64url.decode(header)));
+    if (typeof fields !== "object" || fields === null || !("typ" in fields)) return undefined;
+    return typeof fields.typ === "string" ? fields.typ : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+/** The last character of a part has bits that decoding ignores: only one spelling is ours. */
+const isCanonical = (token: string): boolean =>
+  token.split(".").every((part) => {
+    try {
+      return base64url.encode(base64url.decode(part)) === part;
+    } catch {
+      return false;
+    }
+  });
+
+const sessionClaims = ({ subject, displayName, groups }: Identity): JWTPayload => ({
+  sub: subject,
+  ...(displayName === undefined ? {} : { name: displayName }),
+  ...(groups === undefined || groups.length === 0 ? {} : { groups }),
+});
+
+const identityIn = ({ sub, name, groups }: JWTPayload): Identity => {
+  if (!sub) throw new SealRejectedError("invalid");
+  return Object.freeze({
+    subject: sub,
+    ...(typeof name === "string" ? { displayName: name } : {}),
+    ...(isTexts(groups) ? { groups: Object.freeze(groups) } : {}),
+  });
+};
+
+const loginIn = (claims: JWTPayload): LoginState => ({
+  state: textOf(claims.state),
+  nonce: textOf(claims.nonce),
+  codeVerifier: textOf(claims.codeVerifier),
+  redirect: textOf(claims.redirect),
+});
+
+const textOf = (value: unknown): string => {
+  if (typeof value !== "string") throw new SealRejectedError("invalid");
+  return value;
+};
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === "string");
+
+const importSigningKey = (bytes: Uint8Array): Promise<CryptoKey> =>
+  crypto.subtle.importKey(
+    "raw",
+    new Uint8Array(bytes),
+    { name: "HMAC", hash: "SHA-256" },
+    false,
+    ["sign", "verify"],
+  );
+
+const importEncryptionKey = (bytes: Uint8Array): Promise<CryptoKey> =>
+  crypto.subtle.importKey("raw", new Uint8Array(bytes), "AES-GCM", false, ["encrypt", "decrypt"]);

@@ -1,0 +1,131 @@
+import { createHash } from "node:crypto";
+import { decodeJwt } from "jose";
+import { providerFailed, unauthenticated, unavailable, XbindError } from "../../errors.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { KubeError } from "../../kube/kube_error.ts";
+import { untilAborted } from "../../kube/until_aborted.ts";
+import { deadline } from "../../runtime/deadline.ts";
+import { sleep } from "../../runtime/sleep.ts";
+import { ExpiringMap } from "./expiring_map.ts";
+import { ReviewRate } from "./review_rate.ts";
+import type { Identity } from "./session.ts";
+
+/** What a review needs. */
+export interface TokenReviewDeps {
+  readonly kube: Pick<KubeClient, "request">;
+  readonly now: () => Date;
+  /** A clock that never goes back; the process's own unless given. */
+  readonly monotonicMs?: () => number;
+  /** Puts a review off; a timer unless given. */
+  readonly pause?: (ms: number) => Promise<void>;
+}
+
+/** Asks the provider whose token it is; throws when it is nobody's or cannot be asked. */
+export type ReviewToken = (token: string, signal?: AbortSignal) => Promise<Identity>;
+
+type Verdict = { readonly identity: Identity } | { readonly error: XbindError };
+
+const PATH = "/apis/authentication.k8s.io/v1/tokenreviews";
+const REVIEW_TIMEOUT_MS = 10_000;
+const ACCEPTED_FOR_MS = 10_000;
+const REFUSED_FOR_MS = 1_000;
+const MAX_KNOWN = 1_000;
+const RATE = { perSecond: 20, maxWaitMs: 2_000 };
+
+/** Reviews of provider tokens: remembered shortly, shared by callers of one token, and rationed. */
+export const createTokenReview = (deps: TokenReviewDeps): ReviewToken => {
+  const { kube, now, monotonicMs = () => performance.now(), pause = sleep } = deps;
+  const known = new ExpiringMap<Verdict>(MAX_KNOWN, now);
+  const underway = new Map<string, Promise<Verdict>>();
+  const rate = new ReviewRate({ ...RATE, monotonicMs });
+
+  const review = async (token: string, key: string): Promise<Verdict> => {
+    const waitMs = rate.reserve();
+    if (waitMs === undefined) {
+      throw unavailable("verify the provider token", "too many tokens wait for their review", 2);
+    }
+    if (waitMs > 0) await pause(waitMs);
+    const verdict = await askProvider(kube, token);
+    const time = now().getTime();
+    const endsAt = "error" in verdict
+      ? time + REFUSED_FOR_MS
+      : Math.min(time + ACCEPTED_FOR_MS, expiryOf(token));
+    known.set(key, verdict, endsAt);
+    return verdict;
+  };
+
+  return async (token, signal) => {
+    const key = createHash("sha256").update(token).digest("hex");
+    let verdict = known.get(key);
+    if (!verdict) {
+      // One caller that goes away must not take the answer from the others.
+      const shared = underway.get(key) ?? review(token, key).finally(() => underway.delete(key));
+      underway.set(key, shared);
+      verdict = await untilAborted(shared, signal);
+    }
+    if ("error" in verdict) throw verdict.error;
+    return verdict.identity;
+  };
+};
+
+const askProvider = async (
+  kube: TokenReviewDeps["kube"],
+  token: string,
+): Promise<Verdict> => {
+  using limit = deadline(REVIEW_TIMEOUT_MS, undefined, impossible("the provider did not answer"));
+  try {
+    const answer = await kube.request<unknown>("POST", PATH, {
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenReview",
+      spec: { token },
+    }, limit.signal);
+    return verdictIn(answer);
+  } catch (error) {
+    if (error instanceof KubeError) return { error: impossible(reasonOf(error), error) };
+    if (error instanceof XbindError) return { error };
+    throw error;
+  }
+};
+
+const reasonOf = ({ status }: KubeError): string => {
+  if (status === 401 || status === 403) return "the gateway may not create token reviews there";
+  return status === 0 ? "the provider did not answer" : "the provider refused the review";
+};
+
+/** What a TokenReview says, as the provider filled it in. */
+export const verdictIn = (answer: unknown): Verdict => {
+  const status = fieldsOf(fieldsOf(answer).status);
+  if (Object.keys(status).length === 0) {
+    return { error: impossible("the provider's answer has no status") };
+  }
+  if (status.authenticated !== true) {
+    return { error: unauthenticated("the provider does not accept the token") };
+  }
+  const { username, groups } = fieldsOf(status.user);
+  if (typeof username !== "string" || username === "") {
+    return { error: impossible("the provider named no user") };
+  }
+  const names = Array.isArray(groups) ? groups.filter((group) => typeof group === "string") : [];
+  return {
+    identity: Object.freeze({
+      subject: `kubernetes#${username}`,
+      displayName: username,
+      ...(names.length > 0 ? { groups: Object.freeze(names) } : {}),
+    }),
+  };
+};
+
+const impossible = (reason: string, cause?: unknown) =>
+  providerFailed("verify the provider token", reason, cause);
+
+const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null ? { ...value } : {};
+
+const expiryOf = (token: string): number => {
+  try {
+    const { exp } = decodeJwt(token);
+    return typeof exp === "number" ? exp * 1000 : Infinity;
+  } catch {
+    return Infinity; // not every provider token is a JWT
+  }
+};

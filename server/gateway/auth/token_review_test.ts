@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { UnsecuredJWT } from "jose";
+import { XbindError } from "../../errors.ts";
+import { KubeError } from "../../kube/kube_error.ts";
+import { createTokenReview, verdictIn } from "./token_review.ts";
+
+const accepted = (username: string) => ({
+  status: { authenticated: true, user: { username, groups: ["system:authenticated"] } },
+});
+const REFUSED = { status: { user: {}, error: "invalid bearer token" } };
+
+/** A provider that counts the reviews it is asked for. */
+const provider = (answer: (token: string) => unknown = () => accepted("ada")) => {
+  const clock = { ms: 1_000_000 };
+  const asked: string[] = [];
+  const paused: { readonly ms: number; readonly resume: () => void }[] = [];
+  const request = async <T>(_method: string, path: string, body?: unknown): Promise<T> => {
+    assert.equal(path, "/apis/authentication.k8s.io/v1/tokenreviews");
+    const { token } = (body as { spec: { token: string } }).spec;
+    asked.push(token);
+    return await answer(token) as T;
+  };
+  const review = createTokenReview({
+    kube: { request },
+    now: () => new Date(clock.ms),
+    monotonicMs: () => clock.ms,
+    pause: (ms) => new Promise((resume) => void paused.push({ ms, resume })),
+  });
+  return { clock, asked, paused, review };
+};
+
+const hasCode = (code: string) => (error: unknown) =>
+  error instanceof XbindError && error.code === code;
+
+Deno.test("verdictIn() reads what the provider answered", async (t) => {
+  await t.step("a user with groups", () => {
+    assert.deepEqual(verdictIn(accepted("system:serviceaccount:a:b")), {
+      identity: {
+        subject: "kubernetes#system:serviceaccount:a:b",
+        displayName: "system:serviceaccount:a:b",
+        groups: ["system:authenticated"],
+      },
+    });
+  });
+  const refusals: readonly [string, unknown, string][] = [
+    ["not authenticated", REFUSED, "UNAUTHENTICATED"],
+    [
+      "authenticated as a text",
+      { status: { authenticated: "true", user: { username: "x" } } },
+      "UNAUTHENTICATED",
+    ],
+    ["no user name", { status: { authenticated: true, user: {} } }, "PROVIDER_FAILED"],
+    ["no status", {}, "PROVIDER_FAILED"],
+    ["null", null, "PROVIDER_FAILED"],
+  ];
+  for (const [name, answer, code] of refusals) {
+    await t.step(name, () => {
+      const verdict = verdictIn(answer);
+      assert.ok("error" in verdict && verdict.error.code === code);
+    });
+  }
+});
+
+Deno.test("createTokenReview() remembers a positive answer for ten seconds", async () => {
+  const { clock, asked, review } = provider();
+  await review("t");
+  clock.ms += 9_999;
+  assert.equal((await review("t")).subject, "kubernetes#ada");
+  assert.equal(asked.length, 1);
+  clock.ms += 1;
+  await review("t");
+  assert.equal(asked.length, 2);
+});
+
+Deno.test("createTokenReview() forgets a positive answer when the token expires", async () => {
+  const { clock, asked, review } = provider();
+  const token = new UnsecuredJWT().setExpirationTime(clock.ms / 1000 + 3).encode();
+  await review(token);
+  clock.ms += 2_999;
+  await review(token);
+  assert.equal(asked.length, 1);
+  clock.ms += 1;
+  await review(token);
+  assert.equal(asked.length, 2);
+});
+
+Deno.test("createTokenReview() remembers a failure for one second", async (t) => {
+  const down = new KubeError("Cannot post: connection refused to 10.0.0.1", {
+    status: 0,
+    reason: "ConnectionFailed",
+  });
+  const denied = new KubeError('User "system:x" cannot', { status: 403, reason: "Forbidden" });
+  const cases: readonly [string, () => unknown, string, RegExp][] = [
+    ["a refused token", () => REFUSED, "UNAUTHENTICATED", /does not accept the token/],
+    ["a provider that is down", () => Promise.reject(down), "PROVIDER_FAILED", /did not answer$/],
+    ["no right to review", () => Promise.reject(denied), "PROVIDER_FAILED", /may not create/],
+  ];
+  for (const [name, answer, code, message] of cases) {
+    await t.step(name, async () => {
+      const { clock, asked, review } = provider(answer);
+      await assert.rejects(review("t"), hasCode(code));
+      clock.ms += 999;
+      await assert.rejects(review("t"), message);
+      assert.equal(asked.length, 1);
+      clock.ms += 1;
+      await assert.rejects(review("t"), hasCode(code));
+      assert.equal(asked.length, 2);
+    });
+  }
+});
+
+Deno.test("createTokenReview() asks once for callers that come together, whoever goes away", async () => {
+  const gate = Promise.withResolvers<unknown>();
+  const { asked, review } = provider(() => gate.promise);
+  const gone = new AbortController();
+  const first = assert.rejects(review("t", gone.signal), /gone away/);
+  const others = [review("t"), review("t")];
+  gone.abort(new Error("gone away"));
+  await first;
+  gate.resolve(accepted("ada"));
+  for (const identity of await Promise.all(others)) {
+    assert.equal(identity.subject, "kubernetes#ada");
+  }
+  assert.deepEqual(asked, ["t"]);
+});
+
+Deno.test("createTokenReview() puts off what is too much for a second, and refuses what waits too long", async () => {
+  const { asked, paused, review } = provider();
+  await Promise.all(Array.from({ length: 20 }, (_, i) => review(`t${i}`)));
+  assert.equal(asked.length, 20);
+  const waiting = Array.from({ length: 40 }, (_, i) => review(`w${i}`));
+  await assert.rejects(
+    review("one too many"),
+    (error) => hasCode("UNAVAILABLE")(error) && (error as XbindError).retryAfterSeconds === 2,
+  );
+  assert.equal((await review("t0")).subject, "kubernetes#ada", "known tokens need no review");
+  assert.deepEqual(paused.map(({ ms }) => ms), [
+    ...Array(20).fill(1_000),
+    ...Array(20).fill(2_000),
+  ]);
+  assert.equal(asked.length, 20);
+  for (const { resume } of paused) resume();
+  await Promise.all(waiting);
+  assert.equal(asked.length, 60);
+});

@@ -1,0 +1,15 @@
+import type { HttpBindings } from "@hono/node-server";
+import type { Log } from "../runtime/log.ts";
+import type { Identity } from "./auth/session.ts";
+
+/** What handlers find in their context. */
+export interface Env {
+  Bindings: HttpBindings;
+  Variables: {
+    requestId: string;
+    /** Carries the request id. */
+    log: Log;
+    /** Set behind `signedIn`. */
+    identity: Identity;
+  };
+}

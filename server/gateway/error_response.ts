@@ -1,0 +1,44 @@
+import type { ErrorHandler } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { ErrorBody } from "../api/wire.ts";
+import { type ErrorCode, XbindError } from "../errors.ts";
+import { KubeError } from "../kube/kube_error.ts";
+import type { Env } from "./env.ts";
+
+/** The only table from codes to statuses. */
+const STATUS = {
+  INVALID_REQUEST: 400,
+  UNAUTHENTICATED: 401,
+  FORBIDDEN: 403,
+  EXPORT_NOT_FOUND: 404,
+  PICKUP_GONE: 410,
+  TOO_LARGE: 413,
+  TOO_MANY_REQUESTS: 429,
+  EXPORT_NOT_READY: 502,
+  PROVIDER_FAILED: 502,
+  APPLY_FAILED: 502,
+  UNAVAILABLE: 503,
+  GRANT_NOT_READY: 504,
+} as const satisfies Record<ErrorCode, ContentfulStatusCode>;
+
+/** Tells the caller what failed and nothing of how: JSON, or plain text where browsers land. */
+export const errorResponse: ErrorHandler<Env> = (error, c) => {
+  const known = error instanceof XbindError ? error : undefined;
+  const status = known ? STATUS[known.code] : 500;
+  const log = c.get("log");
+  if (!known) log.error("a request failed unexpectedly", { error });
+  else if (status >= 500) log.warn("a request failed", { code: known.code, error });
+  if (known?.retryAfterSeconds !== undefined) {
+    c.header("Retry-After", String(known.retryAfterSeconds));
+  }
+  const message = known ? tellable(known) : "Cannot serve the request: an unexpected failure";
+  return c.req.path.startsWith("/api/auth/")
+    ? c.text(`${message}\n`, status)
+    : c.json<ErrorBody>({ error: message }, status);
+};
+
+/** What Kubernetes said stays in the log: it may name addresses, and objects of others. */
+const tellable = (error: XbindError): string =>
+  error instanceof KubeError
+    ? "Cannot serve the request: the provider cluster failed"
+    : error.message;

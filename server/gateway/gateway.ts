@@ -1,0 +1,108 @@
+import { Histogram } from "prom-client";
+import { ApplySlots } from "../binding/apply_slots.ts";
+import type { Config } from "../config.ts";
+import { ApiCaches } from "../inventory/api_caches.ts";
+import { Inventory, type InventoryDeps } from "../inventory/inventory.ts";
+import type { BindDeps } from "../binding/bind.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { connectThroughProxy } from "../runtime/connect_through_proxy.ts";
+import type { Log } from "../runtime/log.ts";
+import type { Metrics } from "../runtime/metrics.ts";
+import { all, type Runnable } from "../runtime/runnable.ts";
+import { type AppDeps, createApp } from "./app.ts";
+import { startMockIssuer } from "./auth/mock_issuer.ts";
+import { createOidc } from "./auth/oidc.ts";
+import { oidcSettings } from "./auth/oidc_settings.ts";
+import { createSessionCodec } from "./auth/session.ts";
+import { createTokenReview } from "./auth/token_review.ts";
+import { bindServer } from "./http_server.ts";
+
+/** What the gateway is made of. */
+export interface GatewayDeps {
+  readonly config: Config;
+  readonly kube: KubeClient;
+  /** Run by others. */
+  readonly caches: InventoryDeps["caches"] & BindDeps["caches"];
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Contents of the files that flags name. */
+  readonly oidcCaPem: string | undefined;
+  readonly externalCaPem: string | undefined;
+}
+
+/** The HTTP side: binds its address, and serves until the signal aborts. */
+export async function gateway(deps: GatewayDeps, stopping: AbortSignal): Promise<Runnable> {
+  const { config, kube, caches, log, env } = deps;
+  const now = () => new Date();
+  const apis = new ApiCaches({ kube, log });
+  const mock = config.oidcMock ? await startMockIssuer(config.oidcMockListen) : undefined;
+  const codec = await createSessionCodec({
+    signingKey: config.cookieSigningKey?.reveal(),
+    encryptionKey: config.cookieEncryptionKey?.reveal(),
+    sessionTtlMs: config.sessionTtlMs,
+    now,
+    onShortened: (identity, left) =>
+      log.warn("a session was shortened", { subject: identity.subject, left }),
+  });
+  // The app needs the port for its defaults, and the server needs the app.
+  const app = Promise.withResolvers<ReturnType<typeof createApp>>();
+  const server = await bindServer(config.listenAddress, {
+    fetch: async (request, bindings) => (await app.promise).fetch(request, bindings),
+    log,
+  });
+  const externalUrl = config.externalUrl || `http://localhost:${server.port}`;
+  const redirectUrl = config.oidcRedirectUrl || `${externalUrl}/api/auth/oidc/callback`;
+  const oidc = createOidc({
+    settings: oidcSettings(config, mock),
+    redirectUrl,
+    externalUrl,
+    codec,
+    log: log.named("oidc"),
+    now,
+    connection: { caPem: deps.oidcCaPem, proxy: { env, connect: connectThroughProxy } },
+  });
+  const provider = {
+    externalAddress: config.externalAddress,
+    restHost: kube.transport.target.server,
+    externalCaPem: deps.externalCaPem,
+  };
+  const binding = { kube, caches, config, now, provider };
+  const appDeps: AppDeps = {
+    config,
+    auth: {
+      codec,
+      reviewToken: config.kubernetesAuth ? createTokenReview({ kube, now }) : undefined,
+      externalUrl,
+      redirectUrl,
+    },
+    login: { oidc, codec, sessionTtlMs: config.sessionTtlMs, redirectUrl },
+    inventory: { inventory: new Inventory({ caches, apis, log }), exports: caches.exports, kube },
+    binding,
+    apply: { ...binding, slots: new ApplySlots() },
+    stopping,
+    log,
+    observe: requestDurations(deps.metrics),
+  };
+  app.resolve(createApp(appDeps));
+  const run = all(server.run, oidc.run, (signal) => apis.run(signal));
+  return async (signal) => {
+    try {
+      await run(signal);
+    } finally {
+      await mock?.[Symbol.asyncDispose]();
+    }
+  };
+}
+
+function requestDurations(metrics: Metrics): AppDeps["observe"] {
+  const histogram = new Histogram({
+    name: "http_request_duration_seconds",
+    help: "Duration of HTTP requests by method, route and status",
+    labelNames: ["method", "route", "status"],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    registers: [metrics.registry],
+  });
+  return (method, route, status, seconds) =>
+    histogram.observe({ method, route, status: String(status) }, seconds);
+}

@@ -1,0 +1,70 @@
+import { getRequestListener } from "@hono/node-server";
+import http from "node:http";
+import type { AddressInfo } from "node:net";
+import { parseListenAddress } from "../flags/flag_values.ts";
+import type { Log } from "../runtime/log.ts";
+import { aborted, type Runnable } from "../runtime/runnable.ts";
+import { sleep } from "../runtime/sleep.ts";
+
+/** What the gateway listens with. */
+export interface HttpServerOptions {
+  readonly fetch: (request: Request, env: Record<string, unknown>) => Response | Promise<Response>;
+  readonly log: Log;
+}
+
+/** A bound socket; `run` serves it until the signal aborts and then drains. */
+export interface BoundServer {
+  readonly port: number;
+  readonly run: Runnable;
+}
+
+const HEADERS_TIMEOUT_MS = 10_000;
+/** The longest a whole request may take to arrive; routes with small bodies stop earlier. */
+const REQUEST_TIMEOUT_MS = 75_000;
+const IDLE_TIMEOUT_MS = 60_000;
+const MAX_HEADER_BYTES = 16 * 1024;
+/** Endpoints take a moment to learn that this replica goes: it accepts until then. */
+const STILL_ACCEPTING_MS = 3_000;
+const DRAIN_MS = 5_000;
+
+/** Binds the address; fails with the flag's name when that is impossible. */
+export async function bindServer(
+  address: string,
+  { fetch, log }: HttpServerOptions,
+): Promise<BoundServer> {
+  const { hostname, port } = parseListenAddress(address) ?? { hostname: "", port: 8080 };
+  const server = http.createServer({
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: IDLE_TIMEOUT_MS,
+    connectionsCheckingInterval: 1_000,
+    maxHeaderSize: MAX_HEADER_BYTES,
+  }, getRequestListener(fetch, { overrideGlobalObjects: false }));
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (cause: Error & { code?: string }) => {
+      const reason = cause.code === "EADDRINUSE" ? "the address is in use" : cause.message;
+      reject(new Error(`Cannot listen on --listen-address ${address}: ${reason}`, { cause }));
+    });
+    server.listen({ port, ...(hostname ? { host: hostname } : {}) }, resolve);
+  });
+  const actual = server.address() as AddressInfo;
+  log.info("listening", { address: `http://${hostText(actual)}:${actual.port}`, paths: ["/"] });
+  return {
+    port: actual.port,
+    run: async (signal) => {
+      await aborted(signal);
+      await drain(server);
+    },
+  };
+}
+
+async function drain(server: http.Server): Promise<void> {
+  await sleep(STILL_ACCEPTING_MS);
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  await Promise.race([closed, sleep(DRAIN_MS)]);
+  server.closeAllConnections();
+}
+
+const hostText = ({ address, family }: AddressInfo): string =>
+  family === "IPv6" ? `[${address}]` : address;

@@ -1,0 +1,61 @@
+import type { Context } from "hono";
+import { invalidRequest, tooLarge } from "../errors.ts";
+import { deadline } from "../runtime/deadline.ts";
+import type { Env } from "./env.ts";
+
+/** How much of a body a route reads, and for how long. */
+export interface BodyLimits {
+  readonly maxBytes: number;
+  readonly maxMs: number;
+}
+
+/** Reads a JSON body within its limits, counting bytes itself: chunked bodies name no length. */
+export async function readJson(c: Context<Env>, limits: BodyLimits): Promise<unknown> {
+  const announced = Number(c.req.header("Content-Length") ?? 0);
+  if (announced > limits.maxBytes) throw tooLarge(limits.maxBytes);
+  const bytes = await readBytes(c, limits);
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch (cause) {
+    throw invalidRequest("Cannot read the request: its body is not JSON in UTF-8", cause);
+  }
+}
+
+async function readBytes(c: Context<Env>, { maxBytes, maxMs }: BodyLimits): Promise<Uint8Array> {
+  const { incoming } = c.env;
+  using limit = deadline(
+    maxMs,
+    undefined,
+    invalidRequest("Cannot read the request: its body took too long"),
+  );
+  return await new Promise((resolve, reject) => {
+    const parts: Uint8Array[] = [];
+    let size = 0;
+    limit.signal.addEventListener("abort", () => reject(limit.signal.reason), { once: true });
+    incoming.on("data", (part: Uint8Array) => {
+      size += part.length;
+      if (size > maxBytes) {
+        incoming.removeAllListeners("data");
+        incoming.resume();
+        reject(tooLarge(maxBytes));
+      } else parts.push(part);
+    });
+    incoming.once("end", () => {
+      const whole = new Uint8Array(size);
+      let at = 0;
+      for (const part of parts) {
+        whole.set(part, at);
+        at += part.length;
+      }
+      resolve(whole);
+    });
+    incoming.once(
+      "error",
+      (cause) => reject(invalidRequest("Cannot read the request: the connection broke off", cause)),
+    );
+    incoming.once(
+      "close",
+      () => reject(invalidRequest("Cannot read the request: the connection broke off")),
+    );
+  });
+}

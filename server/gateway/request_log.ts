@@ -1,0 +1,30 @@
+import type { MiddlewareHandler } from "hono";
+import { routePath } from "hono/route";
+import type { Log } from "../runtime/log.ts";
+import type { Env } from "./env.ts";
+
+/** Told how long each request took; `route` is the pattern, so that no token or name shows. */
+export type ObserveRequest = (
+  method: string,
+  route: string,
+  status: number,
+  seconds: number,
+) => void;
+
+const VALID_ID = /^[\w.:-]{1,64}$/;
+
+/** Gives every request an id, on its log lines and its answer, and reports its end. */
+export const requestLog = (log: Log, observe: ObserveRequest): MiddlewareHandler<Env> =>
+  async function requestLog(c, next) {
+    const start = performance.now();
+    const given = c.req.header("X-Request-Id");
+    const requestId = given && VALID_ID.test(given) ? given : crypto.randomUUID();
+    c.set("requestId", requestId);
+    c.set("log", log.with({ requestId }));
+    await next();
+    c.res.headers.set("X-Request-Id", requestId);
+    const route = routePath(c, -1) || "unknown";
+    const seconds = (performance.now() - start) / 1000;
+    observe(c.req.method, route, c.res.status, seconds);
+    log.debug("request", { requestId, method: c.req.method, route, status: c.res.status, seconds });
+  };

@@ -1,0 +1,35 @@
+import type { Handler } from "hono";
+import type { BindRequest } from "../../api/wire.ts";
+import { type BindDeps, bindExport } from "../../binding/bind.ts";
+import { unavailable, XbindError } from "../../errors.ts";
+import type { Env } from "../env.ts";
+import { readJson } from "../read_json.ts";
+import { requestSignal } from "../request_signal.ts";
+import { BIND_REQUEST, checkBody } from "../schemas.ts";
+
+const BODY = { maxBytes: 16 * 1024, maxMs: 30_000 };
+const MAX_WAITING = 1_000;
+
+/** `POST /api/bind` */
+export const bind = (deps: BindDeps & { readonly stopping: AbortSignal }): Handler<Env> => {
+  let waiting = 0;
+  return async (c) => {
+    const request = checkBody<BindRequest>(BIND_REQUEST, await readJson(c, BODY));
+    if (waiting >= MAX_WAITING) throw unavailable("bind", "too many binds are waiting", 5);
+    using work = requestSignal(c, deps.stopping);
+    const identity = c.get("identity");
+    const about = { subject: identity.subject, export: request.export };
+    waiting++;
+    try {
+      const result = await bindExport(deps, identity, request.export, work.signal);
+      c.get("log").info("bound", { code: "bind", outcome: "ok", grant: result.grant, ...about });
+      return c.json(result);
+    } catch (error) {
+      const outcome = error instanceof XbindError ? error.code : "UNEXPECTED";
+      c.get("log").info("not bound", { code: "bind", outcome, ...about });
+      throw error;
+    } finally {
+      waiting--;
+    }
+  };
+};

@@ -1,0 +1,52 @@
+import type { Context, Handler } from "hono";
+import { EXPORTS } from "../../api/resources.ts";
+import { exportNotFound, providerFailed } from "../../errors.ts";
+import type { Inventory, InventoryAnswer } from "../../inventory/inventory.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { isDnsSubdomain } from "../../names.ts";
+import type { Env } from "../env.ts";
+
+/** What the inventories are served from. */
+export interface InventoryRouteDeps {
+  readonly inventory: Inventory;
+  readonly exports: ConstructorParameters<typeof Inventory>[0]["caches"]["exports"];
+  readonly kube: KubeClient;
+}
+
+/** `GET /api/catalog` */
+export const catalog = ({ inventory }: InventoryRouteDeps): Handler<Env> => async (c) =>
+  answer(c, await inventory.catalog(c.req.raw.signal));
+
+/** `GET /api/clusters` */
+export const clusters = ({ inventory }: InventoryRouteDeps): Handler<Env> => async (c) =>
+  answer(c, await inventory.clusters(c.req.raw.signal));
+
+/** `GET /api/catalog/:export/instances` */
+export const instances =
+  (deps: InventoryRouteDeps): Handler<Env, "/api/catalog/:export/instances"> => async (c) => {
+    const name = c.req.param("export");
+    if (!isDnsSubdomain(name)) throw exportNotFound(name.slice(0, 253));
+    const offer = deps.exports.get({ name }) ?? await findLive(deps.kube, name);
+    if (!offer) throw exportNotFound(name);
+    return answer(c, await deps.inventory.instances(offer, c.req.raw.signal));
+  };
+
+/** No refusal from the cache alone: it may lag behind. */
+async function findLive(kube: KubeClient, name: string) {
+  try {
+    return await kube.find(EXPORTS, { name });
+  } catch (cause) {
+    throw providerFailed(`find Export "${name}"`, "the provider cluster failed", cause);
+  }
+}
+
+function answer(c: Context<Env>, { body, etag, ageSeconds }: InventoryAnswer): Response {
+  c.header("Cache-Control", "private, no-cache");
+  c.header("Vary", "Cookie, Authorization");
+  c.header("ETag", etag);
+  if (ageSeconds !== undefined) c.header("Age", String(ageSeconds));
+  const known = c.req.header("If-None-Match")?.split(",").map((tag) => tag.trim()) ?? [];
+  if (known.includes(etag) || known.includes(`W/${etag}`)) return c.body(null, 304);
+  c.header("Content-Type", "application/json");
+  return c.body(body);
+}

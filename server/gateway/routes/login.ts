@@ -1,0 +1,62 @@
+import type { Context, Handler } from "hono";
+import type { TLSSocket } from "node:tls";
+import { XbindError } from "../../errors.ts";
+import {
+  clearSessionCookie,
+  clearStateCookie,
+  readCookie,
+  sessionCookie,
+  STATE_COOKIE,
+  stateCookie,
+} from "../auth/cookies.ts";
+import type { Oidc } from "../auth/oidc.ts";
+import { withToken } from "../auth/redirect.ts";
+import type { SessionCodec } from "../auth/session.ts";
+import type { Env } from "../env.ts";
+
+/** What logins are served with. */
+export interface LoginDeps {
+  readonly oidc: Oidc;
+  readonly codec: SessionCodec;
+  readonly sessionTtlMs: number;
+  readonly redirectUrl: string;
+}
+
+/** `GET /api/auth/oidc/login` */
+export const login = ({ oidc }: LoginDeps): Handler<Env> => async (c) => {
+  const started = await oidc.startLogin(c.req.query("redirect"), c.req.raw.signal);
+  c.header("Set-Cookie", stateCookie(started.stateCookie, isTls(c)), { append: true });
+  return c.redirect(started.authorizationUrl, 302);
+};
+
+/** `GET /api/auth/oidc/callback` */
+export const callback = (deps: LoginDeps): Handler<Env> => async (c) => {
+  const { oidc, codec, sessionTtlMs, redirectUrl } = deps;
+  const state = readCookie(c.req.header("Cookie"), STATE_COOKIE);
+  if (state !== undefined) c.header("Set-Cookie", clearStateCookie(isTls(c)), { append: true });
+  const url = new URL(redirectUrl);
+  url.search = new URL(c.req.url).search;
+  try {
+    const { identity, redirect } = await oidc.finishLogin(url, state, c.req.raw.signal);
+    const token = await codec.sealSession(identity);
+    c.header("Set-Cookie", sessionCookie(token, sessionTtlMs, isTls(c)), { append: true });
+    c.get("log").info("logged in", { code: "login", outcome: "ok", subject: identity.subject });
+    const target = redirect.kind === "local" ? redirect.location : withToken(redirect.url, token);
+    return c.redirect(target, 302);
+  } catch (error) {
+    const outcome = error instanceof XbindError ? error.code : "UNEXPECTED";
+    c.get("log").info("not logged in", { code: "login", outcome, error });
+    throw error;
+  }
+};
+
+/** `GET /api/auth/logout`: forgets the cookie; tokens that were copied live on. */
+export const logout: Handler<Env> = (c) => {
+  c.header("Set-Cookie", clearSessionCookie(isTls(c)), { append: true });
+  c.get("log").info("logged out", { code: "logout", outcome: "ok" });
+  return c.redirect("/login", 302);
+};
+
+/** Only the socket tells: headers and URLs can say anything. */
+const isTls = (c: Context<Env>): boolean =>
+  (c.env.incoming.socket as Partial<TLSSocket>).encrypted === true;

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import {
+  type CustomResourceDefinition,
+  type CustomResourceVersion,
+  SECRETS,
+} from "../api/resources.ts";
+import { ANNOTATIONS, LABELS } from "../names.ts";
+import {
+  isWanted,
+  labelledObjects,
+  managedCopies,
+  managedObjects,
+  namedObjects,
+  relatedType,
+  servedType,
+} from "./api_sources.ts";
+
+const RAW = {
+  metadata: {
+    name: "s",
+    namespace: "ns",
+    uid: "u",
+    resourceVersion: "7",
+    generation: 3,
+    creationTimestamp: "2026-05-01T10:00:00Z",
+    labels: { app: "x", [LABELS.managed]: "true" },
+    annotations: {
+      "kubectl.kubernetes.io/last-applied-configuration": "marker",
+      [ANNOTATIONS.consumerClusterUid]: "uid-1",
+      [ANNOTATIONS.consumerObjectUid]: "object-1",
+      [ANNOTATIONS.relatedBinding]: "pg-1",
+      "core.xbind.io/essay": "marker".repeat(1_000),
+    },
+    managedFields: ["marker"],
+    finalizers: ["core.xbind.io/f"],
+  },
+  data: { password: "marker" },
+};
+
+const KEPT = {
+  name: "s",
+  namespace: "ns",
+  uid: "u",
+  resourceVersion: "7",
+  creationTimestamp: "2026-05-01T10:00:00Z",
+  annotations: { [ANNOTATIONS.consumerClusterUid]: "uid-1", [ANNOTATIONS.relatedBinding]: "pg-1" },
+};
+
+Deno.test("every source keeps what a row shows, and nothing else", () => {
+  const lean = [
+    managedObjects(SECRETS),
+    labelledObjects(SECRETS, { matchLabels: { app: "x" } }),
+    namedObjects(SECRETS, ["s"]),
+    namedObjects(SECRETS, ["s", "t"]),
+  ];
+  for (const source of lean) {
+    assert.equal(source.metadataOnly, true);
+    assert.deepEqual(source.decode(RAW), { metadata: KEPT });
+  }
+  const copy = managedCopies(SECRETS);
+  assert.equal(copy.metadataOnly, true);
+  assert.deepEqual(copy.decode(RAW), { metadata: { ...KEPT, labels: RAW.metadata.labels } });
+});
+
+Deno.test("every source drops annotations longer than any real value", () => {
+  const annotations = { [ANNOTATIONS.consumerClusterUid]: "x".repeat(254) };
+  const raw = { metadata: { name: "s", annotations } };
+  assert.deepEqual(managedObjects(SECRETS).decode(raw), { metadata: { name: "s" } });
+});
+
+Deno.test("sources let the API server select where it can", () => {
+  const managed = { labelSelector: `${LABELS.managed}=true` };
+  assert.deepEqual(managedObjects(SECRETS).selection, managed);
+  assert.deepEqual(managedCopies(SECRETS).selection, managed);
+  assert.deepEqual(labelledObjects(SECRETS, { matchLabels: { a: "b" } }).selection, {
+    labelSelector: "a=b",
+  });
+  assert.deepEqual(labelledObjects(SECRETS, {}).selection, {});
+  assert.deepEqual(namedObjects(SECRETS, ["a"]).selection, { fieldSelector: "metadata.name=a" });
+  assert.deepEqual(namedObjects(SECRETS, ["a", "b"]).selection, {});
+});
+
+Deno.test("namedObjects() keeps one stub for all objects of other names", () => {
+  const source = namedObjects(SECRETS, ["s", "t"]);
+  const other = (name: string) => source.decode({ metadata: { ...RAW.metadata, name } });
+  assert.equal(other("a"), other("b"));
+  assert.equal(isWanted(other("a")), false);
+  assert.equal(isWanted(other("t")), true);
+  assert.doesNotMatch(JSON.stringify(other("a")), /marker|uid-1/);
+});
+
+Deno.test("servedType() reads the stored version, or else the first served", async (t) => {
+  const version = (name: string, served: boolean, storage: boolean): CustomResourceVersion => ({
+    name,
+    served,
+    storage,
+  });
+  const crd = (...versions: CustomResourceVersion[]) =>
+    ({
+      spec: {
+        group: "example.org",
+        scope: "Cluster",
+        names: { plural: "as", kind: "A" },
+        versions,
+      },
+    }) as CustomResourceDefinition;
+  const cases: [string, CustomResourceDefinition, string | undefined][] = [
+    ["stored", crd(version("v1", true, false), version("v2", true, true)), "v2"],
+    ["stored and not served", crd(version("v1", true, false), version("v2", false, true)), "v1"],
+    ["none", crd(version("v1", false, true)), undefined],
+  ];
+  for (const [name, from, expected] of cases) {
+    await t.step(name, () => assert.equal(servedType(from)?.version, expected));
+  }
+  assert.deepEqual(servedType(crd(version("v1", true, true))), {
+    group: "example.org",
+    version: "v1",
+    plural: "as",
+    kind: "A",
+    namespaced: false,
+  });
+});
+
+Deno.test("relatedType() knows both resources", () => {
+  assert.equal(relatedType("secrets").plural, "secrets");
+  assert.equal(relatedType("configmaps").plural, "configmaps");
+});

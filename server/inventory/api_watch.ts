@@ -1,0 +1,194 @@
+import { Cache, type IndexFunction } from "../kube/cache.ts";
+import type { KubeClient } from "../kube/client.ts";
+import type { FollowSource } from "../kube/follow.ts";
+import { isNotFound, KubeError } from "../kube/kube_error.ts";
+import type { MetadataObject } from "../kube/metadata.ts";
+import { untilAborted } from "../kube/until_aborted.ts";
+import { ANNOTATIONS } from "../names.ts";
+import { Backoff } from "../runtime/backoff.ts";
+import { childController } from "../runtime/runnable.ts";
+import { sleep } from "../runtime/sleep.ts";
+import { isWanted } from "./api_sources.ts";
+import { MAX_BROKEN_MS } from "./availability.ts";
+
+/** Objects of one API or selection, as an inventory reads them. */
+export interface ApiObjects {
+  /** Changes with every change of the objects, and is never that of other objects. */
+  readonly version: number;
+  values(): Iterable<MetadataObject>;
+  /** How many of them came from this consumer cluster. */
+  countOf(consumerUid: string): number;
+  /** For how long the watch has been cut off; undefined while it stands. */
+  brokenForMs(): number | undefined;
+}
+
+/** What a watch is opened with. */
+export interface ApiWatchOptions {
+  readonly kube: KubeClient;
+  /** Finds out what to watch; undefined when there is no such API. */
+  readonly findSource: (signal: AbortSignal) => Promise<FollowSource<MetadataObject> | undefined>;
+  /** How long the first list is waited for. */
+  readonly firstSyncMs: number;
+}
+
+const byConsumer: IndexFunction<MetadataObject> = ({ metadata: { annotations } }) => {
+  const uid = annotations?.[ANNOTATIONS.consumerClusterUid];
+  return uid ? [uid] : [];
+};
+
+let lastVersion = 0;
+
+/** How soon an API that is defined and yet unknown is looked for again. */
+const LOOK_AGAIN = { baseMs: 100, capMs: 5_000 };
+
+/** The objects of an API that does not exist. */
+export const NOTHING: ApiObjects = {
+  version: 0,
+  values: () => [],
+  countOf: () => 0,
+  brokenForMs: () => undefined,
+};
+
+/** One metadata-only watch, from its opening until it is closed or its API disappears. */
+export class ApiWatch {
+  readonly #options: ApiWatchOptions;
+  readonly #stop = new AbortController();
+  readonly #run: Promise<void>;
+  #firstSync: FirstSync;
+  #cache: Cache<MetadataObject, "consumer"> | undefined;
+  #objects: ApiObjects | undefined;
+  #failure: unknown;
+  #overSince: number | undefined;
+
+  constructor(options: ApiWatchOptions) {
+    this.#options = options;
+    this.#firstSync = new FirstSync(options.firstSyncMs);
+    this.#run = this.#follow(this.#stop.signal);
+  }
+
+  /** Since when (`performance.now()`) it only repeats its last word; undefined while it watches. */
+  get overSince(): number | undefined {
+    return this.#overSince;
+  }
+
+  /** Why there are no objects to show. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  /**
+   * The objects, none for an API that does not exist, or undefined when they cannot be listed.
+   * Only the callers of the first seconds wait.
+   */
+  async objects(signal?: AbortSignal): Promise<ApiObjects | undefined> {
+    if (!this.#cache?.hasSynced) await untilAborted(this.#firstSync.over, signal);
+    if (this.#overSince !== undefined) return this.#objects;
+    const isCutOff = (this.#cache?.brokenForMs() ?? 0) > MAX_BROKEN_MS;
+    return this.#cache?.hasSynced && !isCutOff ? this.#objects : undefined;
+  }
+
+  /** Ends the watch. */
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#run;
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    const backoff = new Backoff(LOOK_AGAIN);
+    try {
+      while (await this.#watchOnce(signal)) await sleep(backoff.next(), signal);
+    } catch (error) {
+      this.#failure = error;
+      this.#objects = undefined;
+    } finally {
+      this.#cache = undefined;
+      this.#overSince = performance.now();
+      this.#firstSync.end();
+    }
+  }
+
+  /** Watches until the API disappears; tells whether it may come back at once. */
+  async #watchOnce(signal: AbortSignal): Promise<boolean> {
+    const source = await this.#options.findSource(signal);
+    if (!source) {
+      this.#objects = NOTHING;
+      return false;
+    }
+    const cache = await this.#watch(source, signal);
+    // A starting API server, or a CRD in its first second, knows the API only a moment later: the
+    // next callers wait for that as the first ones did.
+    if (cache.hasSynced) this.#firstSync = new FirstSync(this.#options.firstSyncMs);
+    this.#cache = undefined;
+    return true;
+  }
+
+  async #watch(
+    source: FollowSource<MetadataObject>,
+    signal: AbortSignal,
+  ): Promise<Cache<MetadataObject, "consumer">> {
+    using gone = childController(signal);
+    const cache = new Cache(source, {
+      indexes: { consumer: byConsumer },
+      reports: {
+        connected: () => {
+          this.#failure = undefined;
+          this.#firstSync.end();
+        },
+        disconnected: (error) => {
+          this.#failure = error;
+          if (isNotFound(error)) gone.abort();
+          else if (isRefused(error)) this.#firstSync.end();
+        },
+      },
+    });
+    this.#cache = cache;
+    this.#objects = new CachedObjects(cache);
+    await cache.run(this.#options.kube, gone.signal);
+    return cache;
+  }
+}
+
+/** The time in which waiting for a complete list makes sense. */
+class FirstSync {
+  readonly #ended = Promise.withResolvers<void>();
+  readonly #timer: ReturnType<typeof setTimeout>;
+
+  constructor(ms: number) {
+    this.#timer = setTimeout(this.#ended.resolve, ms);
+  }
+
+  get over(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#ended.resolve();
+  }
+}
+
+/** Whether waiting would not mend it. */
+const isRefused = (error: unknown): boolean =>
+  error instanceof KubeError && [400, 401, 403, 405, 422].includes(error.status);
+
+class CachedObjects implements ApiObjects {
+  readonly #cache: Cache<MetadataObject, "consumer">;
+  version = ++lastVersion;
+
+  constructor(cache: Cache<MetadataObject, "consumer">) {
+    this.#cache = cache;
+    cache.onChange(() => this.version = ++lastVersion);
+  }
+
+  *values(): Iterable<MetadataObject> {
+    for (const object of this.#cache.values()) if (isWanted(object)) yield object;
+  }
+
+  countOf(consumerUid: string): number {
+    return this.#cache.count("consumer", consumerUid);
+  }
+
+  brokenForMs(): number | undefined {
+    return this.#cache.brokenForMs();
+  }
+}

@@ -1,0 +1,262 @@
+import assert from "node:assert/strict";
+import type { Grant } from "../api/resources.ts";
+import { boundaryName, IAM_API_VERSION } from "../names.ts";
+import { attributionOf, type HeartbeatLookup, sameAttribution } from "./attribution.ts";
+import { clustersOf, type ClusterSources, clustersView } from "./clusters.ts";
+import { connectionKey, type Heartbeat } from "./heartbeats.ts";
+
+const NOW = Date.parse("2026-05-01T12:00:00Z");
+const CREATED = "2026-05-01T10:00:00Z";
+const iso = (ms: number) => new Date(ms).toISOString();
+const subjectOf = (who: string) => `https://idp.example.org#${who}`;
+
+const grant = (
+  name: string,
+  who: string,
+  displayName?: string,
+  apis = ["a.example.org"],
+): Grant => ({
+  apiVersion: IAM_API_VERSION,
+  kind: "Grant",
+  metadata: { name, uid: name, creationTimestamp: CREATED },
+  spec: {
+    identity: { subject: subjectOf(who), ...(displayName ? { displayName } : {}) },
+    exportName: name.split("-")[0] ?? "",
+    apis: apis.map((api) => ({ name: api })),
+  },
+});
+
+let leases = 0;
+const beat = (of: Grant, consumerUid: string, agoMs: number, more: Partial<Heartbeat> = {}) => ({
+  metadata: {
+    name: `lease-${leases++}`,
+    namespace: boundaryName(of.spec.identity.subject),
+    creationTimestamp: CREATED,
+  },
+  connection: of.metadata.name,
+  consumerUid,
+  renewTimeMs: NOW - agoMs,
+  durationMs: 60_000,
+  seenMs: NOW,
+  ...more,
+});
+
+/** Indexed as the cache does, and counting how many Leases are looked at. */
+function lookup(beats: readonly Heartbeat[]): HeartbeatLookup & { looks: number } {
+  const index = Map.groupBy(
+    beats,
+    ({ metadata, connection }) => connectionKey(metadata.namespace ?? "", connection ?? ""),
+  );
+  return {
+    looks: 0,
+    *find(_index, value) {
+      for (const each of index.get(value) ?? []) {
+        this.looks++;
+        yield each;
+      }
+    },
+  };
+}
+
+const sources = (
+  grants: Grant[],
+  beats: Heartbeat[],
+  more: Partial<ClusterSources> = {},
+): ClusterSources => ({
+  grants,
+  heartbeats: lookup(beats),
+  syncedCounts: () => 0,
+  nowMs: NOW,
+  ...more,
+});
+
+Deno.test("clustersOf() shows every field of a cluster and of a pending Grant", () => {
+  const used = grant("pg-1", "ada", "ada@example.org", ["a.example.org", "b.example.org"]);
+  const waiting = grant("mq-1", "bob", "bob@example.org");
+  const nameless = grant("ab-1", "eve");
+  const counts: Record<string, number> = { "a.example.org uid-1": 3 };
+  const clusters = clustersOf(sources([used, waiting, nameless], [beat(used, "uid-1", 1_000)], {
+    syncedCounts: (api, uid) => counts[`${api} ${uid}`] ?? 0,
+  }));
+  assert.deepEqual(clusters, {
+    clusters: [{
+      uid: "uid-1",
+      lastHeartbeat: iso(NOW - 1_000),
+      live: true,
+      bindings: [{
+        grant: "pg-1",
+        export: "pg",
+        identity: "ada@example.org",
+        subject: subjectOf("ada"),
+        boundaryNamespace: boundaryName(subjectOf("ada")),
+        lastHeartbeat: iso(NOW - 1_000),
+        live: true,
+        apis: [{ name: "a.example.org", syncedCount: 3 }, {
+          name: "b.example.org",
+          syncedCount: 0,
+        }],
+      }],
+    }],
+    pending: [
+      { grant: "ab-1", export: "ab", createdAt: CREATED },
+      { grant: "mq-1", export: "mq", identity: "bob@example.org", createdAt: CREATED },
+    ],
+  });
+});
+
+Deno.test("clustersOf() says nothing of pending Grants when there are none", () => {
+  const one = grant("pg-1", "ada");
+  assert.deepEqual(clustersOf(sources([], [])), { clusters: [] });
+  assert.equal("pending" in clustersOf(sources([one], [beat(one, "u", 0)])), false);
+});
+
+Deno.test("clustersOf() judges liveness by twice each Lease's own duration", async (t) => {
+  const one = grant("pg-1", "ada");
+  const cases: [string, Partial<Heartbeat>, number, boolean][] = [
+    ["at the limit", {}, 120_000, true],
+    ["past the limit", {}, 120_001, false],
+    ["a short Lease", { durationMs: 1_000 }, 2_001, false],
+    ["a long Lease", { durationMs: 600_000 }, 1_200_000, true],
+    ["a consumer clock ahead, seen long ago", { seenMs: NOW - 130_000 }, -3_600_000, false],
+    ["a consumer clock ahead, seen just now", { seenMs: NOW - 5 }, -3_600_000, true],
+  ];
+  for (const [name, more, agoMs, live] of cases) {
+    await t.step(name, () => {
+      const [cluster] = clustersOf(sources([one], [beat(one, "u", agoMs, more)])).clusters;
+      assert.equal(cluster?.live, live);
+      assert.equal(cluster?.bindings[0]?.live, live);
+      assert.equal(Date.parse(cluster?.lastHeartbeat ?? "") <= NOW, true);
+    });
+  }
+});
+
+Deno.test("clustersOf() gathers Grants by cluster, and shows a shared Grant under both", () => {
+  const [a, b, c] = [grant("a-1", "ada"), grant("b-1", "ada"), grant("c-1", "bob")];
+  const beats = [
+    beat(c, "uid-1", 500_000),
+    beat(b, "uid-1", 300_000),
+    beat(a, "uid-1", 10_000),
+    beat(a, "uid-0", 200_000),
+    beat(a, "uid-1", 20_000), // a second Lease of the same cluster
+  ];
+  const { clusters, pending } = clustersOf(sources([c, b, a], beats));
+  const summary = clusters.map(({ uid, live, lastHeartbeat, bindings }) => [
+    uid,
+    live,
+    NOW - Date.parse(lastHeartbeat),
+    bindings.map((each) => `${each.grant} ${each.live} ${NOW - Date.parse(each.lastHeartbeat)}`),
+  ]);
+  assert.deepEqual(summary, [
+    ["uid-0", false, 200_000, ["a-1 false 200000"]],
+    ["uid-1", true, 10_000, ["a-1 true 10000", "b-1 false 300000", "c-1 false 500000"]],
+  ]);
+  assert.equal(pending, undefined);
+});
+
+Deno.test("clustersOf() leaves out deleting Grants, and Leases that do not count", () => {
+  const old = { ...grant("old-1", "ada") };
+  old.metadata = { ...old.metadata, deletionTimestamp: CREATED };
+  const fresh = grant("pg-1", "ada");
+  const beats = [
+    beat(old, "uid-old", 0),
+    beat(fresh, "uid-a", 0, { metadata: { name: "l", namespace: boundaryName("someone else") } }),
+    beat(fresh, "uid-b", 9 * 3_600_000, {
+      metadata: {
+        name: "l",
+        namespace: boundaryName(subjectOf("ada")),
+        creationTimestamp: iso(NOW - 10 * 3_600_000),
+      },
+    }),
+  ];
+  const { clusters, pending } = clustersOf(sources([old, fresh], beats));
+  assert.deepEqual(clusters, []);
+  assert.deepEqual(pending?.map((each) => each.grant), ["pg-1"]);
+});
+
+Deno.test("clustersOf() leaves out an API whose objects cannot be listed", () => {
+  const one = grant("pg-1", "ada", "", ["a.example.org", "b.example.org"]);
+  const { clusters } = clustersOf(sources([one], [beat(one, "u", 0)], {
+    syncedCounts: (api) => api.startsWith("a") ? undefined : 4,
+  }));
+  assert.deepEqual(clusters[0]?.bindings[0]?.apis, [{ name: "b.example.org", syncedCount: 4 }]);
+});
+
+Deno.test("clustersOf() skips and reports a broken Grant", () => {
+  const reported: string[] = [];
+  const broken = {
+    ...grant("bad-1", "ada"),
+    spec: { identity: { subject: 7 } },
+  } as unknown as Grant;
+  const good = grant("pg-1", "ada");
+  const { clusters } = clustersOf(sources([broken, good], [beat(good, "u", 0)], {
+    report: ({ metadata }) => reported.push(metadata.name),
+  }));
+  assert.equal(clusters.length, 1);
+  assert.deepEqual(reported, ["bad-1"]);
+});
+
+Deno.test("clustersView() tells when the next cluster stops being live", () => {
+  const [a, b] = [grant("a-1", "ada"), grant("b-1", "bob")];
+  const view = (beats: Heartbeat[], nowMs = NOW) =>
+    clustersView(sources([a, b], beats, { nowMs })).validUntilMs;
+  assert.equal(view([]), undefined);
+  assert.equal(view([beat(a, "u", 130_000)]), undefined);
+  assert.equal(view([beat(a, "u", 10_000), beat(b, "u", 50_000)]), NOW + 70_000);
+  // Two Leases of one cluster and Grant: the later one keeps it live.
+  assert.equal(view([beat(a, "u", 10_000), beat(a, "u", 50_000)]), NOW + 110_000);
+  const beats = [beat(a, "u", 10_000)];
+  const end = view(beats) ?? NaN;
+  const isLive = (nowMs: number) => clustersOf(sources([a], beats, { nowMs })).clusters[0]?.live;
+  assert.deepEqual([isLive(end), isLive(end + 1)], [true, false]);
+});
+
+Deno.test("clustersOf() looks only at the Leases of each Grant itself", () => {
+  const grants = Array.from({ length: 200 }, (_, i) => grant(`g${i}-1`, `user-${i}`));
+  const own = grants.map((each, i) => beat(each, `uid-${i}`, 0));
+  const foreign = Array.from({ length: 5_000 }, (_, i) => beat(grant(`x${i}`, "ada"), "u", 0));
+  const heartbeats = lookup([...own, ...foreign]);
+  assert.equal(clustersOf(sources(grants, [], { heartbeats })).clusters.length, 200);
+  assert.equal(heartbeats.looks, 200);
+});
+
+Deno.test("attributionOf() names the identity behind a cluster, if there is just one", () => {
+  const a = grant("a-1", "ada", "ada@example.org");
+  const b = grant("b-1", "ada", "ada.l@example.org");
+  const bare = grant("0-1", "ada");
+  const bob = grant("c-1", "bob", "bob@example.org");
+  const eve = grant("e-1", "eve");
+  const beats = [
+    beat(bare, "uid-ada", 0),
+    beat(a, "uid-ada", 9e8),
+    beat(b, "uid-ada", 0),
+    beat(bob, "uid-bob", 0),
+    beat(bob, "uid-both", 0),
+    beat(a, "uid-both", 0),
+    beat(eve, "uid-eve", 0),
+    beat(eve, "uid-mixed", 0),
+    beat(bob, "uid-mixed", 0),
+  ].map((each) => each.renewTimeMs < Date.parse(CREATED) ? { ...each, renewTimeMs: NOW } : each);
+  const expected = new Map([["uid-ada", "ada@example.org"], ["uid-bob", "bob@example.org"]]);
+  for (const grants of [[a, b, bare, bob, eve], [eve, bob, bare, b, a]]) {
+    assert.deepEqual(attributionOf(grants, lookup(beats)), expected);
+  }
+});
+
+Deno.test("attributionOf() skips and reports a broken Grant", () => {
+  const reported: string[] = [];
+  const broken = { ...grant("bad-1", "ada"), spec: null } as unknown as Grant;
+  const good = grant("a-1", "ada", "ada@example.org");
+  const found = attributionOf([broken, good], lookup([beat(good, "u", 0)]), ({ metadata }) => {
+    reported.push(metadata.name);
+  });
+  assert.deepEqual([...found], [["u", "ada@example.org"]]);
+  assert.deepEqual(reported, ["bad-1"]);
+});
+
+Deno.test("sameAttribution() compares what is said", () => {
+  const a = new Map([["u", "ada"]]);
+  assert.equal(sameAttribution(a, new Map(a)), true);
+  assert.equal(sameAttribution(a, new Map([["u", "bob"]])), false);
+  assert.equal(sameAttribution(a, new Map([["v", "ada"]])), false);
+  assert.equal(sameAttribution(a, new Map()), false);
+});

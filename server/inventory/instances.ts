@@ -1,0 +1,137 @@
+import type { Export, ObjectMeta, RelatedResource } from "../api/resources.ts";
+import type { Instance, Instances } from "../api/wire.ts";
+import type { MetadataObject } from "../kube/metadata.ts";
+import { ANNOTATIONS } from "../names.ts";
+import type { ReportBroken } from "./catalog.ts";
+import {
+  compare,
+  hasSelector,
+  matchesNames,
+  matchesSelector,
+  selectorSummary,
+} from "./selector.ts";
+
+/** Objects of which only the metadata is known. */
+export type MetadataObjects = Iterable<MetadataObject>;
+
+/** What the rows of one Export are made from; undefined for what cannot be listed. */
+export interface InstanceSources {
+  /** Objects of an API that carry the managed label. */
+  readonly managedObjects: (api: string) => MetadataObjects | undefined;
+  /** Copies that consumers put here, with all their labels. */
+  readonly managedCopies: (resource: RelatedResource["resource"]) => MetadataObjects | undefined;
+  /** Objects that match the rule's labels or, when it has none, its names. */
+  readonly providerObjects: (rule: RelatedResource) => MetadataObjects | undefined;
+  /** Display name of the identity to which a consumer cluster belongs. */
+  readonly identityOf: (consumerUid: string) => string | undefined;
+  /** The Export of a Grant, if there is such a Grant. */
+  readonly exportOf: (grant: string) => string | undefined;
+  readonly report?: ReportBroken;
+}
+
+/** The objects that consumers synced under an Export, and what travels along; metadata only. */
+export function instancesOf(offer: Export, sources: InstanceSources): Instances {
+  const rows: Instance[] = [];
+  for (const api of apiNamesOf(offer)) {
+    for (const row of apiRows(sources, api)) rows.push(row);
+  }
+  const related = new Map<string, Instance>(); // by place: two rules may cover one object
+  for (const rule of relatedRulesOf(offer, sources.report)) {
+    for (const row of relatedRows(sources, offer, rule)) related.set(rowKey(row), row);
+  }
+  for (const row of related.values()) rows.push(row);
+  return { export: offer.metadata.name, instances: rows.sort(byPlace) };
+}
+
+/** The APIs that an Export or a Grant names, each once, as far as they can be read. */
+export const apiNamesOf = ({ spec }: { readonly spec: Pick<Export["spec"], "apis"> }): string[] => [
+  ...new Set(asList(spec?.apis).map((api) => api?.name).filter((name) => typeof name === "string")),
+];
+
+/** The related-resource rules whose objects are listed; those that make no sense are reported. */
+export function relatedRulesOf(offer: Export, report: ReportBroken = () => {}): RelatedResource[] {
+  return asList(offer.spec?.defaults?.relatedResources).filter((rule) => {
+    try {
+      selectorSummary(rule.selector);
+      return (rule.resource === "secrets" || rule.resource === "configmaps") && hasSelector(rule);
+    } catch (error) {
+      report(offer, error);
+      return false;
+    }
+  });
+}
+
+const asList = <T>(value: T[] | undefined): T[] => Array.isArray(value) ? value : [];
+
+function* apiRows(sources: InstanceSources, api: string): Generator<Instance> {
+  for (const { metadata } of sources.managedObjects(api) ?? []) {
+    yield { api, ...place(metadata), ...origin(sources, metadata), ...created(metadata) };
+  }
+}
+
+function* relatedRows(
+  sources: InstanceSources,
+  offer: Export,
+  rule: RelatedResource,
+): Generator<Instance> {
+  const { resource, direction } = rule;
+  const objects = direction === "FromConsumer"
+    ? sources.managedCopies(resource)
+    : sources.providerObjects(rule);
+  for (const { metadata } of objects ?? []) {
+    if (!matchesNames(rule, metadata.name)) continue;
+    if (direction === "FromConsumer" && !isCopyFor(sources, offer, rule, metadata)) continue;
+    yield {
+      api: resource,
+      related: true,
+      direction,
+      ...place(metadata),
+      ...origin(sources, metadata),
+      ...created(metadata),
+    };
+  }
+}
+
+/**
+ * Whether a copy came with this rule. Bindings are named after their Grant unless a consumer
+ * renamed them: a name that is another Export's Grant rules the copy out, an unknown one does not.
+ */
+function isCopyFor(
+  { exportOf }: InstanceSources,
+  offer: Export,
+  { selector }: RelatedResource,
+  { annotations, labels }: ObjectMeta,
+): boolean {
+  const binding = annotations?.[ANNOTATIONS.relatedBinding];
+  if (!binding) return false;
+  if (selector?.labelSelector && !matchesSelector(labels, selector.labelSelector)) return false;
+  const grant = binding.slice(binding.lastIndexOf("/") + 1);
+  return (exportOf(grant) ?? offer.metadata.name) === offer.metadata.name;
+}
+
+const place = ({ namespace, name }: ObjectMeta): Pick<Instance, "namespace" | "name"> =>
+  namespace ? { namespace, name } : { name };
+
+function origin(
+  { identityOf }: InstanceSources,
+  { annotations }: ObjectMeta,
+): Pick<Instance, "clusterUID" | "identity"> {
+  const clusterUID = annotations?.[ANNOTATIONS.consumerClusterUid];
+  if (!clusterUID) return {};
+  const identity = identityOf(clusterUID);
+  return identity === undefined ? { clusterUID } : { clusterUID, identity };
+}
+
+const created = ({ creationTimestamp }: ObjectMeta): Pick<Instance, "createdAt"> => ({
+  createdAt: creationTimestamp ?? "",
+});
+
+const rowKey = ({ api, direction, namespace = "", name }: Instance): string =>
+  `${api} ${direction} ${namespace} ${name}`;
+
+const byPlace = (a: Instance, b: Instance): number =>
+  Number(a.related ?? false) - Number(b.related ?? false) ||
+  compare(a.api, b.api) ||
+  compare(a.namespace ?? "", b.namespace ?? "") ||
+  compare(a.name, b.name) ||
+  compare(a.direction ?? "", b.direction ?? "");

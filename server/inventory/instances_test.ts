@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import type { Export, RelatedResource } from "../api/resources.ts";
+import type { MetadataObject } from "../kube/metadata.ts";
+import { ANNOTATIONS, CATALOG_API_VERSION } from "../names.ts";
+import { apiNamesOf, instancesOf, type InstanceSources, relatedRulesOf } from "./instances.ts";
+
+const CREATED = "2026-05-01T10:00:00Z";
+
+const offer = (apis: string[], relatedResources: RelatedResource[] = []): Export => ({
+  apiVersion: CATALOG_API_VERSION,
+  kind: "Export",
+  metadata: { name: "pg" },
+  spec: { title: "t", apis: apis.map((name) => ({ name })), defaults: { relatedResources } },
+});
+
+const object = (
+  at: string,
+  { uid, binding, labels }: { uid?: string; binding?: string; labels?: Record<string, string> } =
+    {},
+): MetadataObject => {
+  const [name = "", namespace] = at.split("/").reverse();
+  const annotations = {
+    ...(uid ? { [ANNOTATIONS.consumerClusterUid]: uid } : {}),
+    ...(binding ? { [ANNOTATIONS.relatedBinding]: binding } : {}),
+  };
+  return {
+    metadata: {
+      name,
+      ...(namespace ? { namespace } : {}),
+      creationTimestamp: CREATED,
+      annotations,
+      ...(labels ? { labels } : {}),
+    },
+  };
+};
+
+const sources = (more: Partial<InstanceSources> = {}): InstanceSources => ({
+  managedObjects: () => [],
+  managedCopies: () => [],
+  providerObjects: () => [],
+  identityOf: () => undefined,
+  exportOf: () => undefined,
+  ...more,
+});
+
+const places = ({ instances }: ReturnType<typeof instancesOf>) =>
+  instances.map(({ api, namespace = "", name }) => `${api} ${namespace}/${name}`);
+
+Deno.test("instancesOf() shows every field of a row", () => {
+  const objects: Record<string, MetadataObject[]> = {
+    "a.example.org": [object("ns/x", { uid: "uid-1" }), object("y", { uid: "uid-2" }), object("z")],
+  };
+  const rule: RelatedResource = {
+    resource: "secrets",
+    direction: "FromConsumer",
+    selector: { names: ["password"] },
+  };
+  const answer = instancesOf(
+    offer(["a.example.org"], [rule]),
+    sources({
+      managedObjects: (api) => objects[api],
+      managedCopies: () => [object("ns/password", { uid: "uid-1", binding: "pg-1" })],
+      identityOf: (uid) => uid === "uid-1" ? "ada@example.org" : undefined,
+    }),
+  );
+  const api = "a.example.org";
+  const ada = { clusterUID: "uid-1", identity: "ada@example.org", createdAt: CREATED };
+  assert.deepEqual(answer, {
+    export: "pg",
+    instances: [
+      { api, name: "y", clusterUID: "uid-2", createdAt: CREATED },
+      { api, name: "z", createdAt: CREATED },
+      { api, namespace: "ns", name: "x", ...ada },
+      {
+        api: "secrets",
+        related: true,
+        direction: "FromConsumer",
+        namespace: "ns",
+        name: "password",
+        ...ada,
+      },
+    ],
+  });
+});
+
+Deno.test("instancesOf() sorts API rows first, then by api, namespace and name", () => {
+  const rules: RelatedResource[] = [
+    { resource: "secrets", direction: "FromProvider", selector: { labelSelector: {} } },
+    { resource: "configmaps", direction: "FromProvider", selector: { labelSelector: {} } },
+  ];
+  const objects = [object("b/y"), object("a/z"), object("b/x")];
+  const answer = instancesOf(
+    offer(["z.example.org", "a.example.org"], rules),
+    sources({ managedObjects: () => objects, providerObjects: () => objects }),
+  );
+  const each = ["a/z", "b/x", "b/y"];
+  assert.deepEqual(
+    places(answer),
+    ["a.example.org", "z.example.org", "configmaps", "secrets"]
+      .flatMap((api) => each.map((place) => `${api} ${place}`)),
+  );
+});
+
+Deno.test("instancesOf() shows the copies that came with a FromConsumer rule", () => {
+  const rule: RelatedResource = {
+    resource: "secrets",
+    direction: "FromConsumer",
+    selector: { labelSelector: { matchLabels: { app: "x" } }, names: ["a", "b", "c", "d", "e"] },
+  };
+  const labels = { app: "x" };
+  const copies = [
+    object("ns/a", { binding: "pg-1", labels }),
+    object("ns/b", { binding: "team/renamed", labels }),
+    object("ns/c", { labels }), // managed, and no copy
+    object("ns/d", { binding: "mq-1", labels }), // came with another Export
+    object("ns/e", { binding: "pg-1", labels: { app: "y" } }),
+    object("ns/f", { binding: "pg-1", labels }), // not among the names
+  ];
+  const grants: Record<string, string> = { "pg-1": "pg", "mq-1": "mq" };
+  const answer = instancesOf(
+    offer([], [rule]),
+    sources({
+      managedCopies: (resource) => resource === "secrets" ? copies : undefined,
+      exportOf: (grant) => grants[grant],
+    }),
+  );
+  assert.deepEqual(places(answer), ["secrets ns/a", "secrets ns/b"]);
+});
+
+Deno.test("instancesOf() shows a FromProvider rule's objects of the right names, each once", () => {
+  const selector = { labelSelector: { matchLabels: { app: "x" } }, names: ["a", "b"] };
+  const rules: RelatedResource[] = [
+    { resource: "secrets", direction: "FromProvider", selector },
+    { resource: "secrets", direction: "FromProvider", selector: { names: ["a"] } },
+  ];
+  const answer = instancesOf(
+    offer([], rules),
+    sources({ providerObjects: () => [object("ns/a"), object("other/a"), object("ns/c")] }),
+  );
+  assert.deepEqual(places(answer), ["secrets ns/a", "secrets other/a"]);
+  assert.ok(answer.instances.every((row) => row.related && row.direction === "FromProvider"));
+});
+
+Deno.test("instancesOf() shows no rows for a rule without a selector", async (t) => {
+  for (const selector of [undefined, {}, { names: [] }]) {
+    for (const direction of ["FromProvider", "FromConsumer"] as const) {
+      await t.step(`${direction} ${JSON.stringify(selector)}`, () => {
+        const rule = { resource: "secrets" as const, direction, ...(selector ? { selector } : {}) };
+        const all = () => [object("ns/a", { binding: "pg-1" })];
+        const from = sources({ providerObjects: all, managedCopies: all });
+        assert.deepEqual(instancesOf(offer([], [rule]), from).instances, []);
+      });
+    }
+  }
+});
+
+Deno.test("instancesOf() answers the rest when an API cannot be listed", () => {
+  const answer = instancesOf(
+    offer(["a.example.org", "b.example.org"]),
+    sources({ managedObjects: (api) => api.startsWith("a") ? undefined : [object("ns/x")] }),
+  );
+  assert.deepEqual(places(answer), ["b.example.org ns/x"]);
+});
+
+Deno.test("instancesOf() bears an Export that makes no sense, and reports what it leaves out", () => {
+  const broken = (spec: unknown) => ({ ...offer([]), spec }) as Export;
+  for (const spec of [null, undefined, {}, { apis: "x" }, { apis: [null, {}, { name: 7 }] }]) {
+    assert.deepEqual(instancesOf(broken(spec), sources()), { export: "pg", instances: [] });
+    assert.deepEqual(apiNamesOf(broken(spec)), []);
+  }
+  const reported: unknown[] = [];
+  const relatedResources = [
+    null,
+    { resource: "secrets", selector: { labelSelector: { matchLabels: { a: 7 } } } },
+    { resource: "pods", selector: { names: ["a"] } },
+    { resource: "secrets", direction: "FromProvider", selector: { names: ["a"] } },
+  ];
+  const rules = relatedRulesOf(broken({ defaults: { relatedResources } }), (_, error) => {
+    reported.push(error);
+  });
+  assert.deepEqual(rules, relatedResources.slice(3));
+  assert.equal(reported.length, 2);
+});

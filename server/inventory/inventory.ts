@@ -1,0 +1,211 @@
+import type { Collection, Export, Grant } from "../api/resources.ts";
+import { errorChain } from "../errors.ts";
+import type { Cache } from "../kube/cache.ts";
+import type { MetadataObject } from "../kube/metadata.ts";
+import type { Log } from "../runtime/log.ts";
+import type { ApiCaches } from "./api_caches.ts";
+import type { ApiObjects } from "./api_watch.ts";
+import { type Attribution, attributionOf, sameAttribution } from "./attribution.ts";
+import { ageSeconds, type ViewAge, viewAge, whenAvailable } from "./availability.ts";
+import { catalogOf, type ReportBroken } from "./catalog.ts";
+import { clustersView } from "./clusters.ts";
+import type { Heartbeat, HeartbeatIndex } from "./heartbeats.ts";
+import { apiNamesOf, instancesOf, relatedRulesOf } from "./instances.ts";
+import { Memo } from "./memo.ts";
+import { type Answer, Snapshot } from "./snapshot.ts";
+
+type View<T extends MetadataObject> = Pick<
+  Cache<T>,
+  "get" | "values" | "onChange" | "hasSynced" | "whenSynced" | "brokenForMs"
+>;
+
+/** What inventories are made from. */
+export interface InventoryDeps {
+  readonly caches: {
+    readonly exports: View<Export>;
+    readonly collections: View<Collection>;
+    readonly grants: View<Grant>;
+    readonly heartbeats: View<Heartbeat> & Pick<Cache<Heartbeat, HeartbeatIndex>, "find">;
+  };
+  readonly apis: Pick<ApiCaches, "managedObjects" | "managedCopies" | "providerObjects">;
+  readonly log: Log;
+}
+
+/** An answer, and during an outage for how long it has been the last word. */
+export interface InventoryAnswer extends Answer {
+  readonly ageSeconds?: number;
+}
+
+const MAX_KEPT_BYTES = 32 * 1024 * 1024;
+const MAX_REPORTED = 1_000;
+
+/**
+ * The answers to catalog, clusters and instances, kept encoded until something they show changes.
+ * None of them asks the API server anything while its caches stand.
+ */
+export class Inventory {
+  readonly #deps: InventoryDeps;
+  readonly #changes: Readonly<Record<keyof InventoryDeps["caches"], () => number>>;
+  readonly #catalog = new Snapshot();
+  readonly #clusters = new Snapshot();
+  /** By Export, the one used last at the end. */
+  readonly #instances = new Map<string, Snapshot<unknown>>();
+  readonly #grantedApis = new Memo<readonly string[]>();
+  readonly #attributionMemo = new Memo<Attribution>();
+  #attribution: Attribution = new Map();
+  readonly #reported = new Set<string>();
+
+  constructor(deps: InventoryDeps) {
+    this.#deps = deps;
+    const { exports, collections, grants, heartbeats } = deps.caches;
+    this.#changes = {
+      exports: countChanges(exports),
+      collections: countChanges(collections),
+      grants: countChanges(grants),
+      heartbeats: countChanges(heartbeats),
+    };
+  }
+
+  /** `GET /api/catalog` */
+  async catalog(signal?: AbortSignal): Promise<InventoryAnswer> {
+    const { exports, collections } = this.#deps.caches;
+    const age = await whenAvailable("list the catalog", [exports, collections], signal);
+    const version = [this.#changes.exports(), this.#changes.collections()];
+    const answer = this.#catalog.get(version, () => ({
+      value: catalogOf(exports.values(), collections.values(), this.#report),
+    }));
+    return withAge(answer, age);
+  }
+
+  /** `GET /api/clusters` */
+  async clusters(signal?: AbortSignal): Promise<InventoryAnswer> {
+    const { grants, heartbeats } = this.#deps.caches;
+    await whenAvailable("list the clusters", [grants, heartbeats], signal);
+    const names = this.#grantedApis.get([this.#changes.grants()], () => ({
+      value: [...new Set([...grants.values()].flatMap(apiNamesOf))],
+    }));
+    const objects = await this.#lookUp(
+      names,
+      (api) => this.#deps.apis.managedObjects(api, signal),
+    );
+    // The names too: an API that a Grant brought in meanwhile is looked up the next time.
+    const version = [
+      names,
+      this.#changes.grants(),
+      this.#changes.heartbeats(),
+      ...versions(objects),
+    ];
+    const answer = this.#clusters.get(version, (nowMs) => {
+      const { clusters, ...rest } = clustersView({
+        grants: grants.values(),
+        heartbeats,
+        syncedCounts: (api, uid) => objects.get(api)?.countOf(uid),
+        nowMs,
+        report: this.#report,
+      });
+      return { value: clusters, ...rest };
+    });
+    return withAge(answer, viewAge([grants, heartbeats, ...present(objects)]));
+  }
+
+  /** `GET /api/catalog/{export}/instances` for an Export that was found, Ready or not. */
+  async instances(offer: Export, signal?: AbortSignal): Promise<InventoryAnswer> {
+    const { caches: { grants, heartbeats }, apis } = this.#deps;
+    await whenAvailable("list the instances", [grants, heartbeats], signal);
+    const rules = relatedRulesOf(offer, this.#report);
+    const fromProvider = rules.filter(({ direction }) => direction === "FromProvider");
+    const fromConsumer = new Set(
+      rules.filter(({ direction }) => direction === "FromConsumer").map((rule) => rule.resource),
+    );
+    const [objects, copies, originals] = await Promise.all([
+      this.#lookUp(apiNamesOf(offer), (api) => apis.managedObjects(api, signal)),
+      this.#lookUp(fromConsumer, (resource) => apis.managedCopies(resource, signal)),
+      this.#lookUp(fromProvider, (rule) => apis.providerObjects(rule, signal)),
+    ]);
+    const attribution = this.#currentAttribution();
+    const { name, uid, resourceVersion } = offer.metadata;
+    const version = [
+      uid,
+      resourceVersion,
+      attribution,
+      fromConsumer.size > 0 ? this.#changes.grants() : undefined,
+      ...[objects, copies, originals].flatMap(versions),
+    ];
+    const answer = this.#instancesOf(name).get(version, () => ({
+      value: instancesOf(offer, {
+        managedObjects: (api) => objects.get(api)?.values(),
+        managedCopies: (resource) => copies.get(resource)?.values(),
+        providerObjects: (rule) => originals.get(rule)?.values(),
+        identityOf: (consumerUid) => attribution.get(consumerUid),
+        exportOf: (grant) => grants.get({ name: grant })?.spec.exportName,
+        report: this.#report,
+      }),
+    }));
+    const all = [objects, copies, originals].flatMap(present);
+    return withAge(answer, viewAge([grants, heartbeats, ...all]));
+  }
+
+  /** The same object as long as it says the same, however many heartbeats arrive. */
+  #currentAttribution(): Attribution {
+    const { grants, heartbeats } = this.#deps.caches;
+    const version = [this.#changes.grants(), this.#changes.heartbeats()];
+    return this.#attributionMemo.get(version, () => {
+      const next = attributionOf(grants.values(), heartbeats, this.#report);
+      if (!sameAttribution(next, this.#attribution)) this.#attribution = next;
+      return { value: this.#attribution };
+    });
+  }
+
+  /** Lets go of the answers that were not asked for the longest while all take too much memory. */
+  #instancesOf(name: string): Snapshot<unknown> {
+    const snapshot = this.#instances.get(name) ?? new Snapshot();
+    this.#instances.delete(name);
+    this.#instances.set(name, snapshot);
+    let bytes = 0;
+    for (const { sizeBytes } of this.#instances.values()) bytes += sizeBytes;
+    for (const [oldest, { sizeBytes }] of this.#instances) {
+      if (bytes <= MAX_KEPT_BYTES || oldest === name) break;
+      this.#instances.delete(oldest);
+      bytes -= sizeBytes;
+    }
+    return snapshot;
+  }
+
+  async #lookUp<K>(
+    keys: Iterable<K>,
+    find: (key: K) => Promise<ApiObjects | undefined>,
+  ): Promise<Map<K, ApiObjects | undefined>> {
+    const found = [...keys].map(async (key) => [key, await find(key)] as const);
+    return new Map(await Promise.all(found));
+  }
+
+  readonly #report: ReportBroken = ({ kind, metadata }, error) => {
+    const key = `${kind} ${metadata.uid} ${metadata.resourceVersion}`;
+    if (this.#reported.has(key)) return;
+    if (this.#reported.size >= MAX_REPORTED) this.#reported.clear();
+    this.#reported.add(key);
+    this.#deps.log.warn("an object is left out of the inventory", {
+      kind,
+      name: metadata.name,
+      error: errorChain(error),
+    });
+  };
+}
+
+type Found = ReadonlyMap<unknown, ApiObjects | undefined>;
+
+const versions = (found: Found): unknown[] => [...found.values()].map((each) => each?.version);
+
+const present = (found: Found): ApiObjects[] =>
+  [...found.values()].filter((each) => each !== undefined);
+
+const withAge = (answer: Answer, age: ViewAge): InventoryAnswer => {
+  const seconds = ageSeconds(age);
+  return seconds === undefined ? answer : { ...answer, ageSeconds: seconds };
+};
+
+function countChanges(cache: { onChange(listener: () => void): () => void }): () => number {
+  let changes = 0;
+  cache.onChange(() => changes++);
+  return () => changes;
+}

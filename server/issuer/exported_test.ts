@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import type { ObjectMeta } from "../api/resources.ts";
+import type { MetadataObject } from "../kube/metadata.ts";
+import { LABELS } from "../names.ts";
+import { isExported } from "./exported.ts";
+import { exportCache, grantCache, issuerCaches } from "./issued.ts";
+
+/** A cache that knows one CRD. */
+function crdsWith(crd: Partial<ObjectMeta>): Cache<MetadataObject> {
+  const crds = new Cache(metadataObjects(CRDS));
+  const metadata = { name: "widgets.example.org", resourceVersion: "1", uid: "1", ...crd };
+  crds.learn({ metadata }, FIELD_MANAGERS.crds);
+  return crds;
+}
+
+const labels = { [LABELS.exported]: "true" };
+
+Deno.test("isExported() wants a CRD with the label", async (t) => {
+  const table: [string, Partial<ObjectMeta>, string, boolean][] = [
+    ["labelled", { labels }, "widgets.example.org", true],
+    ["unlabelled", {}, "widgets.example.org", false],
+    ["with another value", { labels: { [LABELS.exported]: "True" } }, "widgets.example.org", false],
+    ["another one", { labels }, "gadgets.example.org", false],
+    [
+      "going away",
+      { labels, deletionTimestamp: "2030-01-01T00:00:00Z" },
+      "widgets.example.org",
+      false,
+    ],
+    ["of ours", { name: "grants.iam.xbind.io", labels }, "grants.iam.xbind.io", false],
+    ["of a wildcard", { name: "*.example.org", labels }, "*.example.org", false],
+    ["without a group", { name: "widgets", labels }, "widgets", false],
+  ];
+  for (const [what, crd, api, expected] of table) {
+    await t.step(what, () => assert.equal(isExported({ crds: crdsWith(crd) }, api), expected));
+  }
+});

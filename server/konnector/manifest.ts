@@ -1,0 +1,164 @@
+import { coreCrds } from "../api/crd_manifests.ts";
+import type {
+  ClusterRole,
+  ClusterRoleBinding,
+  Deployment,
+  KubeObject,
+  Namespace,
+  PolicyRule,
+  Role,
+  RoleBinding,
+  ServiceAccount,
+} from "../api/resources.ts";
+import { CONSUMER_NAMESPACE, CORE_GROUP } from "../names.ts";
+
+const NAME = "konnector";
+const ELECTION_NAME = "konnector-leaderelection";
+const LABELS = { "app.kubernetes.io/name": NAME };
+const RBAC = "rbac.authorization.k8s.io";
+const METRICS_PORT = 8085;
+const PROBE_PORT = 8081;
+/** The usual number of the user without rights in images that hold nothing but a program. */
+const NON_ROOT_USER = 65532;
+
+const READ = ["get", "list", "watch"];
+const ALL = [...READ, "create", "update", "patch", "delete"];
+const CORE_KINDS = ["connections", "clusterbindings", "bindings"];
+
+/** Everything a consumer cluster needs to run the konnector, in the order to apply it. */
+export const konnectorManifest = (image: string): KubeObject[] => [
+  ...coreCrds(),
+  namespace(),
+  serviceAccount(),
+  clusterRole(),
+  clusterRoleBinding(),
+  electionRole(),
+  electionRoleBinding(),
+  deployment(image),
+];
+
+const clusterWide = (name: string) => ({ name, labels: LABELS });
+const inNamespace = (name: string) => ({ name, namespace: CONSUMER_NAMESPACE, labels: LABELS });
+
+const namespace = (): Namespace => ({
+  apiVersion: "v1",
+  kind: "Namespace",
+  metadata: clusterWide(CONSUMER_NAMESPACE),
+});
+
+const serviceAccount = (): ServiceAccount => ({
+  apiVersion: "v1",
+  kind: "ServiceAccount",
+  metadata: inNamespace(NAME),
+});
+
+const rule = (apiGroups: string[], resources: string[], verbs: string[]): PolicyRule => ({
+  apiGroups,
+  resources,
+  verbs,
+});
+
+const sub = (subresource: string) => CORE_KINDS.map((kind) => `${kind}/${subresource}`);
+
+const clusterRole = (): ClusterRole => ({
+  apiVersion: `${RBAC}/v1`,
+  kind: "ClusterRole",
+  metadata: clusterWide(NAME),
+  rules: [
+    rule([CORE_GROUP], CORE_KINDS, ALL),
+    rule([CORE_GROUP], sub("status"), ["get", "update", "patch"]),
+    rule([CORE_GROUP], sub("finalizers"), ["update"]),
+    rule(["apiextensions.k8s.io"], ["customresourcedefinitions"], ALL),
+    rule([""], ["secrets"], [...READ, "update", "patch"]),
+    rule([""], ["namespaces"], [...READ, "create"]),
+    rule(["core.kcp.io"], ["logicalclusters"], READ),
+    rule(["", "events.k8s.io"], ["events"], ["create", "patch"]),
+    // Which APIs will be bound is not known when the konnector is installed.
+    rule(["*"], ["*"], ALL),
+  ],
+});
+
+const account = () => ({
+  kind: "ServiceAccount" as const,
+  name: NAME,
+  namespace: CONSUMER_NAMESPACE,
+});
+
+const clusterRoleBinding = (): ClusterRoleBinding => ({
+  apiVersion: `${RBAC}/v1`,
+  kind: "ClusterRoleBinding",
+  metadata: clusterWide(NAME),
+  roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: NAME },
+  subjects: [account()],
+});
+
+const electionRole = (): Role => ({
+  apiVersion: `${RBAC}/v1`,
+  kind: "Role",
+  metadata: inNamespace(ELECTION_NAME),
+  rules: [
+    rule(["coordination.k8s.io"], ["leases"], ALL),
+    rule(["", "events.k8s.io"], ["events"], ["create", "patch"]),
+  ],
+});
+
+const electionRoleBinding = (): RoleBinding => ({
+  apiVersion: `${RBAC}/v1`,
+  kind: "RoleBinding",
+  metadata: inNamespace(ELECTION_NAME),
+  roleRef: { apiGroup: RBAC, kind: "Role", name: ELECTION_NAME },
+  subjects: [account()],
+});
+
+const deployment = (image: string): Deployment => ({
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: inNamespace(NAME),
+  spec: {
+    replicas: 1,
+    selector: { matchLabels: LABELS },
+    template: { metadata: { labels: LABELS }, spec: podSpec(image) },
+  },
+});
+
+const podSpec = (image: string): Record<string, unknown> => ({
+  serviceAccountName: NAME,
+  securityContext: {
+    runAsNonRoot: true,
+    runAsUser: NON_ROOT_USER,
+    seccompProfile: { type: "RuntimeDefault" },
+  },
+  containers: [{
+    name: NAME,
+    image,
+    args: [
+      `--metrics-bind-address=:${METRICS_PORT}`,
+      `--health-probe-bind-address=:${PROBE_PORT}`,
+      "--leader-elect=false",
+      "--leader-election-id=konnector.xbind.io",
+    ],
+    ports: [
+      { name: "metrics", containerPort: METRICS_PORT, protocol: "TCP" },
+      { name: "probes", containerPort: PROBE_PORT, protocol: "TCP" },
+    ],
+    livenessProbe: {
+      httpGet: { path: "/healthz", port: PROBE_PORT },
+      initialDelaySeconds: 15,
+      periodSeconds: 20,
+    },
+    readinessProbe: {
+      httpGet: { path: "/readyz", port: PROBE_PORT },
+      initialDelaySeconds: 5,
+      periodSeconds: 10,
+    },
+    resources: {
+      requests: { cpu: "10m", memory: "64Mi" },
+      limits: { memory: "512Mi" },
+    },
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] },
+    },
+  }],
+});

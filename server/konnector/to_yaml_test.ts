@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { parseAllDocuments } from "yaml";
+import { toYaml } from "./to_yaml.ts";
+
+const parsed = (yaml: string, version: "1.1" | "1.2"): unknown[] =>
+  parseAllDocuments(yaml, { version, merge: false }).map((document) => document.toJS());
+
+Deno.test("toYaml() separates documents by three dashes", () => {
+  assert.equal(toYaml([{ a: "b" }, { c: 1 }]), "a: b\n---\nc: 1\n");
+  assert.equal(toYaml([{ a: "b" }]), "a: b\n");
+  assert.equal(toYaml([]), "");
+});
+
+Deno.test("toYaml() writes an object out wherever it occurs", () => {
+  const shared = { app: "x" };
+  assert.equal(toYaml([{ one: shared, two: shared }]), "one:\n  app: x\ntwo:\n  app: x\n");
+});
+
+Deno.test("toYaml() quotes text that readers of YAML 1.1 would take for something else", () => {
+  for (
+    const text of [
+      ..."on off yes no y n Yes ON true null ~ 1e3 0x1F 0b1 012 1_000 190:20:30 .5 .inf".split(" "),
+      "2026-01-02",
+      "2026-01-02T03:04:05Z",
+      "<<",
+      "---",
+      "*a",
+      "&a",
+      "!a",
+      "",
+      " a",
+      "a: b",
+      "a #b",
+    ]
+  ) {
+    assert.deepEqual(parsed(toYaml([{ key: text }]), "1.1"), [{ key: text }], text);
+    assert.deepEqual(parsed(toYaml([{ key: text }]), "1.2"), [{ key: text }], text);
+  }
+});
+
+Deno.test("toYaml() keeps any text as it is", () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: "binary" }), { maxLength: 3 }), (texts) => {
+      const objects = texts.map((text) => ({ text, list: [text] }));
+      assert.deepEqual(parsed(toYaml(objects), "1.1"), objects);
+    }),
+    { numRuns: 40 },
+  );
+});

@@ -1,0 +1,60 @@
+import { COLLECTIONS, EXPORTS } from "./api/resources.ts";
+import { errorChain } from "./errors.ts";
+import { heartbeatCache } from "./inventory/heartbeats.ts";
+import { exportCache, grantCache } from "./issuer/issued.ts";
+import { Cache, type CacheReports } from "./kube/cache.ts";
+import type { KubeClient } from "./kube/client.ts";
+import { wholeObjects } from "./kube/follow.ts";
+import { KubeError } from "./kube/kube_error.ts";
+import type { MetadataObject } from "./kube/metadata.ts";
+import { LeaseWatch } from "./reaper/lease_watch.ts";
+import type { Log } from "./runtime/log.ts";
+import { all, type Runnable } from "./runtime/runnable.ts";
+
+/** The part of a cache that running it needs, whatever it holds. */
+export type AnyCache = Pick<Cache<MetadataObject>, "run" | "hasSynced">;
+
+/** What several modules watch, so that each kind is watched once per process. */
+export function providerCaches(log: Log) {
+  const leaseWatch = new LeaseWatch();
+  const heartbeats = heartbeatCache(leaseWatch.reports(watchReports(log, "leases")));
+  leaseWatch.observe(heartbeats);
+  return {
+    grants: grantCache(watchReports(log, "grants")),
+    exports: exportCache(watchReports(log, EXPORTS.plural)),
+    collections: new Cache(wholeObjects(COLLECTIONS), {
+      reports: watchReports(log, COLLECTIONS.plural),
+    }),
+    heartbeats,
+    /** Lives with the heartbeats: a standby that becomes leader has watched already. */
+    leaseWatch,
+  };
+}
+
+/** See `providerCaches`. */
+export type ProviderCaches = ReturnType<typeof providerCaches>;
+
+/** Runs caches side by side. */
+export const runCaches = (caches: Iterable<AnyCache>, kube: KubeClient): Runnable =>
+  all(...[...caches].map((cache): Runnable => (signal) => cache.run(kube, signal)));
+
+/** Logs a break once, and its end; what happens in between is the same break. */
+export function watchReports(log: Log, what: string): CacheReports {
+  let isBroken = false;
+  return {
+    disconnected(error) {
+      const detail = { what, error: errorChain(error) };
+      // A server that has just learned of a kind, or starts, asks for a moment of patience.
+      if (error instanceof KubeError && error.status === 429) {
+        return log.debug("a watch waits", detail);
+      }
+      if (!isBroken) log.warn("a watch broke", detail);
+      isBroken = true;
+    },
+    connected() {
+      if (isBroken) log.info("a watch stands again", { what });
+      isBroken = false;
+    },
+    failed: (error) => log.error("an object was left out", { what, error }),
+  };
+}

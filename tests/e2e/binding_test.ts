@@ -1,0 +1,361 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { eventually } from "../../scripts/controlplane/eventually.ts";
+import {
+  EXPORTS,
+  type Grant,
+  GRANTS,
+  isDeleting,
+  NAMESPACES,
+  type Secret,
+} from "../../server/api/resources.ts";
+import { bindExport, provisionGrant } from "../../server/binding/bind.ts";
+import { assembleBundle } from "../../server/binding/bundle.ts";
+import { grantFor } from "../../server/binding/grant.ts";
+import { consumePickup, type PickupRefusal } from "../../server/binding/pickup.ts";
+import { type ErrorCode, XbindError } from "../../server/errors.ts";
+import { Cache } from "../../server/kube/cache.ts";
+import { KubeClient } from "../../server/kube/client.ts";
+import { wholeObjects } from "../../server/kube/follow.ts";
+import { ANNOTATIONS, boundaryName, FIELD_MANAGERS } from "../../server/names.ts";
+import { BindingWorld, WIDGETS } from "../support/binding_world.ts";
+import { sharedProvider } from "../support/control_planes.ts";
+import { connect, running, temporaryDir, whoAmI } from "../support/kube.ts";
+
+const plane = await sharedProvider();
+const patience = () => AbortSignal.timeout(60_000);
+const tokenOf = ({ pickupURL }: { pickupURL: string }) => pickupURL.replace("/api/bundle/", "");
+const code = (wanted: ErrorCode) => (error: unknown): boolean => {
+  assert.ok(error instanceof XbindError, String(error));
+  assert.equal(error.code, wanted, error.message);
+  return true;
+};
+const bind = (world: BindingWorld, name: string, edit = {}, who = "ada") =>
+  bindExport(world.deps(edit), world.identity(who), name, patience());
+const pickUp = (world: BindingWorld, token: string, now = () => new Date()) =>
+  consumePickup({ kube: world.kube, now }, token, patience());
+
+/** A client that counts what it sends, by method. */
+async function counting() {
+  const counts: Record<string, number> = {};
+  const onAnswer = (method: string) => void (counts[method] = (counts[method] ?? 0) + 1);
+  return Object.assign(await connect(plane, { onAnswer }), { counts });
+}
+
+Deno.test("bindExport() makes a Grant, and its pickup gives a bundle that works", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg", {
+    defaults: {
+      conflictPolicy: "Adopt",
+      relatedResources: [{ resource: "secrets", direction: "FromProvider" }],
+    },
+  });
+  const before = Date.now();
+  const result = await bind(world, name);
+  assert.match(result.pickupURL, /^\/api\/bundle\/[\w-]+\.[\w-]{32}$/);
+  const lifetime = Date.parse(result.expiresAt) - before;
+  assert.ok(lifetime >= 300_000 && lifetime < 330_000, result.expiresAt);
+
+  const stored = await world.grant(result.grant);
+  const desired = grantFor(world.identity(), await world.kube.get(EXPORTS, { name }));
+  assert.deepEqual(stored.spec, desired.spec);
+  const annotations = stored.metadata.annotations ?? {};
+  assert.equal(annotations[ANNOTATIONS.pickupExpiry], result.expiresAt);
+  assert.ok(Date.parse(annotations[ANNOTATIONS.boundAt] ?? "") >= before);
+  assert.equal(annotations[ANNOTATIONS.wantedUntil], undefined);
+  assert.ok(!JSON.stringify(stored).includes(tokenOf(result).split(".")[1] ?? "?"));
+
+  const grant = await pickUp(world, tokenOf(result));
+  const provider = { externalAddress: "", restHost: plane.server };
+  const bundle = await assembleBundle({ kube: world.kube, provider }, grant, patience());
+  assert.deepEqual(bundle.map(({ kind, metadata }) => `${kind}/${metadata.name}`), [
+    `Secret/${grant.metadata.name}`,
+    `Connection/${grant.metadata.name}`,
+    `ClusterBinding/${grant.metadata.name}`,
+  ]);
+  await using dir = await temporaryDir();
+  const file = join(dir.path, "kubeconfig");
+  await Deno.writeTextFile(file, (bundle[0] as Secret).stringData?.["kubeconfig"] ?? "");
+  using consumer = await connect(file);
+  const boundary = boundaryName(world.identity().subject);
+  assert.equal(
+    await whoAmI(consumer.kube),
+    `system:serviceaccount:${boundary}:${grant.metadata.name}`,
+  );
+});
+
+Deno.test("bindExport() reuses the Grant, writes it once, and ends the earlier pickup", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  const first = await bind(world, name);
+  const before = await world.grant(first.grant);
+  using client = await counting();
+  const second = await bind(world, name, { kube: client.kube });
+  assert.deepEqual(client.counts, { GET: 2, PATCH: 1 });
+  const after = await world.grant(second.grant);
+  assert.equal(after.metadata.uid, before.metadata.uid);
+  assert.equal(after.metadata.generation, before.metadata.generation);
+  await assert.rejects(pickUp(world, tokenOf(first)), code("PICKUP_GONE"));
+  await pickUp(world, tokenOf(second));
+  await assert.rejects(pickUp(world, tokenOf(second)), code("PICKUP_GONE"));
+  // A new bind makes it good again.
+  await pickUp(world, tokenOf(await bind(world, name)));
+});
+
+Deno.test("bindExport() serves 20 at once with one Grant, over two processes", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  const otherCache = new Cache(wholeObjects(GRANTS));
+  await using _running = await running(otherCache, world.kube);
+  const other = { caches: { grants: otherCache } };
+  const results = await Promise.all(
+    Array.from({ length: 20 }, (_, i) => bind(world, name, i % 2 ? other : {})),
+  );
+  assert.equal(new Set(results.map(({ grant }) => grant)).size, 1);
+  const picked = await Promise.allSettled(
+    results.map((result) => pickUp(world, tokenOf(result))),
+  );
+  assert.equal(picked.filter(({ status }) => status === "fulfilled").length, 1);
+});
+
+Deno.test("bindExport() keeps people apart", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  const [ada, bob] = await Promise.all([bind(world, name), bind(world, name, {}, "bob")]);
+  assert.notEqual(ada.grant, bob.grant);
+  assert.equal((await pickUp(world, tokenOf(ada))).spec.identity.displayName, "ada");
+  assert.equal((await pickUp(world, tokenOf(bob))).spec.identity.displayName, "bob");
+});
+
+Deno.test("bindExport() refuses Exports that are unknown or not Ready", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  await world.setExportReady(await world.kube.get(EXPORTS, { name }), "False");
+  await assert.rejects(bind(world, name), code("EXPORT_NOT_READY"));
+  await assert.rejects(bind(world, "no-such-export"), code("EXPORT_NOT_FOUND"));
+  using client = await counting();
+  for (
+    const impossible of ["", "A", "a/b", "../grants", "a%2fb", "a b", "a".repeat(254), "\ud800"]
+  ) {
+    await assert.rejects(
+      bind(world, impossible, { kube: client.kube }),
+      code("EXPORT_NOT_FOUND"),
+      impossible,
+    );
+  }
+  assert.deepEqual(client.counts, {});
+});
+
+Deno.test("bindExport() never touches a Grant of its name that is somebody else's", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  const desired = grantFor(world.identity(), await world.kube.get(EXPORTS, { name }));
+  const foreign = await world.kube.create(GRANTS, {
+    ...desired,
+    spec: { ...desired.spec, identity: { subject: "somebody#else" } },
+  }, FIELD_MANAGERS.installer);
+  await world.hold();
+  const before = await world.grant(foreign.metadata.name);
+  await assert.rejects(bind(world, name), code("PROVIDER_FAILED"));
+  assert.deepEqual(await world.grant(foreign.metadata.name), before);
+});
+
+Deno.test("bindExport() waits for the rights of a changed Export", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg", {
+    apis: [{ name: WIDGETS }, { name: "gadgets.example.org" }],
+    defaults: {
+      conflictPolicy: "Adopt",
+      relatedResources: [{ resource: "secrets", direction: "FromConsumer" }],
+    },
+  });
+  const first = await bind(world, name);
+  await world.hold();
+  await world.changeExport(name, { apis: [{ name: "gadgets.example.org" }] });
+  let isDone = false;
+  const second = bind(world, name).finally(() => isDone = true);
+  const changed = await eventually("the Grant follows the Export", async () => {
+    const grant = await world.grant(first.grant);
+    return grant.metadata.generation === 2 && grant;
+  });
+  assert.deepEqual(changed.spec.apis, [{ name: "gadgets.example.org" }]);
+  assert.equal(changed.spec.conflictPolicy, undefined);
+  assert.equal(changed.spec.relatedResources, undefined);
+  assert.ok(Date.parse(changed.metadata.annotations?.[ANNOTATIONS.wantedUntil] ?? "") > Date.now());
+  await pickUp(world, tokenOf(first)); // the earlier pickup is good until the bind succeeds
+  assert.ok(!isDone);
+  await world.release();
+  await pickUp(world, tokenOf(await second));
+});
+
+Deno.test("bindExport() gives up after its wait, and works when repeated", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  await world.hold();
+  const started = Date.now();
+  await assert.rejects(bind(world, name, { issuerWaitMs: 300 }), code("GRANT_NOT_READY"));
+  assert.ok(Date.now() - started < 10_000);
+  const retry = bind(world, name);
+  await world.release();
+  await pickUp(world, tokenOf(await retry));
+});
+
+Deno.test("bindExport() reads the Grant live before it gives up", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  const stopped = new Cache(wholeObjects(GRANTS));
+  const { grant } = await bind(world, name, { caches: { grants: stopped }, issuerWaitMs: 5_000 });
+  assert.equal((await world.grant(grant)).spec.exportName, name);
+});
+
+Deno.test("bindExport() ends as soon as its caller is gone", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  await world.hold();
+  const caller = new AbortController();
+  const waiting = bindExport(world.deps(), world.identity(), name, caller.signal);
+  await eventually("the Grant is there", () => [...world.grants.values()].some(isFor(name)));
+  caller.abort("gone");
+  await assert.rejects(waiting, (error) => error === "gone");
+});
+
+const isFor = (exportName: string) => (grant: Grant): boolean =>
+  grant.spec.exportName === exportName;
+
+Deno.test("bindExport() waits a deletion out and makes the Grant anew", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  const first = await bind(world, name);
+  const key = { name: first.grant };
+  await patchGrant(world, key.name, { finalizers: ["iam.xbind.io/cleanup"] });
+  await world.kube.delete(GRANTS, key);
+  const deleting = await world.grant(key.name);
+  assert.ok(isDeleting(deleting));
+  await assert.rejects(pickUp(world, tokenOf(first)), code("PICKUP_GONE"));
+  assert.equal(
+    (await world.grant(key.name)).metadata.annotations?.[ANNOTATIONS.pickupConsumed],
+    undefined,
+  );
+  const second = bind(world, name);
+  await patchGrant(world, key.name, { finalizers: [] });
+  const result = await second;
+  assert.notEqual((await world.grant(key.name)).metadata.uid, deleting.metadata.uid);
+  await assert.rejects(pickUp(world, tokenOf(first)), code("PICKUP_GONE"));
+  await pickUp(world, tokenOf(result));
+});
+
+async function patchGrant(world: BindingWorld, name: string, metadata: object): Promise<void> {
+  const { resourceVersion = "" } = (await world.grant(name)).metadata;
+  const patch = { metadata: { resourceVersion, ...metadata } };
+  await world.kube.mergePatch(GRANTS, { name }, patch, FIELD_MANAGERS.installer);
+}
+
+Deno.test("bindExport() notices that a Grant was replaced behind its cache", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  const first = await bind(world, name);
+  const old = await world.grant(first.grant);
+  await world.kube.delete(GRANTS, { name: first.grant });
+  const frozen = {
+    get: () => old,
+    learn: () => {},
+    waitFor: world.grants.waitFor.bind(world.grants),
+    waitForAbsence: world.grants.waitForAbsence.bind(world.grants),
+  };
+  const second = await bind(world, name, { caches: { grants: frozen } });
+  assert.notEqual((await pickUp(world, tokenOf(second))).metadata.uid, old.metadata.uid);
+});
+
+Deno.test("bindExport() takes the reaper's mark from the boundary", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  await bind(world, name);
+  const key = { name: boundaryName(world.identity().subject) };
+  const mark = async () =>
+    (await world.kube.get(NAMESPACES, key)).metadata.annotations?.[ANNOTATIONS.reapBoundary];
+  const { resourceVersion = "" } = (await world.kube.get(NAMESPACES, key)).metadata;
+  const annotations = { [ANNOTATIONS.reapBoundary]: "some-uid" };
+  const patch = { metadata: { resourceVersion, annotations } };
+  await world.kube.mergePatch(NAMESPACES, key, patch, FIELD_MANAGERS.reaper);
+  assert.equal(await mark(), "some-uid");
+  await bind(world, name);
+  assert.equal(await mark(), undefined);
+});
+
+Deno.test("provisionGrant() gives a Ready Grant without a pickup", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  const grant = await provisionGrant(world.deps(), world.identity(), name, patience());
+  assert.ok(grant.status?.tokenSecret);
+  const stored = await world.grant(grant.metadata.name);
+  assert.equal(stored.metadata.annotations?.[ANNOTATIONS.pickupSha256], undefined);
+});
+
+Deno.test("consumePickup() has exactly one winner among 50, on two connections", async () => {
+  await using world = await BindingWorld.start(plane);
+  const token = tokenOf(await bind(world, await world.export("pg")));
+  using other = await connect(plane);
+  const refusals: PickupRefusal[] = [];
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 50 }, (_, i) =>
+      consumePickup(
+        {
+          kube: i % 2 ? other.kube : world.kube,
+          now: () => new Date(),
+          onRefused: (why) => refusals.push(why),
+        },
+        token,
+        patience(),
+      )),
+  );
+  const losers = outcomes.filter((outcome) => outcome.status === "rejected");
+  assert.equal(losers.length, 49);
+  for (const { reason } of losers) code("PICKUP_GONE")(reason);
+  assert.deepEqual(refusals, Array(49).fill("reused"));
+});
+
+Deno.test("consumePickup() survives changes to the Grant that do not concern it", async () => {
+  await using world = await BindingWorld.start(plane);
+  const { grant, ...result } = await bind(world, await world.export("pg"));
+  let touched = 0;
+  const kube = new KubeClient(world.kube.transport);
+  const find = kube.find.bind(kube);
+  kube.find = async (...args) => {
+    const found = await find(...args);
+    if (touched++ < 3) await patchGrant(world, grant, { labels: { touched: String(touched) } });
+    return found;
+  };
+  await consumePickup({ kube, now: () => new Date() }, tokenOf(result), patience());
+  assert.equal(touched, 4);
+});
+
+Deno.test("consumePickup() gives one answer to everything that is not a good pickup", async () => {
+  await using world = await BindingWorld.start(plane);
+  const good = tokenOf(
+    await bind(world, await world.export("pg"), { config: { pickupTtlMs: 1000 } }),
+  );
+  const [grant = ""] = good.split(".");
+  const refusals: unknown[] = [];
+  using client = await counting();
+  const consume = (token: string, now = () => new Date(0)) =>
+    consumePickup(
+      { kube: client.kube, now, onRefused: (why) => refusals.push(why) },
+      token,
+      patience(),
+    );
+  const messages = new Set<string>();
+  const isGone = (error: unknown) => {
+    messages.add((error as Error).message);
+    return code("PICKUP_GONE")(error);
+  };
+  for (const malformed of ["", "x", `${grant}.`, `${good}=`, `${grant}.${"é".repeat(32)}`]) {
+    await assert.rejects(consume(malformed), isGone);
+  }
+  assert.deepEqual(client.counts, {}, "a malformed token needs no call");
+  await assert.rejects(consume(`${grant}.${"A".repeat(32)}`), isGone);
+  await assert.rejects(consume(`${"bm8tc3VjaC1ncmFudA"}.${"A".repeat(32)}`), isGone);
+  await assert.rejects(consume(good, () => new Date(Date.now() + 1001)), isGone);
+  assert.deepEqual(refusals.slice(5), ["unknown", "unknown", "expired"]);
+  assert.equal(messages.size, 1);
+  await consume(good); // refusals spend nothing
+});

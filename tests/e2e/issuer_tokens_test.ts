@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { eventually } from "../../scripts/controlplane/eventually.ts";
+import {
+  condition,
+  type Grant,
+  GRANTS,
+  NAMESPACES,
+  type Secret,
+  SECRETS,
+  SERVICE_ACCOUNTS,
+} from "../../server/api/resources.ts";
+import { desiredState } from "../../server/issuer/desired.ts";
+import { ensureToken, type TokenDeps, type TokenState } from "../../server/issuer/ensure_token.ts";
+import { exportCache, grantCache, issuerCaches } from "../../server/issuer/issued.ts";
+import { TokenSlots } from "../../server/issuer/token_slots.ts";
+import { ANNOTATIONS, FIELD_MANAGERS, LABELS, tokenSecretName } from "../../server/names.ts";
+import { boundaryOf, customType, grantFor, WIDGETS } from "../support/issuer_samples.ts";
+import { IssuerWorld } from "../support/issuer_world.ts";
+import { running } from "../support/kube.ts";
+
+// Before any test, so that no test is charged with processes it does not end.
+const world = await IssuerWorld.start();
+Deno.test.afterAll(() => world[Symbol.asyncDispose]());
+const { kube, plane } = world;
+
+const accountOf = (grant: Grant) => ({ name: grant.metadata.name, namespace: boundaryOf(grant) });
+const secretOf = (grant: Grant) => ({
+  name: tokenSecretName(grant.metadata.name),
+  namespace: boundaryOf(grant),
+});
+
+/** While it is held, Kubernetes fills no Secret. */
+async function tokenControllerPaused(): Promise<Disposable> {
+  await plane.controllerManager.pause();
+  return { [Symbol.dispose]: () => plane.controllerManager.resume() };
+}
+
+Deno.test("issuer() gives a new token when the account is another one", async (t) => {
+  const grant = await world.ready(await world.grant({ who: "account" }));
+  const account = accountOf(grant);
+  const makeAnew = async () => {
+    world.backend.signal("SIGSTOP");
+    try {
+      const { metadata: { name, namespace = "", labels = {} } } = await kube
+        .get(SERVICE_ACCOUNTS, account);
+      await kube.delete(SERVICE_ACCOUNTS, account);
+      await world.create(SERVICE_ACCOUNTS, { metadata: { name, namespace, labels } });
+    } finally {
+      world.backend.signal("SIGCONT");
+    }
+  };
+  const ways: Record<string, () => Promise<unknown>> = {
+    "because it was deleted": () => kube.delete(SERVICE_ACCOUNTS, account),
+    "because somebody made it anew": makeAnew,
+  };
+  for (const [what, replaceAccount] of Object.entries(ways)) {
+    await t.step(what, async () => {
+      const uids = () =>
+        Promise.all([
+          kube.find(SERVICE_ACCOUNTS, account),
+          kube.find(SECRETS, secretOf(grant)),
+        ].map(async (found) => (await found)?.metadata.uid));
+      const before = await uids();
+      await replaceAccount();
+      await eventually("account and Secret are new", async () => {
+        return (await uids()).every((uid, index) => uid && uid !== before[index]);
+      });
+      await world.ready(grant);
+      using issued = await world.issued(grant);
+      await eventually("the new token works", () => issued.kube.list(customType(WIDGETS)));
+    });
+  }
+});
+
+Deno.test("issuer() lets twenty Secrets wait, then goes on with the Grant that a bind waits for", async () => {
+  const count = async () => (await kube.list(SECRETS, { labelSelector: LABELS.grant })).length;
+  const already = await count();
+  const grants: Grant[] = [];
+  const wantedUntil = new Date(Date.now() + 60_000).toISOString();
+  const annotations = { [ANNOTATIONS.wantedUntil]: wantedUntil };
+  const requests = await world.requestsDuring(async () => {
+    {
+      using _ = await tokenControllerPaused();
+      for (let index = 0; index < 30; index++) {
+        grants.push(await world.grant({ who: `burst-${index % 3}`, exportName: `burst-${index}` }));
+      }
+      const behind = /^Waiting for its token, behind those of other Grants$/;
+      await eventually("ten of them wait behind the others", async () => {
+        const messages = (await kube.list(GRANTS)).map((grant) =>
+          condition(grant, "Ready")?.message
+        );
+        return messages.filter((message) => behind.test(message ?? "")).length === 10;
+      });
+      const urgent = await world.grant({ who: "urgent", annotations });
+      await world.unready(GRANTS, urgent, "Pending", behind);
+      grants.push(urgent);
+      // Those that give up must not keep the turn of others.
+      for (const { metadata } of grants.splice(20, 3)) await kube.delete(GRANTS, metadata);
+      assert.equal(await count(), already + 20);
+    }
+    await Promise.all(grants.map((grant) => world.ready(grant)));
+  });
+  const made = requests.filter(({ verb, objectRef }) =>
+    verb === "create" && objectRef?.resource === "secrets"
+  ).map(({ objectRef }) => objectRef?.name);
+  const urgentIs = made.indexOf(tokenSecretName(grantFor({ who: "urgent" }).metadata.name));
+  assert.ok(urgentIs >= 20 && urgentIs <= 22, `it was number ${urgentIs} of ${made.length}`);
+});
+
+Deno.test("ensureToken() makes an unfilled Secret anew after a minute, then less and less often", async () => {
+  const grant = grantFor({ who: "patient" });
+  const desired = desiredState(grant, [], { issuerScope: "Cluster" });
+  await kube.create(NAMESPACES, desired.boundary, FIELD_MANAGERS.issuer);
+  const account = await kube.create(SERVICE_ACCOUNTS, desired.account, FIELD_MANAGERS.issuer);
+  const { accounts, secrets } = issuerCaches({
+    grants: grantCache(),
+    exports: exportCache(),
+  });
+  await using _ = await running(secrets, kube);
+  let now = 0;
+  const deps: TokenDeps = {
+    kube,
+    caches: { accounts, secrets },
+    slots: new TokenSlots(20, () => secrets.count("state", "unfilled"), () => {}),
+    remakes: new Map(),
+    now: () => now,
+  };
+  /** One look at that time after the Secret was made; gives the Secret that is there then. */
+  const look = async (afterMs: number): Promise<[TokenState, Secret]> => {
+    const present = await kube.find(SECRETS, secretOf(grant));
+    now = Date.parse(present?.metadata.creationTimestamp ?? "") + afterMs;
+    const signal = AbortSignal.timeout(10_000);
+    const state = await ensureToken(deps, desired.tokenSecret, account, false, signal);
+    const live = await kube.get(SECRETS, secretOf(grant));
+    await eventually(
+      "the cache knows it",
+      () =>
+        secrets.get(secretOf(grant))?.metadata.resourceVersion === live.metadata.resourceVersion,
+    );
+    return [state, live];
+  };
+  {
+    using _ = await tokenControllerPaused();
+    let [state, secret] = await look(0);
+    assert.deepEqual(state, { filled: false, waitsFor: "its token", lookAgainMs: 60_000 });
+    for (const patienceMs of [60_000, 120_000, 240_000, 300_000, 300_000]) {
+      const [early, same] = await look(patienceMs - 1_000);
+      assert.deepEqual(early, { filled: false, waitsFor: "its token", lookAgainMs: 1_000 });
+      assert.equal(same.metadata.uid, secret.metadata.uid);
+      [state, secret] = await look(patienceMs);
+      assert.notEqual(secret.metadata.uid, same.metadata.uid, `made anew after ${patienceMs} ms`);
+    }
+  }
+  await eventually("Kubernetes has filled it", async () => (await look(0))[0].filled);
+  assert.equal(deps.remakes.size, 0);
+});

@@ -1,0 +1,41 @@
+import { Buffer } from "node:buffer";
+import {
+  createAuthority,
+  issueClientCertificate,
+} from "../../../scripts/controlplane/certificates.ts";
+
+/** Text as base64. */
+export const base64 = (text: string): string => Buffer.from(text, "latin1").toString("base64");
+
+const authority = createAuthority("hostile");
+
+/** An authority and two client certificates of it. */
+export const PEMS = {
+  ca: authority.cert,
+  alice: issueClientCertificate(authority, "alice"),
+  bob: issueClientCertificate(authority, "bob"),
+} as const;
+
+/** A cluster and a user that are accepted. */
+export const GOOD_CLUSTER = {
+  server: "https://consumer.example.org:6443",
+  "certificate-authority-data": base64(PEMS.ca),
+};
+export const GOOD_USER = { token: "a.token" };
+
+/** A kubeconfig whose only context has this cluster and this user. */
+export const configOf = (
+  cluster: object | null = GOOD_CLUSTER,
+  user: object | null = GOOD_USER,
+) => ({
+  apiVersion: "v1",
+  kind: "Config",
+  clusters: [{ name: "c", cluster }],
+  users: [{ name: "u", user }],
+  contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
+  "current-context": "x",
+});
+
+/** A kubeconfig as callers send it. */
+export const submitted = (config: unknown): string =>
+  Buffer.from(typeof config === "string" ? config : JSON.stringify(config)).toString("base64");
