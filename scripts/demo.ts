@@ -54,6 +54,7 @@ const applyCrds = async (plane: ControlPlane, names: string[], files: string[]):
 
 /** Where the backend of the demo can be looked at. */
 interface Backend {
+  url: string;
   metrics: string;
   probes: string;
   log: string;
@@ -61,6 +62,8 @@ interface Backend {
 
 /** Runs the backend from its sources on the provider; it installs its own definitions there. */
 const startBackend = async (provider: ControlPlane, guard: Guard): Promise<Backend> => {
+  const port = freePort();
+  const url = `http://localhost:${port}`;
   const metricsAddress = `127.0.0.1:${freePort()}`;
   const probeAddress = `127.0.0.1:${freePort()}`;
   const backend = guard.spawn({
@@ -70,8 +73,13 @@ const startBackend = async (provider: ControlPlane, guard: Guard): Promise<Backe
       "run",
       ...BACKEND_RUN_FLAGS,
       join(ROOT, "server/main.ts"),
-      "--enable-gateway=false",
       "--enable-reaper",
+      "--enable-apply",
+      "--oidc-mock",
+      `--oidc-mock-listen=127.0.0.1:${freePort()}`,
+      `--listen-address=127.0.0.1:${port}`,
+      `--external-url=${url}`,
+      "--provider-name=The xbind demo",
       `--metrics-bind-address=${metricsAddress}`,
       `--health-probe-bind-address=${probeAddress}`,
       "--zap-encoder=console",
@@ -86,7 +94,7 @@ const startBackend = async (provider: ControlPlane, guard: Guard): Promise<Backe
     await body?.cancel();
     return ok && "ready";
   });
-  if (isUp === "ready") return { metrics: `http://${metricsAddress}/metrics`, probes, log };
+  if (isUp === "ready") return { url, metrics: `http://${metricsAddress}/metrics`, probes, log };
   throw new Error(`Cannot start the backend:\n${(await Deno.readTextFile(log)).trim()}`);
 };
 
@@ -145,7 +153,8 @@ const demoText = (
     "",
     ...planeText(provider, "the cluster that offers APIs", PROVIDER_OBJECTS),
     ...planeText(consumer, "the cluster that will use them", CONSUMER_OBJECTS),
-    "Backend: issuer and reaper on the provider",
+    "Backend: gateway, issuer and reaper on the provider; everybody is signed in as Jane Doe",
+    `  gateway     ${backend.url}`,
     `  metrics     ${backend.metrics}`,
     `  probes      ${backend.probes}`,
     `  log         ${backend.log}`,
@@ -155,14 +164,18 @@ const demoText = (
     on(provider, "describe export widgets"),
     on(provider, "get crd -l core.xbind.io/exported=true"),
     "",
-    "Give somebody the right to use it, and see what the issuer makes of that:",
-    on(provider, `apply -f ${shellWord(join(ROOT, "examples/widgets/grant.yaml"))}`),
-    on(provider, "wait --for=condition=Ready grant/widgets-jane"),
-    on(
-      provider,
-      "get sa,secret,role,rolebinding,clusterrole -A -l iam.xbind.io/grant=widgets-jane",
-    ),
-    on(provider, "delete grant widgets-jane"),
+    "Sign in, look at the catalog and bind, as a consumer would (or open the gateway in a browser):",
+    `  curl -sL -c jar -b jar -o jar.html ${backend.url}/api/auth/oidc/login`,
+    `  curl -s -b jar ${backend.url}/api/catalog`,
+    `  curl -s -b jar -d '{"export":"widgets"}' ${backend.url}/api/bind`,
+    "",
+    "Install the konnector on the consumer, and apply the bundle from the answer's pickupURL:",
+    `  curl -s ${backend.url}/api/konnector | ${on(consumer, "apply --server-side -f -").trim()}`,
+    `  curl -s ${backend.url}/api/bundle/... | ${on(consumer, "apply -f -").trim()}`,
+    "",
+    "See what the issuer made of that, on the provider:",
+    on(provider, "get grants"),
+    on(provider, "get sa,secret,role,rolebinding,clusterrole -A -l iam.xbind.io/grant"),
     "",
     "A Widget, as the provider's own user would make it:",
     on(provider, `apply -f ${shellWord(join(ROOT, "examples/widgets/widget.yaml"))}`),
@@ -175,16 +188,43 @@ const demoText = (
   ].join("\n");
 };
 
-const check = async (provider: ControlPlane, consumer: ControlPlane): Promise<void> => {
+const check = async (
+  provider: ControlPlane,
+  consumer: ControlPlane,
+  backend: Backend,
+): Promise<void> => {
   for (
     const [plane, objects] of [[provider, PROVIDER_OBJECTS], [consumer, CONSUMER_OBJECTS]] as const
   ) {
     const found = await kubectl(plane, ["get", "-o", "name", ...objects]);
     say(`Found on the ${plane.name}:\n${found.trim().replaceAll(/^/gm, "  ")}`);
   }
-  await apply(provider, ["examples/widgets/grant.yaml"]);
-  const ready = ["wait", "--for=condition=Ready", "--timeout=30s", "grant/widgets-jane"];
-  say(`The issuer answered: ${(await kubectl(provider, ready)).trim()}`);
+  const cookie = await signIn(backend.url);
+  const bound = await fetch(`${backend.url}/api/bind`, {
+    method: "POST",
+    headers: { Cookie: cookie },
+    body: JSON.stringify({ export: "widgets" }),
+  });
+  const result: { grant?: string; error?: string } = await bound.json();
+  if (!result.grant) throw new Error(`Cannot bind in the demo: ${result.error}`);
+  say(`Bound: ${result.grant}`);
+};
+
+/** Follows the redirects of a login with the cookies it gets, and returns the session's. */
+const signIn = async (url: string): Promise<string> => {
+  const jar = new Map<string, string>();
+  let next = `${url}/api/auth/oidc/login`;
+  for (let hops = 0; hops < 5 && !jar.has("xbind_session"); hops++) {
+    const cookies = [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
+    const answer = await fetch(next, { redirect: "manual", headers: { Cookie: cookies } });
+    await answer.body?.cancel();
+    for (const line of answer.headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      jar.set(name, value);
+    }
+    next = new URL(answer.headers.get("Location") ?? "/", next).href;
+  }
+  return `xbind_session=${jar.get("xbind_session") ?? ""}`;
 };
 
 /** Waits for Ctrl-C or for a request to end. */
@@ -211,7 +251,7 @@ const demo = async (checkOnly: boolean): Promise<void> => {
   const backend = await install(provider, consumer, guard, progress);
   const program = await isOnPath("kubectl") ? "kubectl" : provider.kubectlPath;
   say(demoText(provider, consumer, backend, program));
-  if (checkOnly) return await check(provider, consumer);
+  if (checkOnly) return await check(provider, consumer, backend);
   say("Press Ctrl-C to stop; then all of this is removed.");
   await untilStopped();
   say("\nStopping");
