@@ -1,7 +1,6 @@
 import { type Grant, isDeleting } from "../api/resources.ts";
 import type { Cluster, ClusterGrant, Clusters, PendingGrant } from "../api/wire.ts";
-import { boundaryName } from "../names.ts";
-import { countingHeartbeats, type HeartbeatLookup } from "./attribution.ts";
+import { boundaryOf, countingHeartbeats, type HeartbeatLookup } from "./attribution.ts";
 import type { ReportBroken } from "./catalog.ts";
 import { effectiveRenewal, isLive } from "./heartbeats.ts";
 import { compare } from "./selector.ts";
@@ -85,17 +84,17 @@ function beatsOf(heartbeats: HeartbeatLookup, grant: Grant, nowMs: number): Map<
 
 function bindingRow(
   { syncedCounts }: ClusterSources,
-  { metadata, spec }: Grant,
+  grant: Grant,
   uid: string,
   { renewedMs, isLive }: Beat,
 ): ClusterGrant {
-  const { subject } = spec.identity;
+  const { metadata, spec } = grant;
   return {
     grant: metadata.name,
     export: spec.exportName,
     ...identityOf(spec),
-    subject,
-    boundaryNamespace: boundaryName(subject),
+    subject: spec.identity.subject,
+    boundaryNamespace: boundaryOf(grant),
     lastHeartbeat: new Date(renewedMs).toISOString(),
     live: isLive,
     apis: spec.apis.flatMap(({ name }) => {

@@ -113,8 +113,8 @@ Deno.test("matchesSelector() agrees with the text of the same selector", () => {
     fc.record({ key, operator: fc.constantFrom("Exists" as const, "DoesNotExist" as const) }),
   );
   const selector = fc.record({
-    matchLabels: labels,
-    matchExpressions: fc.array(expression, { maxLength: 4 }),
+    matchLabels: fc.dictionary(key, value, { noNullPrototype: true, maxKeys: 1 }),
+    matchExpressions: fc.array(expression, { maxLength: 3 }),
   });
   let matched = 0;
   fc.assert(

@@ -81,6 +81,14 @@ Deno.test("checkRedirect() accepts local paths and exact loopback", async (t) =>
   }
 });
 
+Deno.test("checkRedirect() refuses backslashes and control characters wherever they are", async (t) => {
+  for (const bad of ["\\", "\t", "\n", "\r", "\0", "\u007f", "\u0085"]) {
+    for (const value of [`/a${bad}b`, `/?a=${bad}`, `/#${bad}`, `http://localhost/${bad}`]) {
+      await t.step(JSON.stringify(value), () => assert.equal(outcome(value), "refused"));
+    }
+  }
+});
+
 Deno.test("checkRedirect() limits the length, encoded too", () => {
   assert.equal(outcome(`/${"a".repeat(1999)}`) === "refused", false);
   assert.equal(outcome(`/${"a".repeat(2000)}`), "refused");

@@ -97,11 +97,8 @@ export const createSessionCodec = async (options: SessionCodecOptions): Promise<
   };
 
   const open = async (purpose: Purpose, text: string): Promise<JWTPayload> => {
-    if (
-      text.length > MAX_SEALED_CHARACTERS || typeOf(text) !== TYPE[purpose] || !isCanonical(text)
-    ) {
-      throw new SealRejectedError("invalid");
-    }
+    const isPlausible = text.length <= MAX_SEALED_CHARACTERS && typeOf(text) === TYPE[purpose];
+    if (!isPlausible || !isCanonical(text)) throw new SealRejectedError("invalid");
     try {
       const { plaintext } = await compactDecrypt(text, encryption, {
         keyManagementAlgorithms: ["dir"],
