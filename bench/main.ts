@@ -7,6 +7,7 @@ import { say } from "../scripts/say.ts";
 import { VERSION } from "../server/version.ts";
 import { benchCacheMemory } from "./cache_memory.ts";
 import { type Figure, figureTable } from "./figure.ts";
+import { benchGateway } from "./gateway.ts";
 import { benchIssuer } from "./issuer.ts";
 import { benchKubeCalls } from "./kube_calls.ts";
 
@@ -31,6 +32,7 @@ const figures: Figure[] = [];
   figures.push(...await benchCacheMemory(plane.adminKubeconfig, sizes, progress));
 }
 figures.push(...await benchIssuer(full, progress));
+figures.push(...await benchGateway(full, progress));
 say("");
 say(figureTable(figures));
 

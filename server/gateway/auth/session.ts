@@ -7,15 +7,11 @@ import {
   jwtVerify,
   SignJWT,
 } from "jose";
+import type { Identity } from "../../binding/identity.ts";
 import { unauthenticated } from "../../errors.ts";
 import { ExpiringMap } from "./expiring_map.ts";
 
-/** Who a caller is. Groups are for people to read, never a permission. */
-export interface Identity {
-  readonly subject: string;
-  readonly displayName?: string;
-  readonly groups?: readonly string[];
-}
+export type { Identity };
 
 /** What must survive the round trip to the identity provider. */
 export interface LoginState {

@@ -1,0 +1,67 @@
+/**
+ * Runs as a process of its own: asks for one URL over keep-alive connections as fast as it can and
+ * prints how it went. Reads bodies without looking at them, so that the server is what is measured.
+ */
+import { say } from "../scripts/say.ts";
+import { percentile } from "./figure.ts";
+
+/** What the load generator reports. */
+export interface LoadResult {
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly bytes: number;
+}
+
+const [target = "", token = "", inFlight = "1", seconds = "1"] = Deno.args;
+const { hostname, port, pathname } = new URL(target);
+const request = new TextEncoder().encode(
+  `GET ${pathname} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+);
+
+/** Sends one request and reads its whole answer; returns the size of the body. */
+async function roundTrip(connection: Deno.TcpConn, buffer: Uint8Array): Promise<number> {
+  await connection.write(request);
+  let head = "";
+  let bodyRead = 0;
+  let length = -1;
+  while (length < 0 || bodyRead < length) {
+    const read = await connection.read(buffer);
+    if (read === null) throw new Error("the server closed the connection");
+    if (length >= 0) {
+      bodyRead += read;
+      continue;
+    }
+    head += new TextDecoder("latin1").decode(buffer.subarray(0, read));
+    const end = head.indexOf("\r\n\r\n");
+    if (end < 0) continue;
+    if (!head.startsWith("HTTP/1.1 200")) throw new Error(head.slice(0, 100));
+    length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? NaN);
+    if (Number.isNaN(length)) throw new Error("the answer has no length");
+    bodyRead = head.length - end - 4;
+  }
+  return length;
+}
+
+if (import.meta.main) {
+  const times: number[] = [];
+  let bytes = 0;
+  const start = performance.now();
+  const end = start + Number(seconds) * 1000;
+  await Promise.all(Array.from({ length: Number(inFlight) }, async () => {
+    using connection = await Deno.connect({ hostname, port: Number(port) });
+    const buffer = new Uint8Array(512 * 1024);
+    while (performance.now() < end) {
+      const sent = performance.now();
+      bytes = await roundTrip(connection, buffer);
+      times.push(performance.now() - sent);
+    }
+  }));
+  const result: LoadResult = {
+    perSecond: times.length / (performance.now() - start) * 1000,
+    p50: percentile(times, 0.5),
+    p99: percentile(times, 0.99),
+    bytes,
+  };
+  say(JSON.stringify(result));
+}
