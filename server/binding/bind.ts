@@ -29,6 +29,8 @@ export interface ProvisionDeps extends EnsureGrantDeps {
   readonly now: () => Date;
   /** For tests; otherwise `ISSUER_WAIT_MS`. */
   readonly issuerWaitMs?: number;
+  /** Who takes turns with whom; otherwise all binds of this process. */
+  readonly turns?: KeyedLock;
 }
 
 /** What a bind needs. */
@@ -46,7 +48,7 @@ interface Wait {
 }
 
 /** Writers of one Grant take turns here, instead of meeting in conflicts on the API server. */
-const turns = new KeyedLock();
+const ALL_TURNS = new KeyedLock();
 
 /** Provides the identity with a Ready Grant of the Export, as the Export is at this moment. */
 export async function provisionGrant(
@@ -56,8 +58,8 @@ export async function provisionGrant(
   signal: AbortSignal,
 ): Promise<Grant> {
   return await provisioning(deps, identity, exportName, signal, async (desired, wait) => {
-    const known = deps.caches.grants.get(desired.metadata);
-    return await readyGrant(deps, desired, known, wait);
+    // Live: nothing is written to a Grant that is Ready, so nothing would prove the cache wrong.
+    return await readyGrant(deps, desired, live(deps), wait);
   });
 }
 
@@ -70,15 +72,14 @@ export async function bindExport(
 ): Promise<BindResult> {
   return await provisioning(deps, identity, exportName, signal, async (desired, wait) => {
     const { name } = desired.metadata;
-    let known = deps.caches.grants.get({ name });
-    for (;;) {
-      const grant = await readyGrant(deps, desired, known, wait);
+    for (let look = cached(deps);; look = live(deps)) {
+      const grant = await readyGrant(deps, desired, look, wait);
+      const { turns = ALL_TURNS } = deps;
       const pickup = await turns.run(name, () => pickupFor(deps, grant, wait), wait.caller);
       if (pickup) {
         const { token, expiresAt } = pickup;
         return { grant: name, pickupURL: `/api/bundle/${token}`, expiresAt };
       }
-      known = await deps.kube.find(GRANTS, { name }, wait.issuer);
     }
   });
 }
@@ -115,27 +116,34 @@ async function desiredGrant(
   return grantFor(identity, found);
 }
 
+/** A way to see the Grant as it is stored. */
+type Look = (name: string, signal: AbortSignal) => Promise<Grant | undefined>;
+
+const cached = ({ caches }: ProvisionDeps): Look => (name) =>
+  Promise.resolve(caches.grants.get({ name }));
+const live = ({ kube }: ProvisionDeps): Look => (name, signal) =>
+  kube.find(GRANTS, { name }, signal);
+
+/** The cache may show what is no longer so: whoever finds that looks live from then on. */
 async function readyGrant(
   deps: ProvisionDeps,
   desired: Grant,
-  known: Grant | undefined,
+  firstLook: Look,
   wait: Wait,
 ): Promise<Grant> {
-  const { kube, caches: { grants } } = deps;
-  const { name } = desired.metadata;
-  let seen = known;
-  for (;;) {
-    const grant = await turns.run(
-      name,
-      () => ensureGrant(deps, desired, newest(seen, grants.get({ name })), wait.until, wait.issuer),
-      wait.issuer,
-    );
+  const { metadata: { name }, spec } = desired;
+  const { turns = ALL_TURNS } = deps;
+  for (let look = firstLook;; look = live(deps)) {
+    const make = async () => {
+      const known = await look(name, wait.issuer);
+      return await ensureGrant(deps, desired, known, wait.until, wait.issuer);
+    };
+    const grant = await turns.run(name, make, wait.issuer);
     const [ready] = await Promise.all([
       becomeReady(deps, grant, wait),
-      unmarkBoundary(kube, desired.spec.identity.subject, wait.issuer),
+      unmarkBoundary(deps.kube, spec.identity.subject, wait.issuer),
     ]);
     if (ready) return ready;
-    seen = await kube.find(GRANTS, { name }, wait.issuer);
   }
 }
 
@@ -158,8 +166,8 @@ async function becomeReady(
     return isStill(settled) ? settled : undefined;
   } catch (error) {
     wait.caller.throwIfAborted();
-    const live = await kube.find(GRANTS, { name }, wait.caller);
-    if (live && isStill(live)) return live;
+    const current = await kube.find(GRANTS, { name }, wait.caller);
+    if (current && isStill(current)) return current;
     throw error;
   }
 }
@@ -221,5 +229,5 @@ const isSameAndReady = ({ metadata: { uid, generation = 0 } }: Grant) => (grant:
 const isOlder = (a: ObjectMeta, b: ObjectMeta): boolean =>
   BigInt(a.resourceVersion ?? "0") < BigInt(b.resourceVersion ?? "0");
 
-const newest = (a: Grant | undefined, b: Grant | undefined): Grant | undefined =>
-  a && b ? (isOlder(a.metadata, b.metadata) ? b : a) : a ?? b;
+const newest = (a: Grant, b: Grant | undefined): Grant =>
+  b && isOlder(a.metadata, b.metadata) ? b : a;

@@ -40,11 +40,13 @@ Deno.test("toYaml() quotes text that readers of YAML 1.1 would take for somethin
 });
 
 Deno.test("toYaml() keeps any text as it is", () => {
+  const character = fc.integer({ min: 0, max: 0x2ffff })
+    .filter((code) => code < 0xd800 || code > 0xdfff)
+    .map((code) => String.fromCodePoint(code));
   fc.assert(
-    fc.property(fc.array(fc.string({ unit: "binary" }), { maxLength: 3 }), (texts) => {
+    fc.property(fc.array(fc.string({ unit: character }), { maxLength: 3 }), (texts) => {
       const objects = texts.map((text) => ({ text, list: [text] }));
       assert.deepEqual(parsed(toYaml(objects), "1.1"), objects);
     }),
-    { numRuns: 40 },
   );
 });

@@ -45,9 +45,11 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
   readonly #synced = Promise.withResolvers<void>();
   /** Versions that we wrote and the watch has not reached yet. */
   readonly #learned = new Map<string, string>();
+  /** How far the watch is. */
+  #seen = "";
   #objects = new Map<string, T>();
   #hasSynced = false;
-  #brokenSince: number | undefined;
+  #broken: { readonly since: number; readonly end: PromiseWithResolvers<void> } | undefined;
 
   constructor(source: FollowSource<T>, options: CacheOptions<T, Index> = {}) {
     this.#source = source;
@@ -61,15 +63,21 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
       client,
       this.#source,
       {
-        replace: (objects) => this.#replace(objects),
-        upsert: (object) => this.#set(object),
-        remove: (key) => this.#remove(keyText(key)),
+        replace: (objects, version) => this.#replace(objects, version),
+        upsert: (object) => {
+          const { resourceVersion } = object.metadata;
+          if (this.#isNews(keyText(object.metadata), resourceVersion)) this.#set(object);
+        },
+        remove: (key, resourceVersion) => {
+          if (this.#isNews(keyText(key), resourceVersion)) this.#remove(keyText(key));
+        },
         connected: () => {
-          this.#brokenSince = undefined;
+          this.#broken?.end.resolve();
+          this.#broken = undefined;
           this.#options.reports?.connected?.();
         },
         disconnected: (error) => {
-          this.#brokenSince ??= performance.now();
+          this.#broken ??= { since: performance.now(), end: Promise.withResolvers() };
           this.#options.reports?.disconnected?.(error);
         },
         unreadable: (error) => this.#options.reports?.failed?.(error),
@@ -86,7 +94,12 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
 
   /** For how long the watch has been broken; undefined while it stands. */
   brokenForMs(): number | undefined {
-    return this.#brokenSince === undefined ? undefined : performance.now() - this.#brokenSince;
+    return this.#broken && performance.now() - this.#broken.since;
+  }
+
+  /** Resolves once the watch stands, at once unless it is broken. */
+  async whenConnected(signal?: AbortSignal): Promise<void> {
+    if (this.#broken) await untilAborted(this.#broken.end.promise, signal);
   }
 
   /** Resolves once a complete list has arrived. */
@@ -127,7 +140,9 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
     const key = keyText(object.metadata);
     const version = object.metadata.resourceVersion;
     const before = this.#objects.get(key)?.metadata.resourceVersion;
-    if (!version || (before && !isLater(version, before))) return;
+    // What the watch has passed it has told, the end of this object perhaps included.
+    if (!version || !isLater(version, this.#seen)) return;
+    if (before && !isLater(version, before)) return;
     this.#learned.set(key, version);
     this.#set(object, writer);
   }
@@ -202,19 +217,19 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
     });
   }
 
-  /** Whether the watch still reports a time before a write of ours. */
-  #isOutrun(object: T): boolean {
-    const key = keyText(object.metadata);
+  /** Notes how far the watch is; false while it still reports a time before a write of ours. */
+  #isNews(key: string, version = ""): boolean {
+    if (isLater(version, this.#seen)) this.#seen = version;
     const learned = this.#learned.get(key);
-    if (learned === undefined) return false;
-    const version = object.metadata.resourceVersion ?? "";
-    if (version !== learned && isLater(learned, version)) return true;
+    if (learned === undefined) return true;
+    if (isLater(learned, version)) return false;
     this.#learned.delete(key);
-    return false;
+    return true;
   }
 
-  #replace(objects: Iterable<T>): void {
+  #replace(objects: Iterable<T>, version: string): void {
     this.#learned.clear();
+    this.#seen = version;
     const gone = new Set(this.#objects.keys());
     for (const object of objects) {
       gone.delete(keyText(object.metadata));

@@ -21,9 +21,10 @@ export interface FollowSource<T extends MetadataObject> extends WatchTarget {
 /** Told what happens, in order. */
 export interface FollowHandlers<T extends MetadataObject> {
   /** A complete list: whatever is not in it is gone. */
-  replace(objects: Iterable<T>): void;
+  replace(objects: Iterable<T>, resourceVersion: string): void;
   upsert(object: T): void;
-  remove(key: ObjectKey): void;
+  /** `resourceVersion` is that of the deletion. */
+  remove(key: ObjectKey, resourceVersion: string): void;
   /** The watch stands: from now on events arrive as they happen. */
   connected(): void;
   /** The watch or list failed; it is tried again until the signal aborts. */
@@ -139,7 +140,7 @@ class Follower<T extends MetadataObject> {
       event: (type, item) => {
         if (type === "BOOKMARK") {
           if (initial && endsInitialEvents(item)) {
-            this.#handlers.replace(initial.values());
+            this.#handlers.replace(initial.values(), versionOf(item) ?? "");
             initial = undefined;
             this.#stands();
           }
@@ -150,7 +151,7 @@ class Follower<T extends MetadataObject> {
           if (initial && object) initial.set(keyText(key), object);
           else if (initial) initial.delete(keyText(key));
           else if (object) this.#handlers.upsert(object);
-          else this.#handlers.remove(key);
+          else this.#handlers.remove(key, versionOf(item) ?? "");
         }
         if (!initial) this.#resourceVersion = versionOf(item) ?? this.#resourceVersion;
       },
@@ -181,7 +182,7 @@ class Follower<T extends MetadataObject> {
       }
       ({ resourceVersion, continue: next } = page);
     } while (next !== "");
-    this.#handlers.replace(objects);
+    this.#handlers.replace(objects, resourceVersion);
     this.#resourceVersion = resourceVersion;
   }
 

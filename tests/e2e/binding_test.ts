@@ -12,6 +12,7 @@ import {
 import { bindExport, provisionGrant } from "../../server/binding/bind.ts";
 import { assembleBundle } from "../../server/binding/bundle.ts";
 import { grantFor } from "../../server/binding/grant.ts";
+import { KeyedLock } from "../../server/binding/keyed_lock.ts";
 import { consumePickup, type PickupRefusal } from "../../server/binding/pickup.ts";
 import { type ErrorCode, XbindError } from "../../server/errors.ts";
 import { Cache } from "../../server/kube/cache.ts";
@@ -107,7 +108,7 @@ Deno.test("bindExport() serves 20 at once with one Grant, over two processes", a
   const name = await world.export("pg");
   const otherCache = new Cache(wholeObjects(GRANTS));
   await using _running = await running(otherCache, world.kube);
-  const other = { caches: { grants: otherCache } };
+  const other = { caches: { grants: otherCache }, turns: new KeyedLock() };
   const results = await Promise.all(
     Array.from({ length: 20 }, (_, i) => bind(world, name, i % 2 ? other : {})),
   );
@@ -204,7 +205,7 @@ Deno.test("bindExport() reads the Grant live before it gives up", async () => {
   await using world = await BindingWorld.start(plane);
   const name = await world.export("pg");
   const stopped = new Cache(wholeObjects(GRANTS));
-  const { grant } = await bind(world, name, { caches: { grants: stopped }, issuerWaitMs: 5_000 });
+  const { grant } = await bind(world, name, { caches: { grants: stopped }, issuerWaitMs: 3_000 });
   assert.equal((await world.grant(grant)).spec.exportName, name);
 });
 
