@@ -19,6 +19,8 @@ export interface BackendOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The kubeconfig it uses; by default an administrator of its own name. */
   readonly kubeconfig?: string;
+  /** For Deno itself, such as `--inspect`, besides what it ships with. */
+  readonly denoFlags?: readonly string[];
 }
 
 let bundle: Promise<string> | undefined;
@@ -54,10 +56,14 @@ export class Backend implements AsyncDisposable {
   }
 
   /** Starts a process with these arguments and nothing else. */
-  static async spawn(args: readonly string[], env: Record<string, string>): Promise<Backend> {
+  static async spawn(
+    args: readonly string[],
+    env: Record<string, string>,
+    denoFlags: readonly string[] = [],
+  ): Promise<Backend> {
     const dir = await Deno.makeTempDir({ prefix: "xbind-backend-" });
     const child = new Deno.Command(Deno.execPath(), {
-      args: ["run", ...BACKEND_RUN_FLAGS, await backendBundle(), ...args],
+      args: ["run", ...BACKEND_RUN_FLAGS, ...denoFlags, await backendBundle(), ...args],
       cwd: dir,
       clearEnv: true,
       env: { HOME: dir, ...denoEnv(), ...env },
@@ -72,11 +78,12 @@ export class Backend implements AsyncDisposable {
   static async start(plane: ControlPlane, options: BackendOptions = {}): Promise<Backend> {
     const kubeconfig = options.kubeconfig ??
       await plane.kubeconfigFor(`backend-${crypto.randomUUID().slice(0, 8)}`, ["system:masters"]);
-    return await Backend.spawn([
+    const args = [
       "--metrics-bind-address=127.0.0.1:0",
       "--health-probe-bind-address=127.0.0.1:0",
       ...options.flags ?? [],
-    ], { KUBECONFIG: kubeconfig, ...options.env });
+    ];
+    return await Backend.spawn(args, { KUBECONFIG: kubeconfig, ...options.env }, options.denoFlags);
   }
 
   get pid(): number {
@@ -143,7 +150,7 @@ export class Backend implements AsyncDisposable {
 /** What Deno itself needs to find its cache. */
 function denoEnv(): Record<string, string> {
   const dir = Deno.env.get("DENO_DIR");
-  return { NO_COLOR: "1", ...(dir ? { DENO_DIR: dir } : {}) };
+  return { NO_COLOR: "1", DENO_NO_UPDATE_CHECK: "1", ...(dir ? { DENO_DIR: dir } : {}) };
 }
 
 async function readLines(
