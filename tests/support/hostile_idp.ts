@@ -2,6 +2,7 @@ import https from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import {
+  type CryptoKey,
   exportJWK,
   generateKeyPair,
   type JWTHeaderParameters,

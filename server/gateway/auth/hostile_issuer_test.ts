@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import http from "node:http";
 import https from "node:https";
 import type { AddressInfo } from "node:net";
-import { exportJWK, generateKeyPair, type JWTHeaderParameters, SignJWT } from "jose";
+import {
+  type CryptoKey,
+  exportJWK,
+  generateKeyPair,
+  type JWTHeaderParameters,
+  SignJWT,
+} from "jose";
 import {
   createAuthority,
   issueServerCertificate,
