@@ -1,10 +1,12 @@
-import { getRequestListener } from "@hono/node-server";
+import { getRequestListener, RequestError } from "@hono/node-server";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
+import type { ErrorBody } from "../api/wire.ts";
 import { parseListenAddress } from "../flags/flag_values.ts";
 import type { Log } from "../runtime/log.ts";
 import { aborted, type Runnable } from "../runtime/runnable.ts";
 import { sleep } from "../runtime/sleep.ts";
+import { SECURITY_HEADERS } from "./security_headers.ts";
 
 /** What the gateway listens with. */
 export interface HttpServerOptions {
@@ -33,13 +35,16 @@ export async function bindServer(
   { fetch, log }: HttpServerOptions,
 ): Promise<BoundServer> {
   const { hostname, port } = parseListenAddress(address) ?? { hostname: "", port: 8080 };
-  const server = http.createServer({
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: IDLE_TIMEOUT_MS,
-    connectionsCheckingInterval: 1_000,
-    maxHeaderSize: MAX_HEADER_BYTES,
-  }, getRequestListener(fetch, { overrideGlobalObjects: false }));
+  const server = http.createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: IDLE_TIMEOUT_MS,
+      connectionsCheckingInterval: 1_000,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    },
+    getRequestListener(fetch, { overrideGlobalObjects: false, errorHandler: answerUnserved(log) }),
+  );
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause: Error & { code?: string }) => {
       const reason = cause.code === "EADDRINUSE" ? "the address is in use" : cause.message;
@@ -57,6 +62,18 @@ export async function bindServer(
     },
   };
 }
+
+/** Answers what the app never saw: a request whose path and Host make no URL. */
+const answerUnserved = (log: Log) => (error: unknown): Response => {
+  const isUnreadable = error instanceof RequestError;
+  if (!isUnreadable) log.error("a request failed unexpectedly", { error });
+  const body: ErrorBody = {
+    error: isUnreadable
+      ? "Cannot read the request: its path and Host header make no URL"
+      : "Cannot serve the request: an unexpected failure",
+  };
+  return Response.json(body, { status: isUnreadable ? 400 : 500, headers: SECURITY_HEADERS });
+};
 
 async function drain(server: http.Server): Promise<void> {
   await sleep(STILL_ACCEPTING_MS);

@@ -226,7 +226,7 @@ export function openApiDocument({ enableApply }: Pick<Config, "enableApply">) {
   for (const [key, operation] of Object.entries(OPERATIONS)) {
     if (key === "POST /api/apply" && !enableApply) continue;
     const [method = "", path = ""] = key.split(" ");
-    (paths[path] ??= {})[method.toLowerCase()] = describe(operation);
+    (paths[path] ??= {})[method.toLowerCase()] = describe(path, operation);
   }
   return {
     openapi: "3.1.0",
@@ -242,7 +242,8 @@ export function openApiDocument({ enableApply }: Pick<Config, "enableApply">) {
   };
 }
 
-function describe({ summary, open, body, parameters, ok, failures }: Operation): Schema {
+function describe(path: string, operation: Operation): Schema {
+  const { summary, open, body, parameters, ok, failures } = operation;
   const [status, contentType, schema] = ok;
   const responses: Record<string, Schema> = {
     [status]: {
@@ -262,7 +263,7 @@ function describe({ summary, open, body, parameters, ok, failures }: Operation):
   for (const failure of failures) {
     responses[failure] = {
       description: FAILURES[failure] ?? "",
-      content: { "application/json": { schema: ref("Error") } },
+      content: failureContent(path),
     };
   }
   return {
@@ -275,3 +276,9 @@ function describe({ summary, open, body, parameters, ok, failures }: Operation):
     responses,
   };
 }
+
+/** Browsers land on the login routes: they say what failed as plain text. */
+const failureContent = (path: string): Schema =>
+  path.startsWith("/api/auth/")
+    ? { "text/plain": { schema: { type: "string" } } }
+    : { "application/json": { schema: ref("Error") } };

@@ -21,9 +21,11 @@ export const rateLimit = (
     const bucket = buckets.get(caller) ?? { tokens: burst, atMs };
     const tokens = Math.min(burst, bucket.tokens + (atMs - bucket.atMs) / 1000 * perSecond);
     buckets.delete(caller);
-    buckets.set(caller, { tokens: Math.max(0, tokens - 1), atMs });
+    const isAllowed = tokens >= 1;
+    // A refusal costs nothing: who keeps asking still gets through at the allowed pace.
+    buckets.set(caller, { tokens: isAllowed ? tokens - 1 : tokens, atMs });
     if (buckets.size > MAX_CALLERS) buckets.delete(buckets.keys().next().value ?? "");
-    if (tokens < 1) throw tooManyRequests(Math.max(1, Math.ceil((1 - tokens) / perSecond)));
+    if (!isAllowed) throw tooManyRequests(Math.max(1, Math.ceil((1 - tokens) / perSecond)));
     await next();
   };
 };

@@ -11,6 +11,8 @@ export type ObserveRequest = (
   seconds: number,
 ) => void;
 
+/** The pattern of middleware: all that matches where there is no route. */
+const NO_ROUTE = "/*";
 const VALID_ID = /^[\w.:-]{1,64}$/;
 
 /** Gives every request an id, on its log lines and its answer, and reports its end. */
@@ -23,7 +25,8 @@ export const requestLog = (log: Log, observe: ObserveRequest): MiddlewareHandler
     c.set("log", log.with({ requestId }));
     await next();
     c.res.headers.set("X-Request-Id", requestId);
-    const route = routePath(c, -1) || "unknown";
+    const pattern = routePath(c, -1);
+    const route = pattern === NO_ROUTE ? "unknown" : pattern;
     const seconds = (performance.now() - start) / 1000;
     observe(c.req.method, route, c.res.status, seconds);
     log.debug("request", { requestId, method: c.req.method, route, status: c.res.status, seconds });

@@ -12,7 +12,8 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-const HEADERS = {
+/** What every answer carries, even one to a request that cannot be read. */
+export const SECURITY_HEADERS = {
   "Content-Security-Policy": CONTENT_SECURITY_POLICY,
   "X-Content-Type-Options": "nosniff",
   "Referrer-Policy": "no-referrer",
@@ -24,7 +25,7 @@ const HEADERS = {
 export const securityHeaders = (): MiddlewareHandler<Env> =>
   async function securityHeaders(c, next) {
     await next();
-    for (const [name, value] of Object.entries(HEADERS)) c.res.headers.set(name, value);
+    for (const [name, value] of Object.entries(SECURITY_HEADERS)) c.res.headers.set(name, value);
     if (c.req.path.startsWith("/api/") && !c.res.headers.has("Cache-Control")) {
       c.res.headers.set("Cache-Control", "no-store");
     }

@@ -39,7 +39,7 @@ export async function ensureToken(
   const key = { name: wanted.metadata.name, namespace: wanted.metadata.namespace };
   const cached = secrets.get(key);
   if (cached) {
-    const tokenOf = cached.metadata.annotations?.[ACCOUNT_UID_ANNOTATION];
+    const tokenOf = accountOf(cached);
     if (tokenOf !== undefined && tokenOf === account.metadata.uid) {
       remakes.delete(grant);
       await ensure(kube, { type: SECRETS, object: wanted, cache: secrets }, signal);
@@ -59,17 +59,21 @@ export async function ensureToken(
   if (!slots.take(grant, urgent)) {
     return { filled: false, waitsFor: "its token, behind those of other Grants" };
   }
-  try {
-    // The cached Secret, if any, is the one just deleted.
-    const cache = { get: () => undefined, learn: secrets.learn.bind(secrets) };
-    await ensure(kube, { type: SECRETS, object: wanted, cache }, signal);
-    slots.settle(grant);
-  } catch (error) {
-    slots.release(grant);
-    throw error;
+  // The cached Secret, if any, is the one just deleted.
+  const cache = { get: () => undefined, learn: secrets.learn.bind(secrets) };
+  await ensure(kube, { type: SECRETS, object: wanted, cache }, signal);
+  slots.settle(grant);
+  // It may have been there and filled already, if the watch lags behind: no event would tell.
+  const made = secrets.get(key);
+  if (made && account.metadata.uid && accountOf(made) === account.metadata.uid) {
+    return { filled: true };
   }
   return { filled: false, waitsFor: "its token", lookAgainMs: PATIENCE.baseMs };
 }
+
+/** UID of the account whose token is in a Secret; undefined as long as there is none. */
+const accountOf = ({ metadata }: MetadataObject): string | undefined =>
+  metadata.annotations?.[ACCOUNT_UID_ANNOTATION];
 
 /** Whether the account is the one that exists: the cache may lag behind that of the Secrets. */
 async function isCurrent(

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import type { ObjectMeta } from "../api/resources.ts";
+import { CRDS, type ObjectMeta } from "../api/resources.ts";
+import { Cache } from "../kube/cache.ts";
+import { metadataObjects } from "../kube/follow.ts";
 import type { MetadataObject } from "../kube/metadata.ts";
-import { LABELS } from "../names.ts";
+import { FIELD_MANAGERS, LABELS } from "../names.ts";
 import { isExported } from "./exported.ts";
-import { exportCache, grantCache, issuerCaches } from "./issued.ts";
 
 /** A cache that knows one CRD. */
 function crdsWith(crd: Partial<ObjectMeta>): Cache<MetadataObject> {

@@ -5,7 +5,7 @@ import type { KubeClient } from "../kube/client.ts";
 import type { RecordEvent } from "../kube/event_recorder.ts";
 import type { MetadataObject } from "../kube/metadata.ts";
 import { FIELD_MANAGERS, LABELS } from "../names.ts";
-import { controller } from "../runtime/controller.ts";
+import { controller, type Reconcile } from "../runtime/controller.ts";
 import { every } from "../runtime/every.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
@@ -49,7 +49,7 @@ export function issuer(deps: IssuerDeps): Runnable {
       name: "grant",
       queue: grants,
       workers: GRANT_WORKERS,
-      reconcile: reconcileGrant({ ...deps, slots, remakes: new Map() }),
+      reconcile: whileConnected(caches, reconcileGrant({ ...deps, slots, remakes: new Map() })),
       log,
       metrics,
     }),
@@ -57,7 +57,7 @@ export function issuer(deps: IssuerDeps): Runnable {
       name: "export",
       queue: exports,
       workers: EXPORT_WORKERS,
-      reconcile: reconcileExport(deps),
+      reconcile: whileConnected(caches, reconcileExport(deps)),
       log,
       metrics,
     }),
@@ -74,6 +74,17 @@ export function issuer(deps: IssuerDeps): Runnable {
   };
 }
 
+/**
+ * Begins no reconcile while the API server is away: none could succeed, and each would wait longer
+ * for its next turn, long after the end of the outage.
+ */
+const whileConnected =
+  ({ grants }: Pick<IssuerCaches, "grants">, reconcile: Reconcile): Reconcile =>
+  async (key, signal) => {
+    await grants.whenConnected(signal);
+    return await reconcile(key, signal);
+  };
+
 /** Puts into the queues whatever a change may concern; what the issuer wrote itself does not. */
 function feedQueues(
   { caches, now }: Pick<IssuerDeps, "caches" | "now">,
@@ -81,16 +92,15 @@ function feedQueues(
   exports: Queue,
   slots: TokenSlots,
 ): void {
-  const isOwn = ({ writer }: Change<unknown>) =>
-    writer === FIELD_MANAGERS.issuer || writer === FIELD_MANAGERS.exports;
   caches.grants.onChange((change) => {
     const grant = change.after;
-    if (grant && !isOwn(change)) {
+    if (grant && (!isOwn(change) || bringsMore(change))) {
       grants.add(grant.metadata.name, { urgent: isUrgent(grant, now()) });
     }
   });
   caches.exports.onChange((change) => {
-    if (change.after && !isOwn(change)) exports.add(change.after.metadata.name);
+    const offer = change.after;
+    if (offer && (!isOwn(change) || bringsMore(change))) exports.add(offer.metadata.name);
   });
   const ofGrant = (change: Change<MetadataObject>) => {
     if (isOwn(change)) return;
@@ -126,6 +136,22 @@ function feedQueues(
     for (const { metadata } of caches.exports.find("api", name)) exports.add(metadata.name);
   });
 }
+
+/**
+ * Whether a change is nothing but a write of ours. The answer to a write may show what somebody
+ * else did just before, of which the watch then says nothing more.
+ */
+function isOwn({ before, after, writer }: Change<MetadataObject>): boolean {
+  const { generation, deletionTimestamp } = before?.metadata ?? {};
+  return (writer === FIELD_MANAGERS.issuer || writer === FIELD_MANAGERS.exports) &&
+    after?.metadata.generation === generation &&
+    after?.metadata.deletionTimestamp === deletionTimestamp;
+}
+
+/** Whether a write of ours also brought what others had changed: no event will tell of that. */
+const bringsMore = ({ before, after }: Change<MetadataObject>): boolean =>
+  !before || !after || !isSameLife(before, after) ||
+  before.metadata.generation !== after.metadata.generation;
 
 const exportLabel = ({ metadata }: MetadataObject) => metadata.labels?.[LABELS.exported];
 

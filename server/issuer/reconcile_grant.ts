@@ -64,6 +64,7 @@ export const reconcileGrant = (deps: GrantDeps): Reconcile => async (name, signa
     const grant = await withFinalizer(deps, cached, signal);
     return await provision(deps, grant, signal);
   } catch (error) {
+    deps.slots.release(name); // until it is tried again
     // Somebody wrote at the same time, which is an event of its own.
     if (isConflict(error)) return requeueAfter(CONFLICT_LOOK_MS);
     if (isNotFound(error) && !await deps.kube.find(GRANTS, { name }, signal)) return done;
@@ -74,6 +75,8 @@ export const reconcileGrant = (deps: GrantDeps): Reconcile => async (name, signa
     const message = faultMessage(error);
     if (message) await settle(deps, cached, failed(message), signal);
     throw error;
+  } finally {
+    deps.slots.pass(name);
   }
 };
 

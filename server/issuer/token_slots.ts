@@ -9,6 +9,8 @@ export class TokenSlots {
   /** Secrets that are being created and do not show in `unfilled` yet. */
   readonly #reserved = new Set<string>();
   readonly #waiting = new Map<string, boolean>();
+  /** Grants that were woken for a slot and have not come yet: nobody else may take theirs. */
+  readonly #called = new Set<string>();
 
   constructor(
     limit: number,
@@ -22,6 +24,7 @@ export class TokenSlots {
 
   /** Takes a slot until `settle`; without a free one the Grant is woken when its turn comes. */
   take(grant: string, urgent: boolean): boolean {
+    this.#called.delete(grant);
     if (this.#free() <= 0) {
       this.#waiting.set(grant, urgent);
       return false;
@@ -36,10 +39,14 @@ export class TokenSlots {
     this.#reserved.delete(grant);
   }
 
-  /** The Grant makes no use of its slot, or no longer waits for one: the next has its turn. */
+  /** The Grant was looked at: if it was woken and took no slot, the next has its turn. */
+  pass(grant: string): void {
+    if (this.#called.delete(grant)) this.freed();
+  }
+
+  /** The Grant makes no use of its slot, and no longer waits for one: the next has its turn. */
   release(grant: string): void {
-    this.#reserved.delete(grant);
-    this.#waiting.delete(grant);
+    for (const place of [this.#reserved, this.#waiting, this.#called]) place.delete(grant);
     this.freed();
   }
 
@@ -49,11 +56,12 @@ export class TokenSlots {
     const inOrder = [...this.#waiting].sort(([, a], [, b]) => Number(b) - Number(a));
     for (const [grant, urgent] of inOrder.slice(0, this.#free())) {
       this.#waiting.delete(grant);
+      this.#called.add(grant);
       this.#wake(grant, urgent);
     }
   }
 
   #free(): number {
-    return this.#limit - this.#unfilled() - this.#reserved.size;
+    return this.#limit - this.#unfilled() - this.#reserved.size - this.#called.size;
   }
 }

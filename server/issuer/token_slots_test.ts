@@ -32,11 +32,36 @@ Deno.test("TokenSlots wakes those that wait, urgent ones first, no more than the
   assert.deepEqual(state.woken, [], "none is free");
   state.unfilled = 0;
   slots.freed();
+  slots.freed();
   assert.deepEqual(state.woken, ["d!", "a"]);
+  assert.ok(slots.take("d", true));
+  assert.ok(slots.take("a", false));
+  state.unfilled = 1;
+  slots.settle("a");
+  slots.settle("d");
   slots.freed();
-  assert.deepEqual(state.woken, ["d!", "a", "b", "c"]);
+  assert.deepEqual(state.woken, ["d!", "a", "b"]);
+});
+
+Deno.test("TokenSlots keeps the slot of a woken Grant from others", () => {
+  const { slots, state } = slotsOf(1, 1);
+  assert.ok(!slots.take("urgent", true));
+  state.unfilled = 0;
   slots.freed();
-  assert.equal(state.woken.length, 4, "each is woken once");
+  assert.ok(!slots.take("quick", false));
+  assert.ok(slots.take("urgent", true));
+});
+
+Deno.test("TokenSlots hands on the turn of a woken Grant that took no slot", () => {
+  const { slots, state } = slotsOf(1, 1);
+  assert.ok(!slots.take("a", false));
+  assert.ok(!slots.take("b", false));
+  state.unfilled = 0;
+  slots.freed();
+  slots.pass("b");
+  assert.deepEqual(state.woken, ["a"], "only the turn of a woken one can be handed on");
+  slots.pass("a");
+  assert.deepEqual(state.woken, ["a", "b"]);
 });
 
 Deno.test("TokenSlots hands on the slot of a Secret that could not be made", () => {
@@ -47,22 +72,12 @@ Deno.test("TokenSlots hands on the slot of a Secret that could not be made", () 
   assert.deepEqual(state.woken, ["b"]);
 });
 
-Deno.test("TokenSlots hands on the turn of a Grant that is gone", () => {
-  const { slots, state } = slotsOf(1, 1);
-  assert.ok(!slots.take("gone", false));
-  assert.ok(!slots.take("b", false));
-  state.unfilled = 0;
-  slots.freed();
-  assert.deepEqual(state.woken, ["gone"]);
-  slots.release("gone");
-  assert.deepEqual(state.woken, ["gone", "b"]);
-});
-
 Deno.test("TokenSlots does not wake a Grant that no longer waits", () => {
   const { slots, state } = slotsOf(1, 1);
   assert.ok(!slots.take("a", false));
+  assert.ok(!slots.take("b", false));
   slots.release("a");
   state.unfilled = 0;
   slots.freed();
-  assert.deepEqual(state.woken, []);
+  assert.deepEqual(state.woken, ["b"]);
 });

@@ -110,6 +110,7 @@ class Follower<T extends MetadataObject> {
 
   async watchOnce(signal: AbortSignal): Promise<void> {
     this.#standsSince = undefined;
+    const resumes = this.#resourceVersion !== undefined;
     let wait: number | undefined;
     try {
       if (this.#resourceVersion === undefined && !this.#streamsLists) await this.#list(signal);
@@ -126,6 +127,7 @@ class Follower<T extends MetadataObject> {
         return;
       }
       this.#handlers.disconnected(error);
+      if (resumes && isExpired(error)) return; // the server is there: no reason to wait any longer
       wait = error instanceof KubeError ? error.retryAfterMs : undefined;
     }
     await sleep(wait ?? this.#backoff.next(), signal).catch(() => {});
