@@ -30,9 +30,10 @@ export function backendBundle(): Promise<string> {
   bundle ??= (async () => {
     const made = Deno.env.get(BUNDLE_VARIABLE);
     if (made) return made;
-    const file = `${await Deno.makeTempDir({ prefix: "xbind-bundle-" })}/xbind-backend.js`;
-    await bundleBackend(file);
-    return file;
+    const dir = await Deno.makeTempDir({ prefix: "xbind-bundle-" });
+    globalThis.addEventListener("unload", () => Deno.removeSync(dir, { recursive: true }));
+    await bundleBackend(`${dir}/xbind-backend.js`);
+    return `${dir}/xbind-backend.js`;
   })();
   return bundle;
 }
