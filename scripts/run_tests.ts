@@ -15,6 +15,7 @@ const CHECKS: [name: string, args: string[]][] = [
   ["types", ["check", "--quiet", "."]],
   ["import directions", ["run", "--quiet", "-A", "scripts/check_imports.ts"]],
   ["docs/flags.md is current", ["run", "--quiet", "-A", "scripts/flags_doc.ts", "--check"]],
+  ["docs/openapi.json is current", ["run", "--quiet", "-A", "scripts/openapi_doc.ts", "--check"]],
 ];
 const UNIT_TESTS = ["server/", "cli/", "ui/", "scripts/"];
 const END_TO_END_TESTS = ["tests/"];

@@ -3,7 +3,7 @@ import type { ErrorBody } from "../api/wire.ts";
 import type { Env } from "./env.ts";
 
 /** Routes where HEAD would do what GET does: spend something. */
-const WITHOUT_HEAD = ["/api/bundle/:token"];
+const WITHOUT_HEAD = ["/api/bundle/:token", "/api/auth/oidc/callback"];
 
 /** Answers 405 with `Allow` where the path exists and the method does not. */
 export const allowedMethods = (app: Hono<Env>): MiddlewareHandler<Env> => {

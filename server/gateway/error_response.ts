@@ -28,6 +28,7 @@ export const errorResponse: ErrorHandler<Env> = (error, c) => {
   const log = c.get("log");
   if (!known) log.error("a request failed unexpectedly", { error });
   else if (status >= 500) log.warn("a request failed", { code: known.code, error });
+  if (status === 401) c.header("WWW-Authenticate", "Bearer");
   if (known?.retryAfterSeconds !== undefined) {
     c.header("Retry-After", String(known.retryAfterSeconds));
   }

@@ -93,22 +93,21 @@ function feedQueues(
   slots: TokenSlots,
 ): void {
   caches.grants.onChange((change) => {
-    const grant = change.after;
-    if (grant && (!isOwn(change) || bringsMore(change))) {
+    const grant = change.after ?? change.before;
+    if (grant && !isOwn(change)) {
       grants.add(grant.metadata.name, { urgent: isUrgent(grant, now()) });
     }
   });
   caches.exports.onChange((change) => {
-    const offer = change.after;
-    if (offer && (!isOwn(change) || bringsMore(change))) exports.add(offer.metadata.name);
+    if (change.after && !isOwn(change)) exports.add(change.after.metadata.name);
   });
   const ofGrant = (change: Change<MetadataObject>) => {
     if (isOwn(change)) return;
     for (const object of [change.before, change.after]) {
       const name = object?.metadata.labels?.[LABELS.grant];
       const grant = name && caches.grants.get({ name });
-      // A revocation makes sure of what it deletes by itself.
-      if (grant && !isDeleting(grant)) grants.add(name);
+      // A revocation makes sure of what it deletes by itself. Without a Grant this is a leftover.
+      if (name && !(grant && isDeleting(grant))) grants.add(name);
     }
   };
   caches.accounts.onChange(ofGrant);
@@ -147,11 +146,6 @@ function isOwn({ before, after, writer }: Change<MetadataObject>): boolean {
     after?.metadata.generation === generation &&
     after?.metadata.deletionTimestamp === deletionTimestamp;
 }
-
-/** Whether a write of ours also brought what others had changed: no event will tell of that. */
-const bringsMore = ({ before, after }: Change<MetadataObject>): boolean =>
-  !before || !after || !isSameLife(before, after) ||
-  before.metadata.generation !== after.metadata.generation;
 
 const exportLabel = ({ metadata }: MetadataObject) => metadata.labels?.[LABELS.exported];
 

@@ -23,6 +23,7 @@ import {
 } from "../names.ts";
 import { done, type Outcome, type Reconcile, requeueAfter } from "../runtime/controller.ts";
 import type { Log } from "../runtime/log.ts";
+import { cleanUpVanished } from "./clean_up_vanished.ts";
 import { type DesiredState, desiredState } from "./desired.ts";
 import { ensure } from "./ensure.ts";
 import { ensureBoundary } from "./ensure_boundary.ts";
@@ -58,7 +59,7 @@ const YOUNG_MS = 2_000;
 export const reconcileGrant = (deps: GrantDeps): Reconcile => async (name, signal) => {
   const cached = deps.caches.grants.get({ name });
   if (!cached || isDeleting(cached)) deps.slots.release(name);
-  if (!cached) return done;
+  if (!cached) return await cleanUp(deps, name, signal);
   try {
     if (isDeleting(cached)) return await revoke(deps, cached, signal);
     const grant = await withFinalizer(deps, cached, signal);
@@ -192,6 +193,11 @@ async function ensureRights(
       isSame: hasDigest(bindingDigest(clusterRoleBinding)),
     }, signal),
   ]);
+}
+
+async function cleanUp(deps: GrantDeps, name: string, signal: AbortSignal): Promise<Outcome> {
+  deps.remakes.delete(name);
+  return await cleanUpVanished(deps, name, signal) ? done : requeueAfter(LEFTOVER_LOOK_MS);
 }
 
 async function revoke(deps: GrantDeps, grant: Grant, signal: AbortSignal): Promise<Outcome> {

@@ -23,42 +23,52 @@ interface Step {
 }
 
 /**
- * Takes back everything a Grant gave, rights first: bindings, roles, Secret, account, heartbeats.
- * Reads live and deletes only what it read. Returns false while something is still there, and may
- * be repeated at any point; the finalizer goes only after all was seen absent. A Grant that is gone
- * is an error.
+ * Takes back everything a Grant gave, then lets it go: the finalizer goes only after all was seen
+ * absent. Returns false while something is still there; a Grant that is gone is an error.
  */
 export async function revokeGrant(
   kube: KubeClient,
   grant: Grant,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { name } = grant.metadata;
-  const ofGrant = { labelSelector: `${LABELS.grant}=${name}` };
-  const namespace = boundaryName(grant.spec.identity.subject);
-  const inBoundary = { ...ofGrant, namespace };
-  const heartbeats: Step = {
+  const boundary = boundaryName(grant.spec.identity.subject);
+  if (!await takeBack(kube, grant.metadata.name, [boundary], signal)) return false;
+  await removeFinalizer(kube, grant, signal);
+  return true;
+}
+
+/**
+ * Deletes everything that was made for a Grant, rights first: bindings, roles, Secret, account,
+ * heartbeats. Reads live and deletes only what it read. Returns whether all was seen absent, and
+ * may be repeated at any point.
+ */
+export async function takeBack(
+  kube: KubeClient,
+  grant: string,
+  boundaries: readonly string[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  const ofGrant = { labelSelector: `${LABELS.grant}=${grant}` };
+  const everywhere = (type: ResourceType): Step => ({ type, selection: ofGrant });
+  const inBoundary = (type: ResourceType): Step[] =>
+    boundaries.map((namespace) => ({ type, selection: { ...ofGrant, namespace } }));
+  const heartbeats = boundaries.map((namespace): Step => ({
     type: LEASES,
     selection: { namespace, labelSelector: `${LABELS.managed}=true` },
-    belongs: ({ metadata }) => metadata.annotations?.[ANNOTATIONS.connection] === name,
-  };
+    belongs: ({ metadata }) => metadata.annotations?.[ANNOTATIONS.connection] === grant,
+  }));
   const steps: Step[][] = [
-    [{ type: ROLE_BINDINGS, selection: inBoundary }, {
-      type: CLUSTER_ROLE_BINDINGS,
-      selection: ofGrant,
-    }],
-    [{ type: ROLES, selection: inBoundary }, { type: CLUSTER_ROLES, selection: ofGrant }],
-    [{ type: SECRETS, selection: inBoundary }],
-    [{ type: SERVICE_ACCOUNTS, selection: inBoundary }],
-    [heartbeats],
+    [...inBoundary(ROLE_BINDINGS), everywhere(CLUSTER_ROLE_BINDINGS)],
+    [...inBoundary(ROLES), everywhere(CLUSTER_ROLES)],
+    inBoundary(SECRETS),
+    inBoundary(SERVICE_ACCOUNTS),
+    heartbeats,
   ];
   for (const step of steps) {
     await Promise.all(step.map((part) => deleteAll(kube, part, signal)));
   }
   const left = await Promise.all(steps.flat().map((part) => present(kube, part, signal)));
-  if (left.some((objects) => objects.length > 0)) return false;
-  await removeFinalizer(kube, grant, signal);
-  return true;
+  return left.every((objects) => objects.length === 0);
 }
 
 async function present(

@@ -20,6 +20,7 @@ import { accountToken, connect, uniqueName } from "../support/kube.ts";
 import { submitted } from "../testdata/hostile_kubeconfigs/parts.ts";
 import { HOSTILE_KUBECONFIGS } from "../testdata/hostile_kubeconfigs/refused.ts";
 
+const consumerPlane = await sharedConsumer();
 const IMAGE = "registry.example.org/konnector:v1";
 const KONNECTOR = [
   "CustomResourceDefinition/bindings.core.xbind.io",
@@ -70,7 +71,6 @@ function silentServer() {
 
 Deno.test("POST /api/apply", async (t) => {
   await using plane = await ownPlane();
-  const consumerPlane = await sharedConsumer();
   const flags = ["--enable-apply", `--konnector-image=${IMAGE}`];
   await using gateway = await Gateway.start(plane, { flags });
   using provider = await Provider.of(plane);

@@ -18,11 +18,11 @@ import { customType, WIDGETS } from "../support/issuer_samples.ts";
 import { connect } from "../support/kube.ts";
 import { objectsIn, TestKonnector } from "../support/test_konnector.ts";
 
+const consumerPlane = await sharedConsumer();
 const SEVEN = ["get", "list", "watch", "create", "update", "patch", "delete"];
 
 Deno.test("a consumer logs in, binds, picks up, installs and is seen by its provider", async (t) => {
   await using plane = await ownPlane();
-  const consumerPlane = await sharedConsumer();
   await using gateway = await Gateway.start(plane);
   using provider = await Provider.of(plane);
   using consumer = await connect(consumerPlane);

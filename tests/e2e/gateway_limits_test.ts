@@ -235,14 +235,15 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
 
   await t.step("unfinished requests are closed, and nobody waits for them", async () => {
     let isOver = false;
+    let slowestMs = 0;
     const end = unfinished.finally(() => isOver = true);
-    while (!isOver) {
+    await eventually("the server has closed them", async () => {
       const start = performance.now();
       await isAlive();
-      const took = performance.now() - start;
-      assert.ok(took < 5_000, `a good request took ${took} ms`);
-      await Promise.race([end, new Promise((resolve) => setTimeout(resolve, 500))]);
-    }
+      slowestMs = Math.max(slowestMs, performance.now() - start);
+      return isOver;
+    }, { timeoutMs: 60_000, everyMs: 250 });
+    assert.ok(slowestMs < 5_000, `a good request took ${slowestMs} ms`);
     const [headers = "", nothing, ...bodies] = await end;
     assert.ok([0, 408].includes(statusOf(headers)), headers);
     assert.ok([0, 408].includes(statusOf(nothing ?? "")), nothing);

@@ -1,77 +1,102 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { EXPORTS, type Grant, GRANTS, isReady } from "../../server/api/resources.ts";
+import { CRDS, type Grant, GRANTS, SECRETS } from "../../server/api/resources.ts";
 import { CrashWorld } from "../support/crash_world.ts";
+import { HeldWatches } from "../support/held_watches.ts";
+import { allRules } from "../support/issued_rights.ts";
 import { boundaryOf, grantFor, WIDGETS } from "../support/issuer_samples.ts";
+import { writeOf } from "../support/write_gate.ts";
 
 const GADGETS = "gadgets.example.org";
 
 // Before any test, so that no test is charged with processes it does not end.
 const world = await CrashWorld.start();
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
-const { provider, gate, proxy } = world;
+const { provider: { kube }, provider, gate, proxy } = world;
 await provider.define(GADGETS);
 
-/** What watches brought while they were held; it comes with the next that they bring. */
-let held: string[] | undefined;
-const late: string[] = [];
-const pass = (line: string): string[] => {
-  if (!held) return [...late.splice(0), line];
-  held.push(line);
-  return [];
+const watches = new HeldWatches();
+proxy.faults = (arrival) => watches.fault(arrival) ?? gate.faults(arrival);
+await world.succeed(); // whose watches can be held
+
+/** For its first two seconds the issuer looks at a Grant more often than it has to. */
+const isGrownUp = async (grant: Grant): Promise<boolean> => {
+  const { metadata } = await kube.get(GRANTS, grant.metadata);
+  return Date.now() - Date.parse(metadata.creationTimestamp ?? "") > 3_000;
 };
-proxy.faults = (arrival) =>
-  arrival.isWatch && /\/(grants|exports)\?/.test(arrival.path)
-    ? { kind: "lines", pass }
-    : gate.faults(arrival);
-await world.succeed();
 
 /**
- * Lets somebody else change an object right before a status is written to it, and lets the answer
- * of that write overtake the event of the change.
+ * Makes a Grant that somebody changes right before its status is written, and lets the answer to
+ * that write arrive before the event of the change.
  */
-async function overtaken(
-  what: string,
-  create: () => Promise<unknown>,
-  change: () => Promise<unknown>,
-): Promise<void> {
-  const inspect = gate.inspect;
-  let isChanged = false;
+async function changedAtStatus(
+  who: string,
+  change: (grant: Grant) => Promise<unknown>,
+): Promise<Grant> {
+  const api = `${who}s.example.org`;
+  await provider.define(api, {});
+  const grant = await provider.grant({ who, apis: [WIDGETS, api] });
+  await provider.unready(GRANTS, grant, "APINotExported");
+  await eventually("it has grown up", () => isGrownUp(grant));
+  const { name } = grant.metadata;
+  const { inspect } = gate;
   gate.inspect = async (write) => {
-    if (!isChanged && write.what === what) {
-      isChanged = true;
-      held = [];
-      await change();
-    }
-    return await inspect(write);
+    await inspect(write);
+    if (write.what !== "patch grants/status" || write.name !== name) return;
+    gate.inspect = inspect;
+    await change(grant);
   };
-  gate.passed.length = 0;
-  await create();
-  await eventually("the status is written", () => gate.passed.includes(what));
-  gate.inspect = inspect;
+  watches.hold(CRDS.plural);
+  await provider.label(api, "true"); // so that it becomes Ready
+  await eventually(
+    "the answer has arrived",
+    () => world.backend.log.find(({ msg, grant }) => msg === "Grant provisioned" && grant === name),
+  );
+  watches.release();
+  await provider.grant({ who: `after-${who}` });
+  return grant;
 }
-
-/** Lets the events through that were held, once the backend has read the answer. */
-async function release(answered: string): Promise<void> {
-  await world.backend.logged(answered);
-  late.push(...held ?? []);
-  held = undefined;
-  await provider.grant({ who: crypto.randomUUID() });
-}
-void isReady;
-void assert;
-void EXPORTS;
-void boundaryOf;
-void WIDGETS;
 
 Deno.test("issuer() revokes a Grant that is deleted while its status is written", async () => {
-  const grant: Grant = grantFor({ who: "ada" });
-  const { name } = grant.metadata;
-  await overtaken(
-    "patch grants/status",
-    () => provider.grant({ who: "ada" }),
-    () => provider.kube.delete(GRANTS, { name }),
-  );
-  await release("Grant provisioned");
+  const grant = await changedAtStatus("ada", ({ metadata }) => kube.delete(GRANTS, metadata));
   await world.revoked(grant);
+});
+
+Deno.test("issuer() follows a Grant that is changed while its status is written", async () => {
+  const apis = [{ name: GADGETS }];
+  const grant = await changedAtStatus(
+    "bob",
+    ({ metadata: { name } }) => provider.edit(GRANTS, { name }, { spec: { apis } }),
+  );
+  using consumer = await provider.issued(grant);
+  await eventually("it has the rights that it was changed to", async () => {
+    const rules = await allRules(consumer.kube, "default");
+    const opened = rules.filter((rule) => rule.includes("example.org/"));
+    assert.deepEqual(opened.map((rule) => rule.split("/")[1]), ["gadgets", "gadgets"]);
+    return true;
+  });
+});
+
+Deno.test("issuer() sees a token that came while the answer and the event were lost", async () => {
+  const grant = grantFor({ who: "eve" });
+  const key = { name: `${grant.metadata.name}-token`, namespace: boundaryOf(grant) };
+  const { faults } = proxy;
+  proxy.faults = (arrival) => {
+    const isOurs = arrival.path.includes(`/${key.namespace}/`);
+    if (!isOurs || writeOf(arrival)?.what !== "create secrets") return faults(arrival);
+    proxy.faults = faults;
+    return {
+      kind: "gate",
+      pass: async (forward) => {
+        watches.hold();
+        await forward();
+        await eventually("the token is there", async () => (await kube.get(SECRETS, key)).data);
+        await eventually("it has grown up", () => isGrownUp(grant));
+        return false;
+      },
+    };
+  };
+  await provider.grant({ who: "eve" });
+  await provider.ready(grant);
+  watches.release();
 });

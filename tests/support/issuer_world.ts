@@ -79,6 +79,12 @@ export class IssuerWorld implements AsyncDisposable {
     if (backend) assert.equal(await backend.stop(), 0);
   }
 
+  /** Kills the backend. */
+  async kill(): Promise<void> {
+    await this.#backend?.[Symbol.asyncDispose]();
+    this.#backend = undefined;
+  }
+
   /** Stops the backend and starts one with these flags; returns when it issues. */
   async restart(...flags: string[]): Promise<void> {
     await this.stop();

@@ -1,0 +1,46 @@
+import { GRANTS } from "../api/resources.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { LABELS } from "../names.ts";
+import type { Log } from "../runtime/log.ts";
+import type { IssuerCaches } from "./issued.ts";
+import { takeBack } from "./revoke_grant.ts";
+
+/** What cleaning up needs. */
+export interface CleanUpDeps {
+  readonly kube: KubeClient;
+  readonly caches: IssuerCaches;
+  readonly log: Log;
+}
+
+/**
+ * Takes back what is left of a Grant that is gone without having been revoked: its finalizer was
+ * removed by hand, or came while a delete was under way, which the API server then does not see.
+ * Returns false while something is still there.
+ */
+export async function cleanUpVanished(
+  { kube, caches, log }: CleanUpDeps,
+  name: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const places = placesOf(caches, name);
+  if (places.size === 0) return true;
+  if (await kube.find(GRANTS, { name }, signal)) return true; // its event is on the way
+  const boundaries = [...places].filter((namespace) => caches.boundaries.get({ name: namespace }));
+  if (!await takeBack(kube, name, boundaries, signal)) return false;
+  log.warn("removed what a vanished Grant had left", { code: "grant.vanished", grant: name });
+  return true;
+}
+
+/** Where something of a Grant is; the empty name stands for what is in no namespace. */
+function placesOf(caches: IssuerCaches, grant: string): Set<string> {
+  const { accounts, secrets, roles, roleBindings, clusterRoles, clusterRoleBindings } = caches;
+  const places = new Set<string>();
+  for (
+    const cache of [accounts, secrets, roles, roleBindings, clusterRoles, clusterRoleBindings]
+  ) {
+    for (const { metadata } of cache.values()) {
+      if (metadata.labels?.[LABELS.grant] === grant) places.add(metadata.namespace ?? "");
+    }
+  }
+  return places;
+}
