@@ -26,40 +26,39 @@ const isGrownUp = async (grant: Grant): Promise<boolean> => {
 };
 
 /**
- * Makes a Grant that somebody changes right before its status is written, and lets the answer to
- * that write arrive before the event of the change.
+ * Makes a Grant that somebody changes right before its status is written. Only the answer to that
+ * write tells of the change: the watches are held until the Grant has settled.
  */
 async function changedAtStatus(
   who: string,
   change: (grant: Grant) => Promise<unknown>,
+  settled: (grant: Grant) => Promise<unknown>,
 ): Promise<Grant> {
   const api = `${who}s.example.org`;
   await provider.define(api, {});
   const grant = await provider.grant({ who, apis: [WIDGETS, api] });
   await provider.unready(GRANTS, grant, "APINotExported");
   await eventually("it has grown up", () => isGrownUp(grant));
-  const { name } = grant.metadata;
   const { inspect } = gate;
   gate.inspect = async (write) => {
     await inspect(write);
-    if (write.what !== "patch grants/status" || write.name !== name) return;
+    if (write.what !== "patch grants/status" || write.name !== grant.metadata.name) return;
     gate.inspect = inspect;
     await change(grant);
   };
   watches.hold(CRDS.plural);
   await provider.label(api, "true"); // so that it becomes Ready
-  await eventually(
-    "the answer has arrived",
-    () => world.backend.log.find(({ msg, grant }) => msg === "Grant provisioned" && grant === name),
-  );
-  watches.release();
-  await provider.grant({ who: `after-${who}` });
+  await eventually("it was changed", () => gate.inspect === inspect);
+  await settled(grant).finally(() => watches.release());
   return grant;
 }
 
 Deno.test("issuer() revokes a Grant that is deleted while its status is written", async () => {
-  const grant = await changedAtStatus("ada", ({ metadata }) => kube.delete(GRANTS, metadata));
-  await world.revoked(grant);
+  await changedAtStatus(
+    "ada",
+    ({ metadata: { name } }) => kube.delete(GRANTS, { name }),
+    (grant) => world.revoked(grant),
+  );
 });
 
 Deno.test("issuer() follows a Grant that is changed while its status is written", async () => {
@@ -67,6 +66,7 @@ Deno.test("issuer() follows a Grant that is changed while its status is written"
   const grant = await changedAtStatus(
     "bob",
     ({ metadata: { name } }) => provider.edit(GRANTS, { name }, { spec: { apis } }),
+    (grant) => provider.ready(grant),
   );
   using consumer = await provider.issued(grant);
   await eventually("it has the rights that it was changed to", async () => {
@@ -97,6 +97,5 @@ Deno.test("issuer() sees a token that came while the answer and the event were l
     };
   };
   await provider.grant({ who: "eve" });
-  await provider.ready(grant);
-  watches.release();
+  await provider.ready(grant).finally(() => watches.release());
 });
