@@ -66,6 +66,7 @@ export async function ensureToken(
   // It may have been there and filled already, if the watch lags behind: no event would tell.
   const made = secrets.get(key);
   if (made && account.metadata.uid && accountOf(made) === account.metadata.uid) {
+    slots.release(grant);
     return { filled: true };
   }
   return { filled: false, waitsFor: "its token", lookAgainMs: PATIENCE.baseMs };

@@ -58,7 +58,7 @@ function eventFor(
   return {
     apiVersion: "events.k8s.io/v1",
     kind: "Event",
-    metadata: { name: `${name.slice(0, 200)}.${suffix}`, namespace },
+    metadata: { name: `${name.slice(0, 200).replace(/[-.]+$/, "")}.${suffix}`, namespace },
     eventTime: now.toISOString().replace("Z", "000Z"),
     reportingController: "xbind.io/backend",
     reportingInstance: instance,

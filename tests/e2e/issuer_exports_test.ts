@@ -93,7 +93,12 @@ Deno.test("issuer() looks only at the Exports that a CRD concerns, and writes ea
   ]);
   const before = await Promise.all(others.map(ready));
   await Promise.all(affected.map(ready));
-  const looked = await world.reconciles("export");
+  let looked = -1;
+  await eventually("it has come to rest", async () => {
+    const before = looked;
+    looked = await world.reconciles("export");
+    return looked === before;
+  }, { everyMs: 300 });
   const writes = await world.writesDuring(async () => {
     await world.label(api, null);
     await Promise.all(affected.map((offer) => unready(offer, api)));

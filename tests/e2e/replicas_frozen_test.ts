@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import type { AuditEvent } from "../../scripts/controlplane/audit_events.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { IssuerWorld } from "../support/issuer_world.ts";
-import { acquiredAfter, isElection, Replica, writesBy } from "../support/replica_world.ts";
+import { acquiredAfter, isDone, isElection, Replica, writesBy } from "../support/replica_world.ts";
+import { writeOf } from "../support/write_gate.ts";
 
 const TAKEOVER = { timeoutMs: 40_000 };
 const RENEW_DEADLINE_MS = 10_000;
@@ -24,7 +25,7 @@ const grantMany = (who: string) =>
   Promise.all(Array.from({ length: 10 }, (_, index) => world.grant({ who: `${who}-${index}` })));
 
 const renewals = (writes: readonly AuditEvent[]): AuditEvent[] =>
-  writes.filter((write) => isElection(write) && write.responseStatus?.code === 200);
+  writes.filter((write) => isElection(write) && isDone(write));
 
 /** Asserts that one replica stopped writing well before the other began to, and never since. */
 async function assertNoOverlap(old: Replica, next: Replica, since: string): Promise<void> {
@@ -37,11 +38,29 @@ async function assertNoOverlap(old: Replica, next: Replica, since: string): Prom
   assert.ok(graceMs > RENEW_DEADLINE_MS, `the Lease was taken ${graceMs} ms after a renewal`);
 }
 
+/** Stops a replica between a write and its answer: when it goes on, it has something to go on with. */
+function stopAtNext(what: string, { proxy, backend }: Replica): Promise<void> {
+  const { promise, resolve: stopped } = Promise.withResolvers<void>();
+  proxy.faults = (arrival) => {
+    if (writeOf(arrival)?.what !== what) return undefined;
+    return {
+      kind: "gate",
+      pass: async (forward) => {
+        await forward();
+        backend.signal("SIGSTOP");
+        stopped();
+        return true;
+      },
+    };
+  };
+  return promise;
+}
+
 Deno.test("a leader that is stopped past its lease writes nothing when it goes on", async () => {
   const since = new Date().toISOString();
+  const stopped = stopAtNext("create namespaces", first);
   const before = await grantMany("before");
-  await first.backend.logged("Grant provisioned"); // with more of it under way
-  first.backend.signal("SIGSTOP");
+  await stopped;
   const during = await grantMany("during");
   await second.leads(TAKEOVER);
   for (const grant of [...before, ...during]) await world.ready(grant);

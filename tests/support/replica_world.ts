@@ -88,11 +88,14 @@ const isWrite = ({ verb, objectRef }: AuditEvent): boolean =>
 export const isElection = ({ objectRef }: AuditEvent): boolean =>
   objectRef?.resource === "leases" && objectRef.name === LEASE;
 
+/** Whether the API server did what was asked. */
+export const isDone = ({ responseStatus }: AuditEvent): boolean =>
+  (responseStatus?.code ?? 500) < 300;
+
 /** When a user first got the Lease after some moment, both as the API server tells the time. */
 export function acquiredAfter(writes: readonly AuditEvent[], moment: string): string {
   const taken = writes.find((event) =>
-    isElection(event) && event.responseStatus?.code === 200 &&
-    event.requestReceivedTimestamp > moment
+    isElection(event) && isDone(event) && event.requestReceivedTimestamp > moment
   );
   return taken?.requestReceivedTimestamp ?? assert.fail("the Lease was not taken");
 }
