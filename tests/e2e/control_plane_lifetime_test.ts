@@ -91,13 +91,14 @@ Deno.test("scripts/demo.ts --check finds everything in place", async () => {
   const output = await outputUntil(demo, "\0");
   const { code, talk } = await ending(demo);
   assert.equal(code, 0, talk);
-  assert.match(talk, /^\[1\/3\] provider and consumer control planes … done in \d+ s$/m);
+  assert.match(talk, /^\[1\/4\] provider and consumer control planes … done in \d+ s$/m);
   for (
     const name of [
       "export.catalog.xbind.io/widgets",
       "collection.catalog.xbind.io/getting-started",
       "customresourcedefinition.apiextensions.k8s.io/grants.iam.xbind.io",
       "customresourcedefinition.apiextensions.k8s.io/clusterbindings.core.xbind.io",
+      "Bound: widgets-",
     ]
   ) {
     assert.ok(output.includes(name), name);

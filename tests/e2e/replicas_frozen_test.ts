@@ -47,6 +47,7 @@ function stopAtNext(what: string, { proxy, backend }: Replica): Promise<void> {
       kind: "gate",
       pass: async (forward) => {
         await forward();
+        proxy.faults = () => undefined;
         backend.signal("SIGSTOP");
         stopped();
         return true;

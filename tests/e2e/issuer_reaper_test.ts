@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { eventually } from "../../scripts/controlplane/eventually.ts";
+import {
+  CLUSTER_ROLE_BINDINGS,
+  CLUSTER_ROLES,
+  type Condition,
+  condition,
+  type Grant,
+  GRANTS,
+  isDeleting,
+  type Lease,
+  LEASES,
+  NAMESPACES,
+} from "../../server/api/resources.ts";
+import type { KubeClient } from "../../server/kube/client.ts";
+import { KubeError } from "../../server/kube/kube_error.ts";
+import { ANNOTATIONS, FIELD_MANAGERS, heartbeatLeaseName, LABELS } from "../../server/names.ts";
+import { boundaryOf, customType, WIDGETS } from "../support/issuer_samples.ts";
+import { IssuerWorld } from "../support/issuer_world.ts";
+
+const TTL_MS = 6_000;
+const REAPER = ["--enable-reaper", `--reaper-ttl=${TTL_MS}ms`, "--reaper-interval=1s"];
+const RBAC = "rbac.authorization.k8s.io";
+
+// Before any test, so that no test is charged with processes it does not end.
+const world = await IssuerWorld.start();
+Deno.test.afterAll(() => world[Symbol.asyncDispose]());
+const { kube } = world;
+await allowReaping("xbind-backend");
+
+/** Adds to an issuer's rights what design.md gives the reaper, and nothing more. */
+async function allowReaping(user: string): Promise<void> {
+  const metadata = { name: "reaping" };
+  const rule = (group: string, resource: string, ...verbs: string[]) => ({
+    apiGroups: [group],
+    resources: [resource],
+    verbs,
+  });
+  await world.create(CLUSTER_ROLES, {
+    metadata,
+    rules: [
+      rule("iam.xbind.io", "grants", "patch", "delete"),
+      rule("iam.xbind.io", "grants/status", "patch"),
+      rule("", "namespaces", "get", "list", "patch", "delete"),
+      rule("coordination.k8s.io", "leases", "get", "list", "watch"),
+    ],
+  });
+  await world.create(CLUSTER_ROLE_BINDINGS, {
+    metadata,
+    roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: metadata.name },
+    subjects: [{ apiGroup: RBAC, kind: "User", name: user }],
+  });
+}
+
+/** Writes a heartbeat as a konnector does. */
+async function beat(as: KubeClient, grant: Grant, renewedMs = Date.now()): Promise<Lease> {
+  const { name } = grant.metadata;
+  const uid = "0123456789-consumer";
+  return await as.apply(LEASES, {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: {
+      name: heartbeatLeaseName(name, uid),
+      namespace: boundaryOf(grant),
+      labels: { [LABELS.managed]: "true" },
+      annotations: { [ANNOTATIONS.connection]: name, [ANNOTATIONS.consumerClusterUid]: uid },
+    },
+    spec: {
+      holderIdentity: uid,
+      leaseDurationSeconds: 60,
+      renewTime: new Date(renewedMs).toISOString().replace("Z", "000Z"),
+    },
+  }, FIELD_MANAGERS.cli);
+}
+
+/** Beats each second with the credentials of a Grant, until it is disposed. */
+async function beating(grant: Grant): Promise<AsyncDisposable> {
+  const consumer = await world.issued(grant);
+  await eventually("it may beat", () => beat(consumer.kube, grant));
+  const stop = new AbortController();
+  const run = (async () => {
+    while (!stop.signal.aborted) {
+      await beat(consumer.kube, grant);
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+    }
+  })();
+  return {
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await run;
+      consumer[Symbol.dispose]();
+    },
+  };
+}
+
+/** Waits until a Grant is marked. */
+const stale = ({ metadata: { name } }: Grant): Promise<Condition> =>
+  eventually(`Grant ${name} is Stale`, async () => {
+    const found = condition(await kube.get(GRANTS, { name }), "Stale");
+    return found?.status === "True" && found;
+  });
+
+const gone = ({ metadata: { name } }: Grant): Promise<boolean> =>
+  eventually(`Grant ${name} is gone`, async () => !await kube.find(GRANTS, { name }));
+
+/** The statuses that a client gets for a call, until the last of them; each change once. */
+async function statusesUntil(last: number, call: () => Promise<unknown>): Promise<number[]> {
+  const seen: number[] = [];
+  await eventually(`the answer is ${last}`, async () => {
+    const status = await call().then(() => 200, (error) => {
+      if (error instanceof KubeError) return error.status;
+      throw error;
+    });
+    if (seen.at(-1) !== status) seen.push(status);
+    return status === last;
+  }, { timeoutMs: 60_000, everyMs: 100 });
+  return seen;
+}
+
+Deno.test("xbind-backend as issuer and reaper revokes the silent, and keeps the living", async (t) => {
+  await world.restart(...REAPER, "--reaper-revoke", "--reaper-delete-boundary");
+  const silent = await world.ready(await world.grant());
+  const live = await world.ready(await world.grant({ exportName: "others" }));
+  const consumer = await beating(live);
+  using credentials = await world.issued(silent);
+
+  await t.step("its rights end, then its credentials", async () => {
+    const statuses = statusesUntil(401, () => credentials.kube.list(customType(WIDGETS)));
+    const { reason, message } = await stale(silent);
+    assert.equal(reason, "NoLease");
+    assert.match(message, /^No heartbeat since the Grant became Ready at /);
+    await gone(silent);
+    assert.ok(Date.now() - Date.parse(silent.metadata.creationTimestamp ?? "") > TTL_MS);
+    assert.deepEqual(await statuses, [200, 403, 401]);
+  });
+
+  await t.step(
+    "the other Grant of that identity is left alone, and the boundary, too",
+    async () => {
+      const stored = await world.ready(live);
+      assert.equal(stored.metadata.uid, live.metadata.uid);
+      assert.notEqual(condition(stored, "Stale")?.status, "True");
+      const boundary = await kube.get(NAMESPACES, { name: boundaryOf(live) });
+      assert.ok(!isDeleting(boundary));
+      assert.equal(boundary.metadata.annotations?.[ANNOTATIONS.reapBoundary], undefined);
+    },
+  );
+
+  await t.step("the boundary goes with the last", async () => {
+    await consumer[Symbol.asyncDispose]();
+    const { reason } = await stale(live);
+    assert.equal(reason, "LeaseExpired");
+    await gone(live);
+    await eventually(
+      "the boundary is gone",
+      async () => !await kube.find(NAMESPACES, { name: boundaryOf(live) }),
+    );
+    assert.deepEqual(world.backend.log.filter(({ level }) => level === "error"), []);
+  });
+});
+
+Deno.test("xbind-backend provisions a Grant anew that is made when its revocation ends", async () => {
+  await world.restart(...REAPER);
+  const sample = { who: "again" };
+  const old = await world.ready(await world.grant(sample));
+  await beat(kube, old, Date.now() - 3_600_000);
+  await world.stop();
+  await kube.delete(GRANTS, { name: old.metadata.name });
+  assert.ok(isDeleting(await kube.get(GRANTS, { name: old.metadata.name })), "nobody revokes");
+  const waiting = eventually("it can be made again", () => world.grant(sample), { everyMs: 1 });
+  await world.restart(...REAPER);
+  const grant = await waiting;
+  assert.notEqual(grant.metadata.uid, old.metadata.uid);
+
+  const leases = await kube.list(LEASES, { namespace: boundaryOf(grant) });
+  assert.deepEqual(leases, [], "the heartbeats went with the old one");
+  const { status } = await world.ready(grant);
+  const readyAt = condition({ status }, "Ready")?.lastTransitionTime ?? "";
+  const { reason, lastTransitionTime } = await stale(grant);
+  assert.equal(reason, "NoLease");
+  assert.ok(Date.parse(lastTransitionTime) - Date.parse(readyAt) >= TTL_MS);
+});
