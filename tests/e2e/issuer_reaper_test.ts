@@ -159,24 +159,38 @@ Deno.test("xbind-backend as issuer and reaper revokes the silent, and keeps the 
   });
 });
 
-Deno.test("xbind-backend provisions a Grant anew that is made when its revocation ends", async () => {
-  await world.restart(...REAPER);
-  const sample = { who: "again" };
-  const old = await world.ready(await world.grant(sample));
-  await beat(kube, old, Date.now() - 3_600_000);
-  await world.stop();
-  await kube.delete(GRANTS, { name: old.metadata.name });
-  assert.ok(isDeleting(await kube.get(GRANTS, { name: old.metadata.name })), "nobody revokes");
-  const waiting = eventually("it can be made again", () => world.grant(sample), { everyMs: 1 });
-  await world.restart(...REAPER);
-  const grant = await waiting;
-  assert.notEqual(grant.metadata.uid, old.metadata.uid);
-
-  const leases = await kube.list(LEASES, { namespace: boundaryOf(grant) });
-  assert.deepEqual(leases, [], "the heartbeats went with the old one");
-  const { status } = await world.ready(grant);
-  const readyAt = condition({ status }, "Ready")?.lastTransitionTime ?? "";
+/** Asserts that a Grant gets its whole time, as one without any heartbeat. */
+async function assertBornFresh(grant: Grant): Promise<void> {
+  const readyAt = condition(await world.ready(grant), "Ready")?.lastTransitionTime ?? "";
   const { reason, lastTransitionTime } = await stale(grant);
   assert.equal(reason, "NoLease");
   assert.ok(Date.parse(lastTransitionTime) - Date.parse(readyAt) >= TTL_MS);
+}
+
+Deno.test("xbind-backend provisions a Grant anew that is made when its revocation ends", async () => {
+  const hourAgo = Date.now() - 3_600_000;
+  await world.restart(...REAPER);
+  const samples = [{ who: "at-once" }, { who: "later" }];
+  const [first, second] = await Promise.all(samples.map(async (sample) => {
+    const grant = await world.ready(await world.grant(sample));
+    await beat(kube, grant, hourAgo);
+    return grant;
+  }));
+  assert.ok(first && second);
+  await world.stop();
+  for (const { metadata: { name } } of [first, second]) await kube.delete(GRANTS, { name });
+  assert.ok(isDeleting(await kube.get(GRANTS, first.metadata)), "nobody revokes");
+
+  const again = eventually("it can be made again", () => world.grant(samples[0]), { everyMs: 1 });
+  await world.restart(...REAPER);
+  const atOnce = await again;
+  assert.notEqual(atOnce.metadata.uid, first.metadata.uid);
+  assert.deepEqual(await kube.list(LEASES, { namespace: boundaryOf(first) }), []);
+
+  await gone(second);
+  const { metadata } = await beat(kube, second, hourAgo); // which its konnector left behind
+  const madeMs = Date.parse(metadata.creationTimestamp ?? "");
+  await eventually("that was before", () => Date.now() - madeMs > 1_000);
+  const later = await world.grant(samples[1]);
+  await Promise.all([assertBornFresh(atOnce), assertBornFresh(later)]);
 });
