@@ -131,7 +131,11 @@ export class Guard implements AsyncDisposable {
     const process = new GuardedProcess(child, (ended) => {
       this.#running.delete(ended);
       // A number that may soon be another process's must not stay on record.
-      Deno.remove(pidFile).catch(() => {}); // not there: the directory went with the guard
+      try {
+        Deno.removeSync(pidFile);
+      } catch {
+        // Not there: the directory went with the guard.
+      }
     });
     this.#running.add(process);
     return process;
