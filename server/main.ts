@@ -76,7 +76,7 @@ async function run(
   using _ = transport;
   for (const warning of warnings) log.warn(warning);
   if (config.installCrds) await installCrds({ kube, log, version: VERSION }, serviceCrds(), signal);
-  const caches = providerCaches(log);
+  const caches = providerCaches(config, log);
   const modules: Runnable[] = [];
   if (config.enableGateway) {
     modules.push(await gateway({ config, kube, caches, metrics, log, env, ...files }, signal));

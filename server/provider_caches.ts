@@ -1,4 +1,5 @@
 import { COLLECTIONS, EXPORTS } from "./api/resources.ts";
+import type { Config } from "./config.ts";
 import { errorChain } from "./errors.ts";
 import { heartbeatCache } from "./inventory/heartbeats.ts";
 import { exportCache, grantCache } from "./issuer/issued.ts";
@@ -7,7 +8,8 @@ import type { KubeClient } from "./kube/client.ts";
 import { wholeObjects } from "./kube/follow.ts";
 import { KubeError } from "./kube/kube_error.ts";
 import type { MetadataObject } from "./kube/metadata.ts";
-import { LeaseWatch } from "./reaper/lease_watch.ts";
+import { LeaseWatch, reconnectTimeMs } from "./reaper/lease_watch.ts";
+import { quietTimeMs } from "./reaper/staleness.ts";
 import type { Log } from "./runtime/log.ts";
 import { all, type Runnable } from "./runtime/runnable.ts";
 
@@ -15,8 +17,8 @@ import { all, type Runnable } from "./runtime/runnable.ts";
 export type AnyCache = Pick<Cache<MetadataObject>, "run" | "hasSynced">;
 
 /** What several modules watch, so that each kind is watched once per process. */
-export function providerCaches(log: Log) {
-  const leaseWatch = new LeaseWatch();
+export function providerCaches({ reaperTtlMs }: Pick<Config, "reaperTtlMs">, log: Log) {
+  const leaseWatch = new LeaseWatch(reconnectTimeMs(quietTimeMs(reaperTtlMs)));
   const heartbeats = heartbeatCache(leaseWatch.reports(watchReports(log, "leases")));
   leaseWatch.observe(heartbeats);
   return {

@@ -20,7 +20,11 @@ export interface Observation {
 }
 
 /** A break that resumes within this time is a reconnect; a longer one kept consumers out, too. */
-const RECONNECT_MS = 10_000;
+const LONGEST_RECONNECT_MS = 10_000;
+
+/** How long such a break may be where a silence of `quietMs` decides: a small part of that. */
+export const reconnectTimeMs = (quietMs: number): number =>
+  Math.min(LONGEST_RECONNECT_MS, quietMs / 4);
 
 /**
  * Remembers since when the Leases are watched and which of them moved meanwhile. It lives as long
@@ -28,13 +32,15 @@ const RECONNECT_MS = 10_000;
  */
 export class LeaseWatch {
   readonly #now: () => Moment;
+  readonly #reconnectMs: number;
   /** By namespace, then by Connection. */
   readonly #changes = new Map<string, Map<string, Moment>>();
   #since: Moment | undefined;
   #brokenSince: Moment | undefined;
   #mustStartOver = true;
 
-  constructor(now: () => Moment = moment) {
+  constructor(reconnectMs: number, now: () => Moment = moment) {
+    this.#reconnectMs = reconnectMs;
     this.#now = now;
   }
 
@@ -91,7 +97,7 @@ export class LeaseWatch {
   #connected(): void {
     const now = this.#now();
     const brokenMs = this.#brokenSince ? now.steadyMs - this.#brokenSince.steadyMs : 0;
-    if (this.#mustStartOver || brokenMs > RECONNECT_MS) this.#since = now;
+    if (this.#mustStartOver || brokenMs > this.#reconnectMs) this.#since = now;
     this.#mustStartOver = false;
     this.#brokenSince = undefined;
   }

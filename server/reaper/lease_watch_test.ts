@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Heartbeat } from "../inventory/heartbeats.ts";
 import type { Change } from "../kube/cache.ts";
 import { KubeError } from "../kube/kube_error.ts";
-import { LeaseWatch, type Moment } from "./lease_watch.ts";
+import { LeaseWatch, type Moment, reconnectTimeMs } from "./lease_watch.ts";
 
 const LOST = new KubeError("lost", { status: 0, reason: "ConnectionLost" });
 const EXPIRED = new KubeError("too old", { status: 410, reason: "Expired" });
@@ -18,7 +18,7 @@ const heartbeat = (namespace: string, connection?: string): Heartbeat => ({
 function setUp() {
   let nowMs = 0;
   const moment = (ms: number): Moment => ({ wallMs: 1_000_000 + ms, steadyMs: ms });
-  const watch = new LeaseWatch(() => moment(nowMs));
+  const watch = new LeaseWatch(10_000, () => moment(nowMs));
   const reports = watch.reports();
   let change: (change: Change<Heartbeat>) => void = () => {};
   watch.observe({
@@ -125,9 +125,14 @@ Deno.test("LeaseWatch forgets old changes when told to", () => {
   assert.deepEqual(seen(), { watchedSince: moment(1) });
 });
 
+Deno.test("reconnectTimeMs() is a small part of the silence that decides, and 10 s at most", () => {
+  assert.equal(reconnectTimeMs(120_000), 10_000);
+  assert.equal(reconnectTimeMs(4_000), 1_000);
+});
+
 Deno.test("LeaseWatch hands reports on", () => {
   const heard: unknown[] = [];
-  const reports = new LeaseWatch().reports({
+  const reports = new LeaseWatch(10_000).reports({
     connected: () => heard.push("connected"),
     disconnected: (error) => heard.push(error),
     failed: (error) => heard.push(error),

@@ -28,7 +28,7 @@ Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 const { kube } = world;
 await allowReaping("xbind-backend");
 
-/** Adds to an issuer's rights what design.md gives the reaper, and nothing more. */
+/** Adds to an issuer's rights the documented rights of a reaper, and nothing more. */
 async function allowReaping(user: string): Promise<void> {
   const metadata = { name: "reaping" };
   const rule = (group: string, resource: string, ...verbs: string[]) => ({

@@ -34,7 +34,7 @@ import { type ReaperFlags, startTestReaper, type TestReaper } from "./test_reape
 const TEST_LABEL = "reaper-test";
 const IAM = ["iam.xbind.io"];
 
-/** What design.md gives the reaper, and nothing more. */
+/** The documented rights of a reaper, and nothing more. */
 const REAPER_RULES = [
   { apiGroups: IAM, resources: ["grants"], verbs: ["get", "list", "watch", "patch", "delete"] },
   { apiGroups: IAM, resources: ["grants/status"], verbs: ["patch"] },
