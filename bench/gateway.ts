@@ -276,20 +276,18 @@ async function benchStart(world: GatewayWorld): Promise<Figure> {
 }
 
 /** The gateway's figures. */
-export async function benchGateway(
+export async function* benchGateway(
   full: boolean,
   progress: (text: string) => void,
-): Promise<Figure[]> {
+): AsyncGenerator<Figure> {
   await using world = await startGateway();
-  const figures: Figure[] = [];
   progress("starting the gateway");
-  figures.push(await benchStart(world));
+  yield await benchStart(world);
   progress("binds of new identities");
-  figures.push(await benchBind(world, full ? 300 : 60));
+  yield await benchBind(world, full ? 300 : 60);
   const [exports, grants, objects] = full ? [1_000, 1_000, 10_000] : [1_000, 100, 1_000];
   progress(`creating ${exports} Exports, ${grants} Grants, ${objects} objects`);
   await populate(world.kube, exports, grants, objects);
   progress("views under load");
-  figures.push(...await benchViews(world, objects));
-  return figures;
+  yield* await benchViews(world, objects);
 }

@@ -219,21 +219,19 @@ async function benchSteadyState(fast: ControlPlaneOptions, count: number): Promi
 }
 
 /** The issuer's figures. */
-export async function benchIssuer(
+export async function* benchIssuer(
   full: boolean,
   progress: (text: string) => void,
-): Promise<Figure[]> {
+): AsyncGenerator<Figure> {
   const fast = { controllerManager: FAST_TOKENS };
-  const figures: Figure[] = [];
   progress("one Grant at a time");
-  figures.push(await benchOneGrant(fast, full ? 100 : 30));
+  yield await benchOneGrant(fast, full ? 100 : 30);
   const burst = full ? 500 : 150;
   progress(`${burst} Grants at once`);
-  figures.push(...await benchBurst("controller manager at 500 requests/s", fast, burst, 25));
+  yield* await benchBurst("controller manager at 500 requests/s", fast, burst, 25);
   progress(`${burst} Grants at once, controller manager at its defaults`);
-  figures.push(...await benchBurst("controller manager at its defaults", {}, burst, undefined));
+  yield* await benchBurst("controller manager at its defaults", {}, burst, undefined);
   const steady = full ? 2_000 : 300;
   progress(`${steady} Grants at rest`);
-  figures.push(...await benchSteadyState(fast, steady));
-  return figures;
+  yield* await benchSteadyState(fast, steady);
 }
