@@ -1,7 +1,6 @@
 import path from "node:path";
 import type { KubeTarget } from "./kube_target.ts";
-
-const SERVICE_ACCOUNT_DIR = "/var/run/secrets/kubernetes.io/serviceaccount";
+import { SERVICE_ACCOUNT_DIR } from "./load_target.ts";
 
 /**
  * Where the leader Lease lies: in the pod's namespace, else in `POD_NAMESPACE`, else in that of

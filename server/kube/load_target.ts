@@ -3,7 +3,8 @@ import { ConfigFileError } from "./config_file_error.ts";
 import type { KubeTarget } from "./kube_target.ts";
 import { type KubeconfigFile, targetFromKubeconfig } from "./kubeconfig.ts";
 
-const SERVICE_ACCOUNT_DIR = "/var/run/secrets/kubernetes.io/serviceaccount";
+/** Where Kubernetes mounts a pod's own account. */
+export const SERVICE_ACCOUNT_DIR = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /** Where to look for a cluster. */
 export interface TargetQuery {
