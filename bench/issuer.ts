@@ -139,7 +139,7 @@ async function rawChain(
 }
 
 /** Many Grants at once, and one that somebody waits for in the middle of them. */
-async function benchBurst(
+export async function benchBurst(
   label: string,
   options: ControlPlaneOptions,
   count: number,
@@ -154,12 +154,17 @@ async function benchBurst(
   await Promise.all(burst.map((grant) => kube.create(GRANTS, grant, "xbind-gateway")));
   const wantedUntil = new Date(Date.now() + 30_000).toISOString();
   const urgent = grantFor("somebody-waits", { [ANNOTATIONS.wantedUntil]: wantedUntil });
+  // In the middle of it, when tokens are waited for as well.
+  const underWay = burst[Math.floor(count / 10)];
+  if (underWay) await grants.waitFor(keyOf(underWay), isReady, never);
+  const readyCount = () => [...grants.values()].filter(isReady).length;
+  const readyBefore = readyCount();
   const waitStart = performance.now();
   await kube.create(GRANTS, urgent, "xbind-gateway");
   await grants.waitFor(keyOf(urgent), isReady, AbortSignal.timeout(60_000));
   const waited = performance.now() - waitStart;
-  const readyBefore = [...grants.values()].filter(isReady).length;
   await allReady;
+  const backlogDone = performance.now() - waitStart;
   const rate = count / (performance.now() - start) * 1000;
   const errors = backend.log.filter(({ level }) => level === "error").length;
   return [{
@@ -171,8 +176,9 @@ async function benchBurst(
   }, {
     name: "a Grant that a bind waits for, meanwhile",
     measured: ms(waited),
-    comparedTo: `${readyBefore} of ${count + 1} were ready then`,
-    goal: "before the backlog",
+    comparedTo: `the backlog of ${count - readyBefore}: ${ms(backlogDone)}`,
+    goal: `≤ 25 % of that: ${(100 * waited / backlogDone).toFixed(0)} %`,
+    met: waited <= backlogDone / 4,
   }];
 }
 

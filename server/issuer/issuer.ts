@@ -92,11 +92,12 @@ function feedQueues(
   exports: Queue,
   slots: TokenSlots,
 ): void {
+  /** Whatever brings it back, a Grant that a bind waits for comes before the others. */
+  const addGrant = (name: string, grant = caches.grants.get({ name })) =>
+    grants.add(name, { urgent: grant !== undefined && isUrgent(grant, now()) });
   caches.grants.onChange((change) => {
     const grant = change.after ?? change.before;
-    if (grant && !isOwn(change)) {
-      grants.add(grant.metadata.name, { urgent: isUrgent(grant, now()) });
-    }
+    if (grant && !isOwn(change)) addGrant(grant.metadata.name, grant);
   });
   caches.exports.onChange((change) => {
     if (change.after && !isOwn(change)) exports.add(change.after.metadata.name);
@@ -107,7 +108,7 @@ function feedQueues(
       const name = object?.metadata.labels?.[LABELS.grant];
       const grant = name && caches.grants.get({ name });
       // A revocation makes sure of what it deletes by itself. Without a Grant this is a leftover.
-      if (name && !(grant && isDeleting(grant))) grants.add(name);
+      if (name && !(grant && isDeleting(grant))) addGrant(name);
     }
   };
   caches.accounts.onChange(ofGrant);
@@ -122,7 +123,7 @@ function feedQueues(
   caches.boundaries.onChange((change) => {
     const name = (change.after ?? change.before)?.metadata.name;
     if (!name || isOwn(change)) return;
-    for (const { metadata } of caches.grants.find("boundary", name)) grants.add(metadata.name);
+    for (const grant of caches.grants.find("boundary", name)) addGrant(grant.metadata.name, grant);
   });
   caches.crds.onChange(({ before, after }) => {
     if (
@@ -131,7 +132,7 @@ function feedQueues(
       return;
     }
     const name = (after ?? before)?.metadata.name ?? "";
-    for (const { metadata } of caches.grants.find("api", name)) grants.add(metadata.name);
+    for (const grant of caches.grants.find("api", name)) addGrant(grant.metadata.name, grant);
     for (const { metadata } of caches.exports.find("api", name)) exports.add(metadata.name);
   });
 }

@@ -29,6 +29,8 @@ export function createAgent(
   };
   const isPlain = base.protocol === "http:";
   const agent = isPlain ? new http.Agent(shared) : new https.Agent({ ...shared, ...secure });
+  // The stock name spells out every certificate, for every request; this agent has one server.
+  agent.getName = () => base.host;
   if (!target.proxyUrl || !connectThroughProxy) return agent;
 
   const proxyUrl = new URL(target.proxyUrl);

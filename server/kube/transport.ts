@@ -87,7 +87,7 @@ export class Transport implements Disposable {
   /** Sends a request and reads the whole answer. */
   async send(request: TransportRequest): Promise<TransportAnswer> {
     const credentials = await untilAborted(this.#credentials.current(), request.signal);
-    using limit = deadline(request.timeoutMs, request.signal, timedOut(request));
+    using limit = deadline(request.timeoutMs, request.signal, () => timedOut(request));
     return await asKubeError(request, async () => {
       const answer = await this.#open(request, credentials, "calls", limit.signal);
       return await this.#wholeAnswer(answer, credentials, limit.signal);
@@ -105,7 +105,7 @@ export class Transport implements Disposable {
     onText: (text: string) => void,
   ): Promise<TransportAnswer | undefined> {
     const credentials = await untilAborted(this.#credentials.current(), request.signal);
-    using limit = deadline(request.timeoutMs, request.signal, timedOut(request));
+    using limit = deadline(request.timeoutMs, request.signal, () => timedOut(request));
     return await asKubeError(request, async () => {
       const answer = await this.#open(request, credentials, "streams", limit.signal);
       if (answer.statusCode !== 200) {

@@ -4,15 +4,20 @@ export interface Deadline extends Disposable {
 }
 
 /**
- * Aborts with `reason` after `ms`, or with the parent's own reason when that comes first.
- * Made by hand instead of `AbortSignal.any`, whose sources stay referenced by long-lived parents.
+ * Aborts with `reason` after `ms`, or with the parent's own reason when that comes first. A reason
+ * given as a function is made only when it is needed: an error costs a stack trace. Made by hand instead of `AbortSignal.any`, whose sources stay referenced by long-lived parents.
  */
-export function deadline(ms: number, parent: AbortSignal | undefined, reason: Error): Deadline {
+export function deadline(
+  ms: number,
+  parent: AbortSignal | undefined,
+  reason: Error | (() => Error),
+): Deadline {
   const controller = new AbortController();
   const onParentAbort = () => controller.abort(parent?.reason);
   if (parent?.aborted) onParentAbort();
   parent?.addEventListener("abort", onParentAbort, { once: true });
-  const timer = setTimeout(() => controller.abort(reason), ms);
+  const onTimeout = () => controller.abort(typeof reason === "function" ? reason() : reason);
+  const timer = setTimeout(onTimeout, ms);
   return {
     signal: controller.signal,
     [Symbol.dispose]() {

@@ -112,13 +112,15 @@ export function readBody(
       settle();
       reject(new NoAnswerError(cause, true));
     };
+    const onClose = () => fail(new Error("the connection broke off"));
     answer.on("data", onPart);
     answer.on("end", () => {
+      answer.off("close", onClose);
       settle();
       resolve();
     });
     answer.on("error", fail);
-    answer.on("close", () => fail(new Error("the connection broke off")));
+    answer.on("close", onClose);
   });
 }
 

@@ -109,6 +109,37 @@ Deno.test("issuer() lets twenty Secrets wait, then goes on with the Grant that a
   assert.ok(urgentIs >= 20 && urgentIs < 25, `it was number ${urgentIs} of ${made.length}`);
 });
 
+Deno.test("issuer() finishes the Grant that a bind waits for before it begins the rest of a backlog", async () => {
+  const wantedUntil = new Date(Date.now() + 60_000).toISOString();
+  const backlog: Grant[] = [];
+  const urgent = grantFor({ who: "hurry" }).metadata.name;
+  const requests = await world.requestsDuring(async () => {
+    world.backend.signal("SIGSTOP"); // so that all of it is there when the urgent one comes
+    try {
+      for (let index = 0; index < 200; index++) {
+        backlog.push(await world.grant({ who: "backlog", exportName: `backlog-${index}` }));
+      }
+      const annotations = { [ANNOTATIONS.wantedUntil]: wantedUntil };
+      backlog.push(await world.grant({ who: "hurry", annotations }));
+    } finally {
+      world.backend.signal("SIGCONT");
+    }
+    for (const grant of backlog) await world.ready(grant);
+  });
+  const ready = requests.findLastIndex(({ objectRef }) =>
+    objectRef?.name === urgent && objectRef.subresource === "status"
+  );
+  const begun =
+    requests.slice(0, ready).filter(({ verb, objectRef }) =>
+      verb === "create" && objectRef?.resource === "serviceaccounts"
+    ).length;
+  // Twenty workers had begun when it came, and turn to others while it waits for its token.
+  assert.ok(
+    ready > 0 && begun < 150,
+    `${begun} of ${backlog.length} were begun before it was done`,
+  );
+});
+
 Deno.test("ensureToken() makes an unfilled Secret anew after a minute, then less and less often", async () => {
   await world.stop(); // it would take back what no Grant asks for
   const grant = grantFor({ who: "patient" });
