@@ -13,10 +13,11 @@ export interface LoadResult {
   readonly bytes: number;
 }
 
-const [target = "", token = "", inFlight = "1", seconds = "1"] = Deno.args;
+const [target = "", token = "", inFlight = "1", seconds = "1", encoding = "identity"] = Deno.args;
 const { hostname, port, pathname } = new URL(target);
 const request = new TextEncoder().encode(
-  `GET ${pathname} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+  `GET ${pathname} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: Bearer ${token}\r\n` +
+    `Accept-Encoding: ${encoding}\r\n\r\n`,
 );
 
 /** Sends one request and reads its whole answer; returns the size of the body. */

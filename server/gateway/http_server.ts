@@ -1,4 +1,5 @@
-import { getRequestListener, RequestError } from "@hono/node-server";
+import { getRequestListener, type HttpBindings, RequestError } from "@hono/node-server";
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ErrorBody } from "../api/wire.ts";
@@ -7,10 +8,11 @@ import type { Log } from "../runtime/log.ts";
 import { aborted, type Runnable } from "../runtime/runnable.ts";
 import { sleep } from "../runtime/sleep.ts";
 import { SECURITY_HEADERS } from "./security_headers.ts";
+import { sentDirectly } from "./send_bytes.ts";
 
 /** What the gateway listens with. */
 export interface HttpServerOptions {
-  readonly fetch: (request: Request, env: Record<string, unknown>) => Response | Promise<Response>;
+  readonly fetch: (request: Request, env: HttpBindings) => Response | Promise<Response>;
   readonly log: Log;
 }
 
@@ -35,6 +37,11 @@ export async function bindServer(
   { fetch, log }: HttpServerOptions,
 ): Promise<BoundServer> {
   const { hostname, port } = parseListenAddress(address) ?? { hostname: "", port: 8080 };
+  const serve = async (request: Request, env: unknown): Promise<Response> => {
+    const bindings = env as HttpBindings;
+    const response = await fetch(request, bindings);
+    return sentDirectly(response, bindings.outgoing) ? RESPONSE_ALREADY_SENT : response;
+  };
   const server = http.createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -43,7 +50,7 @@ export async function bindServer(
       connectionsCheckingInterval: 1_000,
       maxHeaderSize: MAX_HEADER_BYTES,
     },
-    getRequestListener(fetch, { overrideGlobalObjects: false, errorHandler: answerUnserved(log) }),
+    getRequestListener(serve, { overrideGlobalObjects: false, errorHandler: answerUnserved(log) }),
   );
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause: Error & { code?: string }) => {

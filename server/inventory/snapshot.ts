@@ -1,14 +1,20 @@
 import { createHash } from "node:crypto";
+import { gzipSync } from "node:zlib";
 import { type Built, type Clocks, Memo, type Version } from "./memo.ts";
 
 /** An answer as it goes over the wire, ready to be sent any number of times. */
 export interface Answer {
   /** JSON. */
   readonly body: Uint8Array<ArrayBuffer>;
+  /** The same, compressed: lists repeat themselves, so it is a tenth of the size. */
+  readonly zipped: () => Uint8Array<ArrayBuffer>;
   /** Strong, with its quotes: the same text means the same bytes. */
   readonly etag: string;
   readonly builtAtMs: number;
 }
+
+/** Higher levels take twice the time for a few per cent. */
+const GZIP_LEVEL = 3;
 
 /** The encoded answer of one view; see `Memo` for when it is made anew. */
 export class Snapshot<T> {
@@ -42,5 +48,7 @@ export class Snapshot<T> {
 function encode(value: unknown, builtAtMs: number): Answer {
   const body = new TextEncoder().encode(JSON.stringify(value));
   const digest = createHash("sha256").update(body).digest("base64url");
-  return { body, etag: `"${digest}"`, builtAtMs };
+  let kept: Uint8Array<ArrayBuffer> | undefined;
+  const zipped = () => kept ??= new Uint8Array(gzipSync(body, { level: GZIP_LEVEL }));
+  return { body, zipped, etag: `"${digest}"`, builtAtMs };
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { gunzipSync } from "node:zlib";
 import { Snapshot } from "./snapshot.ts";
 
 const text = (body: Uint8Array) => new TextDecoder().decode(body);
@@ -18,6 +19,8 @@ Deno.test("Snapshot gives JSON with a strong tag that depends on the bytes alone
   const same = snapshot.get([2], () => ({ value: { é: [1] } }));
   assert.equal(same.etag, first.etag);
   assert.equal(same.body, first.body);
+  assert.equal(text(gunzipSync(first.zipped())), text(first.body));
+  assert.equal(same.zipped(), first.zipped(), "compressed once");
   assert.equal(same.builtAtMs, 6_000);
 
   at.ms += 1_000;

@@ -5,6 +5,7 @@ import type { Inventory, InventoryAnswer } from "../../inventory/inventory.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isDnsSubdomain } from "../../names.ts";
 import type { Env } from "../env.ts";
+import { sendBytes } from "../send_bytes.ts";
 
 /** What the inventories are served from. */
 export interface InventoryRouteDeps {
@@ -40,13 +41,9 @@ async function findLive(kube: KubeClient, name: string) {
   }
 }
 
-function answer(c: Context<Env>, { body, etag, ageSeconds }: InventoryAnswer): Response {
+function answer(c: Context<Env>, { body, zipped, etag, ageSeconds }: InventoryAnswer): Response {
   c.header("Cache-Control", "private, no-cache");
-  c.header("Vary", "Cookie, Authorization");
-  c.header("ETag", etag);
+  c.header("Vary", "Cookie, Authorization, Accept-Encoding");
   if (ageSeconds !== undefined) c.header("Age", String(ageSeconds));
-  const known = c.req.header("If-None-Match")?.split(",").map((tag) => tag.trim()) ?? [];
-  if (known.includes(etag) || known.includes(`W/${etag}`)) return c.body(null, 304);
-  c.header("Content-Type", "application/json");
-  return c.body(body);
+  return sendBytes(c, { plain: body, zipped, etag, contentType: "application/json" });
 }

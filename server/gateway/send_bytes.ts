@@ -1,0 +1,53 @@
+import type { Context } from "hono";
+import type http from "node:http";
+import type { Env } from "./env.ts";
+
+/** Bytes that are kept to be sent often. */
+export interface KeptBytes {
+  readonly plain: Uint8Array<ArrayBuffer>;
+  /** The same, compressed; made when it is first asked for. */
+  readonly zipped: () => Uint8Array<ArrayBuffer>;
+  /** Of the plain bytes: strong, with its quotes. */
+  readonly etag: string;
+  readonly contentType: string;
+}
+
+/** Answers with kept bytes, compressed where the caller takes that, or with 304 when it has them. */
+export function sendBytes(c: Context<Env>, kept: KeptBytes): Response {
+  const isZipped = acceptsGzip(c.req.header("Accept-Encoding"));
+  const etag = isZipped ? kept.etag.replace(/"$/, '-gz"') : kept.etag; // other bytes, another tag
+  c.header("ETag", etag);
+  if (isKnown(etag, c.req.header("If-None-Match"))) return c.body(null, 304);
+  c.header("Content-Type", kept.contentType);
+  if (isZipped) c.header("Content-Encoding", "gzip");
+  const body = isZipped ? kept.zipped() : kept.plain;
+  c.header("Content-Length", String(body.byteLength));
+  const response = c.body(null);
+  bodies.set(response, body);
+  return response;
+}
+
+/**
+ * Writes an answer of `sendBytes` to the connection by itself, and says whether it was one: a web
+ * Response would copy all of its bytes for every caller.
+ */
+export function sentDirectly(response: Response, outgoing: http.ServerResponse): boolean {
+  const body = bodies.get(response);
+  if (!body) return false;
+  outgoing.writeHead(response.status, [...response.headers].flat());
+  outgoing.end(body);
+  return true;
+}
+
+const bodies = new WeakMap<Response, Uint8Array>();
+
+/** Whether gzip is named and not switched off by `q=0`. */
+export const acceptsGzip = (header = ""): boolean =>
+  header.split(",").some((part) => {
+    const [name = "", ...parameters] = part.split(";").map((each) => each.trim().toLowerCase());
+    return name === "gzip" && !parameters.some((each) => /^q=0(?:\.0*)?$/.test(each));
+  });
+
+const isKnown = (etag: string, header = ""): boolean =>
+  header.trim() === "*" ||
+  header.split(",").map((tag) => tag.trim().replace(/^W\//, "")).includes(etag);
