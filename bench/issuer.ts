@@ -26,6 +26,7 @@ import {
 } from "../server/names.ts";
 import { Backend } from "../tests/support/backend.ts";
 import { connect } from "../tests/support/kube.ts";
+import { benchResync } from "./resync.ts";
 import { type Figure, ms, percentile } from "./figure.ts";
 
 const API = "gears.bench.example.org";
@@ -139,7 +140,7 @@ async function rawChain(
 }
 
 /** Many Grants at once, and one that somebody waits for in the middle of them. */
-export async function benchBurst(
+async function benchBurst(
   label: string,
   options: ControlPlaneOptions,
   count: number,
@@ -209,19 +210,24 @@ async function benchSteadyState(fast: ControlPlaneOptions, count: number): Promi
     event.verb !== "watch" && event.objectRef?.resource !== "selfsubjectrulesreviews"
   );
   const resident = await read(/^process_resident_memory_bytes (\d+)/m) / 1e6;
-  return [{
-    name: `restart with ${count} Grants in place`,
-    measured: `${writes.length} mutating requests`,
-    comparedTo: `${count} reconciles`,
-    goal: "0",
-    met: writes.length === 0,
-  }, {
-    name: `resident memory with ${count} Grants`,
-    measured: `${resident.toFixed(0)} MB`,
-    comparedTo: "",
-    goal: "≤ 200 MB",
-    met: resident <= 200,
-  }];
+  const resync = await benchResync(plane, count);
+  return [
+    {
+      name: `restart with ${count} Grants in place`,
+      measured: `${writes.length} mutating requests`,
+      comparedTo: `${count} reconciles`,
+      goal: "0",
+      met: writes.length === 0,
+    },
+    resync,
+    {
+      name: `resident memory with ${count} Grants`,
+      measured: `${resident.toFixed(0)} MB`,
+      comparedTo: "",
+      goal: "≤ 200 MB",
+      met: resident <= 200,
+    },
+  ];
 }
 
 /** The issuer's figures. */

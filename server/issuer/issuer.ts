@@ -3,6 +3,7 @@ import type { Config } from "../config.ts";
 import type { Change } from "../kube/cache.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { RecordEvent } from "../kube/event_recorder.ts";
+import { isServerFailure } from "../kube/kube_error.ts";
 import type { MetadataObject } from "../kube/metadata.ts";
 import { FIELD_MANAGERS, LABELS } from "../names.ts";
 import { controller, type Reconcile } from "../runtime/controller.ts";
@@ -26,6 +27,8 @@ export interface IssuerDeps {
   readonly metrics: Pick<Metrics, "controller">;
   readonly log: Log;
   readonly now: () => number;
+  /** For tests; otherwise ten minutes. */
+  readonly resyncMs?: number;
 }
 
 const MAX_UNFILLED_TOKENS = 20;
@@ -35,7 +38,7 @@ const RESYNC_MS = 600_000;
 
 /** Keeps Grants provisioned and Exports judged, for as long as it runs; may run again later. */
 export function issuer(deps: IssuerDeps): Runnable {
-  const { caches, metrics, log } = deps;
+  const { caches, metrics, log, resyncMs = RESYNC_MS } = deps;
   const grants = new Queue();
   const exports = new Queue();
   const slots = new TokenSlots(
@@ -50,6 +53,7 @@ export function issuer(deps: IssuerDeps): Runnable {
       queue: grants,
       workers: GRANT_WORKERS,
       reconcile: whileConnected(caches, reconcileGrant({ ...deps, slots, remakes: new Map() })),
+      isPassing: isServerFailure,
       log,
       metrics,
     }),
@@ -58,10 +62,11 @@ export function issuer(deps: IssuerDeps): Runnable {
       queue: exports,
       workers: EXPORT_WORKERS,
       reconcile: whileConnected(caches, reconcileExport(deps)),
+      isPassing: isServerFailure,
       log,
       metrics,
     }),
-    every(RESYNC_MS, () => {
+    every(resyncMs, () => {
       for (const { metadata } of caches.grants.values()) grants.add(metadata.name);
       for (const { metadata } of caches.exports.values()) exports.add(metadata.name);
       return Promise.resolve();
