@@ -1,17 +1,14 @@
-import { parse } from "yaml";
-import bindings from "../../crds/bindings.core.xbind.io.yaml" with { type: "text" };
-import clusterBindings from "../../crds/clusterbindings.core.xbind.io.yaml" with { type: "text" };
-import collections from "../../crds/collections.catalog.xbind.io.yaml" with { type: "text" };
-import connections from "../../crds/connections.core.xbind.io.yaml" with { type: "text" };
-import exports from "../../crds/exports.catalog.xbind.io.yaml" with { type: "text" };
-import grants from "../../crds/grants.iam.xbind.io.yaml" with { type: "text" };
+import manifests from "../../crds/generated.json" with { type: "json" };
 import type { CustomResourceDefinition } from "./resources.ts";
 
-const parsed = (texts: string[]): CustomResourceDefinition[] => texts.map((text) => parse(text));
+/** Copies, for whoever gets them may add to them. */
+const crds = (...names: (keyof typeof manifests)[]): CustomResourceDefinition[] =>
+  names.map((name) => structuredClone(manifests[name]) as CustomResourceDefinition);
 
 /** The CRDs of the provider: Exports, Collections and Grants. */
-export const serviceCrds = (): CustomResourceDefinition[] => parsed([collections, exports, grants]);
+export const serviceCrds = (): CustomResourceDefinition[] =>
+  crds("collections.catalog.xbind.io", "exports.catalog.xbind.io", "grants.iam.xbind.io");
 
 /** The CRDs of a consumer: Bindings, ClusterBindings and Connections. */
 export const coreCrds = (): CustomResourceDefinition[] =>
-  parsed([bindings, clusterBindings, connections]);
+  crds("bindings.core.xbind.io", "clusterbindings.core.xbind.io", "connections.core.xbind.io");
