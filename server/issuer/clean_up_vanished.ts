@@ -1,6 +1,7 @@
 import { GRANTS } from "../api/resources.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { LABELS } from "../names.ts";
+import { auditLine } from "../runtime/audit_line.ts";
 import type { Log } from "../runtime/log.ts";
 import type { IssuerCaches } from "./issued.ts";
 import { takeBack } from "./revoke_grant.ts";
@@ -27,7 +28,8 @@ export async function cleanUpVanished(
   if (await kube.find(GRANTS, { name }, signal)) return true; // its event is on the way
   const boundaries = [...places].filter((namespace) => caches.boundaries.get({ name: namespace }));
   if (!await takeBack(kube, name, boundaries, signal)) return false;
-  log.warn("removed what a vanished Grant had left", { code: "grant.vanished", grant: name });
+  const line = auditLine("grant.vanished", "ok", { grant: name });
+  log.warn("removed what a vanished Grant had left", line);
   return true;
 }
 

@@ -54,7 +54,21 @@ export async function ensure<T extends KubeObject, C extends MetadataObject>(
     cache.learn(await kube.create(type, object, issuer, signal), issuer);
     return;
   }
+  await dropAggregation(kube, type, live, signal);
   cache.learn(await kube.apply(type, object, issuer, signal), issuer);
+}
+
+/** Lets no rules of others flow into a role; an apply leaves in place what it does not name. */
+async function dropAggregation(
+  kube: KubeClient,
+  type: ResourceType,
+  live: KubeObject,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!("aggregationRule" in live)) return;
+  const { resourceVersion = "" } = live.metadata;
+  const patch = { metadata: { resourceVersion }, aggregationRule: null };
+  await kube.mergePatch(type, keyOf(live), patch, issuer, signal);
 }
 
 const hasOurLabel = (present: MetadataObject, wanted: MetadataObject): boolean =>

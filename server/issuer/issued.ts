@@ -11,7 +11,6 @@ import {
   NAMESPACES,
   type PolicyRule,
   type ResourceType,
-  type Role,
   ROLE_BINDINGS,
   type RoleBinding,
   ROLES,
@@ -56,6 +55,9 @@ export const bindingDigest = (
 
 const roleDigest = ({ kind, name }: RoleBinding["roleRef"]): string => `${kind}/${name}`;
 
+/** In place of a digest: whatever the rules are, they are not ours to tell. */
+const AGGREGATED = "aggregated";
+
 const ISSUED = { labelSelector: LABELS.grant };
 
 const digested = (
@@ -70,8 +72,8 @@ const digested = (
 
 const roles = (type: ResourceType): FollowSource<Digested> =>
   digested(type, (object) => {
-    const { rules = [] } = object as Role | ClusterRole;
-    return { digest: rulesDigest(rules), apis: apisOf(rules) };
+    const { rules = [], aggregationRule } = object as ClusterRole;
+    return { digest: aggregationRule ? AGGREGATED : rulesDigest(rules), apis: apisOf(rules) };
   });
 
 const bindings = (type: ResourceType): FollowSource<Digested> =>

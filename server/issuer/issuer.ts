@@ -44,7 +44,8 @@ export function issuer(deps: IssuerDeps): Runnable {
   const slots = new TokenSlots(
     MAX_UNFILLED_TOKENS,
     () => caches.secrets.count("state", "unfilled"),
-    (grant, urgent) => grants.add(grant, { urgent }),
+    // What is half done goes before what is not begun, so that tokens are made all the while.
+    (grant) => grants.add(grant, { urgent: true }),
   );
   feedQueues(deps, grants, exports, slots);
   const work = all(
@@ -98,8 +99,8 @@ function feedQueues(
   slots: TokenSlots,
 ): void {
   /** Whatever brings it back, a Grant that a bind waits for comes before the others. */
-  const addGrant = (name: string, grant = caches.grants.get({ name })) =>
-    grants.add(name, { urgent: grant !== undefined && isUrgent(grant, now()) });
+  const addGrant = (name: string, grant = caches.grants.get({ name }), isHalfDone = false) =>
+    grants.add(name, { urgent: isHalfDone || grant !== undefined && isUrgent(grant, now()) });
   caches.grants.onChange((change) => {
     const grant = change.after ?? change.before;
     if (grant && !isOwn(change)) addGrant(grant.metadata.name, grant);
@@ -107,22 +108,21 @@ function feedQueues(
   caches.exports.onChange((change) => {
     if (change.after && !isOwn(change)) exports.add(change.after.metadata.name);
   });
-  const ofGrant = (change: Change<MetadataObject>) => {
+  const ofGrant = (change: Change<MetadataObject>, isHalfDone = false) => {
     if (isOwn(change)) return;
     for (const object of [change.before, change.after]) {
       const name = object?.metadata.labels?.[LABELS.grant];
       const grant = name && caches.grants.get({ name });
       // A revocation makes sure of what it deletes by itself. Without a Grant this is a leftover.
-      if (name && !(grant && isDeleting(grant))) addGrant(name);
+      if (name && !(grant && isDeleting(grant))) addGrant(name, grant || undefined, isHalfDone);
     }
   };
-  caches.accounts.onChange(ofGrant);
-  caches.roles.onChange(ofGrant);
-  caches.roleBindings.onChange(ofGrant);
-  caches.clusterRoles.onChange(ofGrant);
-  caches.clusterRoleBindings.onChange(ofGrant);
+  const { accounts, roles, roleBindings, clusterRoles, clusterRoleBindings } = caches;
+  for (const cache of [accounts, roles, roleBindings, clusterRoles, clusterRoleBindings]) {
+    cache.onChange((change) => ofGrant(change));
+  }
   caches.secrets.onChange((change) => {
-    ofGrant(change);
+    ofGrant(change, change.after && isFilled(change.after));
     if (!change.after || isFilled(change.after)) slots.freed();
   });
   caches.boundaries.onChange((change) => {

@@ -21,6 +21,7 @@ import {
   clusterRoleName,
   FIELD_MANAGERS,
 } from "../names.ts";
+import { auditLine } from "../runtime/audit_line.ts";
 import { done, type Outcome, type Reconcile, requeueAfter } from "../runtime/controller.ts";
 import type { Log } from "../runtime/log.ts";
 import { cleanUpVanished } from "./clean_up_vanished.ts";
@@ -203,9 +204,8 @@ async function cleanUp(deps: GrantDeps, name: string, signal: AbortSignal): Prom
 async function revoke(deps: GrantDeps, grant: Grant, signal: AbortSignal): Promise<Outcome> {
   if (!hasFinalizer(grant, CLEANUP_FINALIZER)) return done;
   if (!await revokeGrant(deps.kube, grant, signal)) return requeueAfter(LEFTOVER_LOOK_MS);
-  const { name } = grant.metadata;
-  deps.remakes.delete(name);
-  deps.log.info("Grant revoked", { code: "grant.revoked", grant: name, ...whose(grant) });
+  deps.remakes.delete(grant.metadata.name);
+  deps.log.info("Grant revoked", auditLine("grant.revoked", "ok", about(grant)));
   deps.recordEvent(grant, "Normal", "Revoked", "Its rights and its credentials are gone");
   return done;
 }
@@ -232,24 +232,20 @@ async function settle(
   const before = condition(grant, "Ready");
   const written = await kube.applyStatus(GRANTS, update, FIELD_MANAGERS.issuer, signal);
   caches.grants.learn(written, FIELD_MANAGERS.issuer);
-  const { name } = grant.metadata;
   if (verdict.ready) {
     if (before?.status === "True") return;
-    log.info("Grant provisioned", { code: "grant.provisioned", grant: name, ...whose(grant) });
+    log.info("Grant provisioned", auditLine("grant.provisioned", "ok", about(grant)));
     recordEvent(grant, "Normal", "Provisioned", verdict.message);
   } else if (verdict.reason !== "Pending" && before?.message !== verdict.message) {
-    log.warn("Grant not provisioned", {
-      code: "grant.not-provisioned",
-      grant: name,
-      reason: verdict.reason,
-      message: verdict.message,
-      ...whose(grant),
-    });
+    const fields = { message: verdict.message, ...about(grant) };
+    const line = auditLine("grant.not-provisioned", verdict.reason, fields);
+    log.warn("Grant not provisioned", line);
     recordEvent(grant, "Warning", verdict.reason, verdict.message);
   }
 }
 
-const whose = ({ spec }: Grant) => ({
+const about = ({ metadata, spec }: Grant) => ({
+  grant: metadata.name,
   subject: spec.identity.subject,
   export: spec.exportName,
 });

@@ -5,7 +5,7 @@
 export class TokenSlots {
   readonly #limit: number;
   readonly #unfilled: () => number;
-  readonly #wake: (grant: string, urgent: boolean) => void;
+  readonly #wake: (grant: string) => void;
   /** Secrets that are being created and do not show in `unfilled` yet. */
   readonly #reserved = new Set<string>();
   readonly #waiting = new Map<string, boolean>();
@@ -15,7 +15,7 @@ export class TokenSlots {
   constructor(
     limit: number,
     unfilled: () => number,
-    wake: (grant: string, urgent: boolean) => void,
+    wake: (grant: string) => void,
   ) {
     this.#limit = limit;
     this.#unfilled = unfilled;
@@ -54,10 +54,10 @@ export class TokenSlots {
   freed(): void {
     if (this.#waiting.size === 0 || this.#free() <= 0) return;
     const inOrder = [...this.#waiting].sort(([, a], [, b]) => Number(b) - Number(a));
-    for (const [grant, urgent] of inOrder.slice(0, this.#free())) {
+    for (const [grant] of inOrder.slice(0, this.#free())) {
       this.#waiting.delete(grant);
       this.#called.add(grant);
-      this.#wake(grant, urgent);
+      this.#wake(grant);
     }
   }
 

@@ -7,7 +7,7 @@ function slotsOf(limit: number, unfilled = 0) {
   const slots = new TokenSlots(
     limit,
     () => state.unfilled,
-    (grant, urgent) => state.woken.push(urgent ? `${grant}!` : grant),
+    (grant) => state.woken.push(grant),
   );
   return { slots, state };
 }
@@ -33,14 +33,14 @@ Deno.test("TokenSlots wakes those that wait, urgent ones first, no more than the
   state.unfilled = 0;
   slots.freed();
   slots.freed();
-  assert.deepEqual(state.woken, ["d!", "a"]);
+  assert.deepEqual(state.woken, ["d", "a"]);
   assert.ok(slots.take("d", true));
   assert.ok(slots.take("a", false));
   state.unfilled = 1;
   slots.settle("a");
   slots.settle("d");
   slots.freed();
-  assert.deepEqual(state.woken, ["d!", "a", "b"]);
+  assert.deepEqual(state.woken, ["d", "a", "b"]);
 });
 
 Deno.test("TokenSlots keeps the slot of a woken Grant from others", () => {
