@@ -1,6 +1,7 @@
 import { FLAG_GROUPS } from "../server/flag_table.ts";
 import { envName, type Flag, type FlagTable } from "../server/flags/flag_kinds.ts";
 import { ACTIONS } from "../server/flags/parse_flags.ts";
+import { code, markdownTable } from "./markdown_table.ts";
 
 const INTRODUCTION = `# Flags of xbind-backend
 
@@ -56,20 +57,6 @@ const meaning = ({ help, placeholder, secret }: Flag<unknown, string>): string =
 
 const defaultCell = (flag: Flag<unknown, string>): string =>
   flag.defaultText === "" ? "empty" : flag.defaultText.split(",").map(code).join(", ");
-
-const code = (text: string) => `\`${text}\``;
-
-const markdownTable = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
-  const cells = [head, ...rows].map((row) => row.map(escapeCell));
-  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
-  const line = (row: readonly string[]) =>
-    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
-  const [first = "", ...rest] = cells.map(line);
-  const rule = `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`;
-  return [first, rule, ...rest, ""].join("\n");
-};
-
-const escapeCell = (text: string) => text.replaceAll("|", "\\|");
 
 const write = (stream: typeof Deno.stdout, text: string) =>
   stream.writeSync(new TextEncoder().encode(text));

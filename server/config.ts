@@ -75,6 +75,11 @@ const COMBINATIONS: readonly Combination[] = [
 
 const SAFE_SIGNING_KEY_BYTES = 32;
 
+/** What makes the Secret that the chart's `cookieKeys.existingSecret` names. */
+export const MAKE_COOKIE_KEYS = "kubectl create secret generic xbind-cookie-keys " +
+  "--from-literal=signing-key=$(openssl rand -base64 32) " +
+  "--from-literal=encryption-key=$(openssl rand -base64 32)";
+
 /** What works but will surprise, one sentence each, for the log at start. */
 export const configWarnings = (config: Config): readonly string[] => {
   const signingKey = config.cookieSigningKey?.reveal();
@@ -90,6 +95,11 @@ export const configWarnings = (config: Config): readonly string[] => {
     [
       config.cookieEncryptionKey === undefined,
       "--cookie-encryption-key is not set: sessions end with this process and work on one replica only",
+    ],
+    [
+      config.leaderElect && !(signingKey && config.cookieEncryptionKey),
+      "--leader-elect means several replicas, and each has cookie keys of its own: people are " +
+      `signed out at random; give all the same keys, as from ${MAKE_COOKIE_KEYS}`,
     ],
     [
       signingKey !== undefined && signingKey.length < SAFE_SIGNING_KEY_BYTES,

@@ -1,12 +1,19 @@
 import { join, resolve } from "node:path";
+import { buildPrograms, type GoPrograms } from "../go_programs/build_programs.ts";
+import { readGoModule } from "../go_programs/go_module.ts";
 import { BINARY_NAMES, type BinaryName } from "./binary_names.ts";
-import { buildBinaries } from "./build_binaries.ts";
-import { readGoModule } from "./go_module.ts";
 import { type Progress, progressTo } from "./progress.ts";
 import { userCacheDir } from "./user_cache_dir.ts";
 
 /** The absolute path of each program. */
 export type Binaries = Record<BinaryName, string>;
+
+const PACKAGES: Readonly<Record<BinaryName, string>> = {
+  etcd: "go.etcd.io/etcd/server/v3",
+  "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
+  "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
+  kubectl: "k8s.io/kubernetes/cmd/kubectl",
+};
 
 /** The environment variables that can name a directory with the programs; the first one wins. */
 const DIRECTORY_VARIABLES = ["XBIND_CONTROLPLANE_DIR", "KUBEBUILDER_ASSETS"];
@@ -42,6 +49,30 @@ const explicitBinaries = async (env: Record<string, string>): Promise<Partial<Bi
   return present;
 };
 
+/** What `kubectl version` shows. */
+const versionStamps = (version: string): Record<string, string> => {
+  const [major = "", minor = ""] = version.replace(/^v/, "").split(".");
+  return {
+    "k8s.io/component-base/version.gitVersion": version,
+    "k8s.io/component-base/version.gitMajor": major,
+    "k8s.io/component-base/version.gitMinor": minor,
+    "k8s.io/component-base/version.gitTreeState": "clean",
+    "k8s.io/client-go/pkg/version.gitVersion": version,
+  };
+};
+
+const controlPlanePrograms = async (): Promise<GoPrograms<BinaryName>> => {
+  const module = await readGoModule(import.meta.dirname ?? "", "k8s.io/kubernetes");
+  return {
+    what: "the control plane",
+    module,
+    packages: PACKAGES,
+    stamps: versionStamps(module.version),
+    orElse: "set KUBEBUILDER_ASSETS to a directory with etcd, kube-apiserver, " +
+      "kube-controller-manager and kubectl",
+  };
+};
+
 /**
  * Finds the programs of a control plane: in the directory that the environment names, in the
  * user's cache, or built from the pinned Go module, which takes minutes the first time.
@@ -52,9 +83,9 @@ export const controlPlaneBinaries = async (
 ): Promise<Binaries> => {
   const explicit = await explicitBinaries(env);
   if (missingFrom(explicit).length === 0) return explicit as Binaries;
-  const module = await readGoModule(import.meta.dirname ?? "");
-  const cache = resolve(userCacheDir(env), "xbind", "controlplane", module.key);
+  const programs = await controlPlanePrograms();
+  const cache = resolve(userCacheDir(env), "xbind", "controlplane", programs.module.key);
   const missing = async () => missingFrom({ ...await presentIn(cache), ...explicit });
-  if ((await missing()).length > 0) await buildBinaries(module, cache, missing, progress, env);
+  if ((await missing()).length > 0) await buildPrograms(programs, cache, missing, progress, env);
   return { ...await presentIn(cache), ...explicit } as Binaries;
 };

@@ -12,6 +12,7 @@ case "$1 $2" in
 esac
 echo "$1 CGO_ENABLED=$CGO_ENABLED" >> "$here/calls"
 [ "$1" = build ] || exit 0
+echo "$4" > "$here/linker-flags"
 while [ "$1" != -o ]; do shift; done
 echo "building $3"
 case "$3" in *"$(cat "$here/fail" 2>/dev/null || echo none)") echo "it broke"; exit 1 ;; esac
@@ -77,6 +78,21 @@ Deno.test("controlPlaneBinaries() builds once, one after the other, and then fin
   ]);
   assert.deepEqual(await test.find(), binaries);
   assert.equal((await test.calls()).length, 5);
+});
+
+Deno.test("controlPlaneBinaries() stamps the version that kubectl shows", async () => {
+  await using test = await setUp();
+  await test.find();
+  const flags = (await Deno.readTextFile(`${test.dir}/bin/linker-flags`)).trim().split(" ");
+  for (
+    const stamp of [
+      "k8s.io/component-base/version.gitVersion=v1.36.3",
+      "k8s.io/component-base/version.gitMajor=1",
+      "k8s.io/component-base/version.gitMinor=36",
+    ]
+  ) {
+    assert.equal(flags[flags.indexOf(stamp) - 1], "-X", stamp);
+  }
 });
 
 Deno.test("controlPlaneBinaries() prefers the directory the environment names", async () => {

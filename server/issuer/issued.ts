@@ -72,7 +72,8 @@ const digested = (
 
 const roles = (type: ResourceType): FollowSource<Digested> =>
   digested(type, (object) => {
-    const { rules = [], aggregationRule } = object as ClusterRole;
+    const { rules: given, aggregationRule } = object as ClusterRole;
+    const rules = given ?? []; // the API server writes null for a role without any
     return { digest: aggregationRule ? AGGREGATED : rulesDigest(rules), apis: apisOf(rules) };
   });
 

@@ -1,23 +1,27 @@
 import { basename, dirname, join } from "node:path";
-import type { BinaryName } from "./binary_names.ts";
 import { goBuildArgs, type GoModule, isGoAtLeast } from "./go_module.ts";
-import { Guard } from "./guard.ts";
-import type { Progress } from "./progress.ts";
-import { tailOf } from "./tail_of.ts";
+import { Guard } from "../controlplane/guard.ts";
+import type { Progress } from "../controlplane/progress.ts";
+import { tailOf } from "../controlplane/tail_of.ts";
 
-const PACKAGES: Record<BinaryName, string> = {
-  etcd: "go.etcd.io/etcd/server/v3",
-  "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
-  "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
-  kubectl: "k8s.io/kubernetes/cmd/kubectl",
-};
+/** Programs of one pinned Go module, and how people hear of them. */
+export interface GoPrograms<Name extends string> {
+  /** Such as `the control plane`. */
+  readonly what: string;
+  readonly module: GoModule;
+  /** The package of each program. */
+  readonly packages: Readonly<Record<Name, string>>;
+  /** Go variables that tell the programs their version. */
+  readonly stamps: Readonly<Record<string, string>>;
+  /** What to do without Go, after "Install Go …, or". */
+  readonly orElse: string;
+}
 
 /** The first Go that fetches a newer one by itself, unless GOTOOLCHAIN=local forbids it. */
 const FIRST_GO_WITH_TOOLCHAINS = "1.21";
 
-const remedy = ({ goVersion }: GoModule): string =>
-  `Install Go ${goVersion} or newer (https://go.dev/dl/) so that "go version" shows it, or set ` +
-  `KUBEBUILDER_ASSETS to a directory with etcd, kube-apiserver, kube-controller-manager and kubectl`;
+const remedy = ({ module: { goVersion }, orElse }: GoPrograms<string>): string =>
+  `Install Go ${goVersion} or newer (https://go.dev/dl/) so that "go version" shows it, or ${orElse}`;
 
 const goEnv = async (variable: string, env: Record<string, string>): Promise<string> => {
   const command = new Deno.Command("go", { args: ["env", variable], env, cwd: "/" });
@@ -25,12 +29,16 @@ const goEnv = async (variable: string, env: Record<string, string>): Promise<str
   return new TextDecoder().decode(stdout).trim();
 };
 
-const requireGo = async (module: GoModule, env: Record<string, string>): Promise<void> => {
+const requireGo = async (
+  programs: GoPrograms<string>,
+  env: Record<string, string>,
+): Promise<void> => {
+  const { what, module } = programs;
   let version: string;
   try {
     version = await goEnv("GOVERSION", { ...env, GOTOOLCHAIN: "local" });
   } catch (cause) {
-    const message = `Cannot build the control plane: Go is not installed. ${remedy(module)}`;
+    const message = `Cannot build ${what}: Go is not installed. ${remedy(programs)}`;
     throw new Error(message, { cause });
   }
   if (isGoAtLeast(version, module.goVersion)) return;
@@ -38,15 +46,18 @@ const requireGo = async (module: GoModule, env: Record<string, string>): Promise
     await goEnv("GOTOOLCHAIN", env) !== "local";
   if (mayFetch) return;
   throw new Error(
-    `Cannot build the control plane: the installed Go is ${version.replace(/^go/, "")}. ` +
-      remedy(module),
+    `Cannot build ${what}: the installed Go is ${version.replace(/^go/, "")}. ${remedy(programs)}`,
   );
 };
 
-const lockedFile = async (path: string, progress: Progress): Promise<Deno.FsFile> => {
+const lockedFile = async (
+  path: string,
+  what: string,
+  progress: Progress,
+): Promise<Deno.FsFile> => {
   const file = await Deno.open(path, { create: true, write: true });
   if (!await file.tryLock(true)) {
-    await progress.run("waiting for another build of the control plane", () => file.lock(true));
+    await progress.run(`waiting for another build of ${what}`, () => file.lock(true));
   }
   return file;
 };
@@ -59,10 +70,10 @@ const removeLeftovers = async (target: string): Promise<void> => {
   }
 };
 
-const buildInto = async (
-  module: GoModule,
+const buildInto = async <Name extends string>(
+  { what, module, packages, stamps }: GoPrograms<Name>,
   target: string,
-  names: BinaryName[],
+  names: Name[],
   progress: Progress,
   env: Record<string, string>,
 ): Promise<void> => {
@@ -79,13 +90,13 @@ const buildInto = async (
       }).ended();
       if (success) return;
       const output = await tailOf(guard.logFile(name), 20);
-      throw new Error(`Cannot build the control plane: "go ${args[0]}" failed\n${output}`);
+      throw new Error(`Cannot build ${what}: "go ${args[0]}" failed\n${output}`);
     });
 
   await go(1, "go modules", ["mod", "download"]);
   for (const [index, name] of names.entries()) {
     const output = join(guard.dir, name);
-    await go(index + 2, name, goBuildArgs(module, PACKAGES[name], output));
+    await go(index + 2, name, goBuildArgs(packages[name], output, stamps));
     // One by one, so that a build which is interrupted goes on where it was.
     await Deno.rename(output, join(target, name));
   }
@@ -95,21 +106,21 @@ const buildInto = async (
  * Builds the programs that `missing` lists into the target directory, each appearing there only
  * when it is whole. Of two builds at once the second waits, then finds its work done.
  */
-export const buildBinaries = async (
-  module: GoModule,
+export const buildPrograms = async <Name extends string>(
+  programs: GoPrograms<Name>,
   target: string,
-  missing: () => Promise<BinaryName[]>,
+  missing: () => Promise<Name[]>,
   progress: Progress,
   env: Record<string, string>,
 ): Promise<void> => {
   await Deno.mkdir(target, { recursive: true });
-  using _lock = await lockedFile(`${target}.lock`, progress);
+  using _lock = await lockedFile(`${target}.lock`, programs.what, progress);
   const names = await missing();
   if (names.length === 0) return;
-  await requireGo(module, env);
+  await requireGo(programs, env);
   await removeLeftovers(target);
   progress.note(
-    `Building ${names.join(", ")} ${module.kubernetesVersion} into ${target}: minutes, but once`,
+    `Building ${names.join(", ")} ${programs.module.version} into ${target}: minutes, but once`,
   );
-  await buildInto(module, target, names, progress, env);
+  await buildInto(programs, target, names, progress, env);
 };

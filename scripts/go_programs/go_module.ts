@@ -1,9 +1,9 @@
-/** What the pinned Go module says, and the name its builds are cached under. */
+/** What a pinned Go module says, and the name its builds are cached under. */
 export interface GoModule {
   /** The folder with go.mod and go.sum. */
   dir: string;
-  /** Such as `v1.36.3`. */
-  kubernetesVersion: string;
+  /** The version of what it pins, such as `v1.36.3`. */
+  version: string;
   /** The oldest Go that can build it, such as `1.26.0`. */
   goVersion: string;
   /** Changes with the module, the operating system and the processor. */
@@ -16,20 +16,21 @@ const found = (text: string, pattern: RegExp, what: string): string => {
   return value;
 };
 
-/** Reads the module in the given folder. */
+/** Reads the module in the given folder, which is there for the sake of the pinned one. */
 export const readGoModule = async (
   dir: string,
+  pinned: string,
   platform = `${Deno.build.os}-${Deno.build.arch}`,
 ): Promise<GoModule> => {
   const [mod, sum] = await Promise.all(
     ["go.mod", "go.sum"].map((file) => Deno.readTextFile(`${dir}/${file}`)),
   ) as [string, string];
-  const kubernetesVersion = found(mod, /^\s*k8s\.io\/kubernetes (v\S+)/m, "k8s.io/kubernetes");
+  const version = found(mod, new RegExp(`^\\s*${RegExp.escape(pinned)} (v\\S+)`, "m"), pinned);
   const goVersion = found(mod, /^go (\S+)$/m, "go line");
   const content = new TextEncoder().encode(`${mod}\0${sum}`);
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", content)).toHex();
-  const key = `${kubernetesVersion}-${hash.slice(0, 12)}-${platform}`;
-  return { dir, kubernetesVersion, goVersion, key };
+  const key = `${version}-${hash.slice(0, 12)}-${platform}`;
+  return { dir, version, goVersion, key };
 };
 
 /** Compares `go1.26.8` or `1.26` with `1.26.0`; a release candidate counts as its release. */
@@ -44,21 +45,13 @@ export const isGoAtLeast = (actual: string, needed: string): boolean => {
   return true;
 };
 
-/** The arguments of `go build` for one program; the version is what `kubectl version` shows. */
+/** The arguments of `go build` for one program; `stamps` are Go variables and their values. */
 export const goBuildArgs = (
-  { kubernetesVersion }: Pick<GoModule, "kubernetesVersion">,
   packagePath: string,
   output: string,
+  stamps: Readonly<Record<string, string>>,
 ): string[] => {
-  const [major = "", minor = ""] = kubernetesVersion.replace(/^v/, "").split(".");
-  const variables = {
-    "k8s.io/component-base/version.gitVersion": kubernetesVersion,
-    "k8s.io/component-base/version.gitMajor": major,
-    "k8s.io/component-base/version.gitMinor": minor,
-    "k8s.io/component-base/version.gitTreeState": "clean",
-    "k8s.io/client-go/pkg/version.gitVersion": kubernetesVersion,
-  };
-  const stamps = Object.entries(variables).map(([name, value]) => `-X ${name}=${value}`);
-  const linkerFlags = ["-s", "-w", ...stamps].join(" ");
+  const set = Object.entries(stamps).map(([name, value]) => `-X ${name}=${value}`);
+  const linkerFlags = ["-s", "-w", ...set].join(" ");
   return ["build", "-trimpath", "-ldflags", linkerFlags, "-o", output, packagePath];
 };

@@ -1,0 +1,24 @@
+{{/* What the backend would refuse at start, or what was asked to be refused. */}}
+{{- define "xbind-backend.checks" -}}
+{{- with .Values -}}
+{{- if not (or .gateway.enabled .issuer.enabled .reaper.enabled) -}}
+{{- fail "there is nothing to run: enable gateway.enabled, issuer.enabled or reaper.enabled" -}}
+{{- end -}}
+{{- if and .apply.enabled (not .gateway.enabled) -}}
+{{- fail "apply.enabled needs gateway.enabled: the route belongs to the gateway" -}}
+{{- end -}}
+{{- if and .cookieKeys.require .gateway.enabled (not .cookieKeys.existingSecret) -}}
+{{- fail (printf "cookieKeys.require is true and cookieKeys.existingSecret is empty; make the Secret with:\n%s\nand set cookieKeys.existingSecret=xbind-cookie-keys" (include "xbind-backend.makeCookieKeys" $)) -}}
+{{- end -}}
+{{- range $name, $file := dict "gateway.externalCa" .gateway.externalCa "oidc.ca" .oidc.ca -}}
+{{- if and $file.existingConfigMap $file.existingSecret -}}
+{{- fail (printf "%s has both existingConfigMap and existingSecret: name one of them" $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The command that makes the Secret of cookieKeys; the log of the backend has it too. */}}
+{{- define "xbind-backend.makeCookieKeys" -}}
+kubectl create secret generic xbind-cookie-keys --from-literal={{ .Values.cookieKeys.signingKey }}=$(openssl rand -base64 32) --from-literal={{ .Values.cookieKeys.encryptionKey }}=$(openssl rand -base64 32) --namespace {{ .Release.Namespace }}
+{{- end -}}
