@@ -1,10 +1,11 @@
 /**
- * The public module of xbind: the resources as TypeScript types with their names, for programs
- * that read or write them.
+ * The public module of xbind: the resources with their names, the shapes of the HTTP API, and the
+ * client of a gateway that `kubectl bind` itself uses. Importing it loads no Kubernetes code.
  *
  * @module
  */
 export * from "./server/api/resources.ts";
+export type * from "./server/api/wire.ts";
 export {
   boundaryName,
   grantName,
@@ -12,3 +13,6 @@ export {
   isDnsSubdomain,
   parseApiName,
 } from "./server/names.ts";
+export { CliError, type Failure } from "./cli/cli_error.ts";
+export { GatewayClient, type GatewayClientOptions } from "./cli/gateway_client.ts";
+export { GatewayError } from "./cli/gateway_error.ts";

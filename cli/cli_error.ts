@@ -14,7 +14,7 @@ export type Failure = Exclude<keyof typeof EXIT, "ok">;
 
 /** A failure to tell the person at the terminal: what was tried and why it failed, then what to do. */
 export class CliError extends Error {
-  override readonly name = "CliError";
+  override readonly name: string = "CliError";
 
   constructor(
     readonly failure: Failure,

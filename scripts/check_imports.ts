@@ -33,8 +33,15 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   "server/main.ts": ["server/*"],
   "server/manager.ts": ["server/*", "!server/gateway"],
   "server/provider_caches.ts": ["server/*", "!server/gateway"],
-  cli: ["server/(root)", "server/runtime", "server/api", "server/kube", "server/konnector"],
-  ui: ["server/api"],
+  cli: [
+    "server/(root)",
+    "server/runtime",
+    "server/api",
+    "server/kube",
+    "server/konnector",
+    "server/binding/untrusted_yaml.ts",
+  ],
+  ui: ["server/api/wire.ts"],
   "mod.ts": ["server/(root)", "server/api", "cli"],
 };
 

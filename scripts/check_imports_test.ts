@@ -13,6 +13,8 @@ const CASES: [string, Record<string, string[]>, RegExp | undefined][] = [
   ],
   ["a command in the client", { "cli/a.ts": ["server/kube/exec_credential.ts"] }, undefined],
   ["the UI using the server", { "ui/a.tsx": ["server/kube/client.ts"] }, /may not use/],
+  ["the UI using resources", { "ui/a.tsx": ["server/api/resources.ts"] }, /may not use/],
+  ["the UI using wire shapes", { "ui/a.tsx": ["server/api/wire.ts"] }, undefined],
   [
     "a circle",
     { "server/a.ts": ["server/b.ts"], "server/b.ts": ["server/a.ts"] },

@@ -11,3 +11,17 @@ export const BACKEND_RUN_FLAGS: readonly string[] = [
   "--allow-sys=hostname,ca",
   "--v8-flags=--max-semi-space-size=4",
 ];
+
+/**
+ * How the command-line client is run: it reads kubeconfigs, writes its own settings, and starts the
+ * browser and the credential plugins that the user's kubeconfig names.
+ */
+export const CLI_RUN_FLAGS: readonly string[] = [
+  "--no-prompt",
+  "--allow-net",
+  "--allow-read",
+  "--allow-write",
+  "--allow-env",
+  "--allow-sys=hostname,ca",
+  "--allow-run",
+];

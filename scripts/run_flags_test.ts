@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import project from "../deno.json" with { type: "json" };
-import { BACKEND_RUN_FLAGS } from "./run_flags.ts";
+import { BACKEND_RUN_FLAGS, CLI_RUN_FLAGS } from "./run_flags.ts";
 
 Deno.test("BACKEND_RUN_FLAGS never lets the backend start processes, write files or load libraries", () => {
   const granted = BACKEND_RUN_FLAGS.filter((flag) => flag.startsWith("--allow"));
@@ -17,4 +17,16 @@ Deno.test("deno task start runs the backend with BACKEND_RUN_FLAGS", () => {
     project.tasks.start.command,
     `deno run ${BACKEND_RUN_FLAGS.join(" ")} server/main.ts`,
   );
+});
+
+Deno.test("CLI_RUN_FLAGS never lets the client load libraries, and names what it may learn of the system", () => {
+  const granted = CLI_RUN_FLAGS.filter((flag) => flag.startsWith("--allow"));
+  assert.deepEqual(granted, [
+    "--allow-net",
+    "--allow-read",
+    "--allow-write",
+    "--allow-env",
+    "--allow-sys=hostname,ca",
+    "--allow-run",
+  ]);
 });

@@ -1,4 +1,5 @@
 /** JSON shapes of the HTTP API, shared by the gateway, the command-line client and the UI. */
+import type { ClusterBinding, Connection, Secret } from "./resources.ts";
 
 /** `GET /api/provider` */
 export interface ProviderInfo {
@@ -15,6 +16,9 @@ export interface Me {
   readonly displayName?: string;
   readonly groups?: readonly string[];
 }
+
+/** Whom a session token stands for: what the gateway seals in it, and what it tells of it. */
+export type SessionIdentity = Me;
 
 /** `GET /api/catalog` */
 export interface Catalog {
@@ -116,6 +120,11 @@ export interface BindResult {
   /** Relative to the gateway's root. */
   readonly pickupURL: string;
   readonly expiresAt: string;
+}
+
+/** `GET /api/bundle/{token}` as JSON: what a consumer applies, in this order. */
+export interface Bundle {
+  readonly bundle: readonly [Secret, Connection, ClusterBinding];
 }
 
 /** Body of `POST /api/apply` */

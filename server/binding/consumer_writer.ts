@@ -2,8 +2,8 @@ import type { KubeObject, ResourceType } from "../api/resources.ts";
 import { applyFailed } from "../errors.ts";
 import { resourceTypeOf } from "../konnector/resource_type_of.ts";
 import type { KubeClient } from "../kube/client.ts";
-import { isNotFound, KubeError } from "../kube/kube_error.ts";
-import { collectionPath } from "../kube/paths.ts";
+import { KubeError } from "../kube/kube_error.ts";
+import { serves } from "../kube/serves.ts";
 import type { FieldManager } from "../names.ts";
 import { Backoff } from "../runtime/backoff.ts";
 import { sleep } from "../runtime/sleep.ts";
@@ -28,7 +28,13 @@ export class ConsumerWriter {
     for (const object of objects) {
       const action = `apply ${object.kind}/${object.metadata.name} to the consumer cluster`;
       const type = resourceTypeOf(object);
-      await this.#told(action, () => this.#kube.apply(type, object, manager, this.#signal));
+      const stored: unknown = await this.#told(
+        action,
+        () => this.#kube.apply(type, object, manager, this.#signal),
+      );
+      if (!isSame(stored, object)) {
+        throw applyFailed(action, "the answer is not the applied object");
+      }
     }
   }
 
@@ -38,7 +44,7 @@ export class ConsumerWriter {
     const backoff = new Backoff(DISCOVERY_BACKOFF);
     for (const type of types) {
       const action = `apply a ${type.kind} to the consumer cluster`;
-      while (!await this.#told(action, () => this.#serves(type))) {
+      while (!await this.#told(action, () => serves(this.#kube, type, this.#signal))) {
         if (performance.now() > end) {
           const crd = `${type.plural}.${type.group}`;
           throw applyFailed(action, `it does not serve ${crd}; install the konnector first`);
@@ -48,26 +54,22 @@ export class ConsumerWriter {
     }
   }
 
-  async #serves(type: ResourceType): Promise<boolean> {
-    try {
-      const path = `${collectionPath(type)}?limit=1`;
-      await this.#kube.request("GET", path, undefined, this.#signal);
-      return true;
-    } catch (error) {
-      if (isNotFound(error)) return false;
-      // Whoever may write these kinds need not be allowed to list them.
-      if (error instanceof KubeError && error.status === 403) return true;
-      throw error;
-    }
-  }
-
   async #told<T>(action: string, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
       this.#signal.throwIfAborted();
       // A stranger's certificates and answers may fail in ways that nobody thought of.
-      throw applyFailed(action, plainReason(error), error);
+      throw applyFailed(action, plainReason(error), isAnswer(error) ? undefined : error);
     }
   }
 }
+
+/** Whether an answer is about this object: a proxy's login page is not, even with status 200. */
+function isSame(answer: unknown, { kind, metadata }: KubeObject): boolean {
+  const fields = answer as Partial<KubeObject> | null | undefined;
+  return fields?.kind === kind && fields.metadata?.name === metadata.name;
+}
+
+/** The words of an answer stay out of our log: they may repeat the very credentials we sent. */
+const isAnswer = (error: unknown): boolean => error instanceof KubeError && error.status > 0;

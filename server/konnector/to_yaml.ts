@@ -9,8 +9,8 @@ export const toYaml = (objects: readonly object[]): string =>
 
 /** Readers differ in what counts as a number, so nothing that begins like one is left plain. */
 const LIKE_NUMBER = /^[-+]?[.\d]/;
-/** Line breaks to some, invisible or forbidden to others. */
-const UNSAFE = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g;
+/** Line breaks to some, forbidden to others, invisible or able to turn text around for people. */
+const UNSAFE = /[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]/g;
 
 function documentText(object: object): string {
   const document = new Document(object, { version: "1.1", aliasDuplicateObjects: false });

@@ -39,6 +39,12 @@ Deno.test("toYaml() quotes text that readers of YAML 1.1 would take for somethin
   }
 });
 
+Deno.test("toYaml() writes nothing that a terminal obeys or that hides from readers", () => {
+  const text = "a\u001b[31mb\u009b2Jc\u202ed\u200be\u2066\u0007";
+  assert.doesNotMatch(toYaml([{ text }]), /[^\P{Cc}\n]|[\u200b\u202e\u2066]/u);
+  assert.deepEqual(parsed(toYaml([{ text }]), "1.2"), [{ text }]);
+});
+
 Deno.test("toYaml() keeps any text as it is", () => {
   const character = fc.integer({ min: 0, max: 0x2ffff })
     .filter((code) => code < 0xd800 || code > 0xdfff)

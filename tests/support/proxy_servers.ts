@@ -19,8 +19,11 @@ export interface ProxyAccount {
   readonly password: string;
 }
 
-/** An HTTP proxy that answers CONNECT. */
-export async function startConnectProxy(account?: ProxyAccount): Promise<ProxyServer> {
+/** An HTTP proxy that answers CONNECT; with `leadTo`, every name leads to that `host:port`. */
+export async function startConnectProxy(
+  account?: ProxyAccount,
+  leadTo?: string,
+): Promise<ProxyServer> {
   const asked: string[] = [];
   const expected = account &&
     `Basic ${Buffer.from(`${account.username}:${account.password}`).toString("base64")}`;
@@ -30,7 +33,8 @@ export async function startConnectProxy(account?: ProxyAccount): Promise<ProxySe
     if (expected !== undefined && request.headers["proxy-authorization"] !== expected) {
       return void client.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
     }
-    tunnel(client, request.url ?? "", () => client.write("HTTP/1.1 200 OK\r\nVia: test\r\n\r\n"));
+    const target = leadTo ?? request.url ?? "";
+    tunnel(client, target, () => client.write("HTTP/1.1 200 OK\r\nVia: test\r\n\r\n"));
   });
   return await listening(server, asked);
 }

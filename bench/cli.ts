@@ -1,0 +1,96 @@
+import path from "node:path";
+import { GatewayClient } from "../cli/gateway_client.ts";
+import { bundleCli, CLI_ENTRY } from "../scripts/build/bundles.ts";
+import { CLI_RUN_FLAGS } from "../scripts/run_flags.ts";
+import type { Catalog } from "../server/api/wire.ts";
+import { type Figure, ms, percentile } from "./figure.ts";
+
+const EXPORTS = 100;
+const VERSION_GOAL_MS = 50;
+const CATALOG_GOAL_MS = 120;
+
+const CATALOG: Catalog = {
+  exports: Array.from({ length: EXPORTS }, (_, i) => ({
+    name: `service-${i}`,
+    title: `The service ${i}`,
+    apis: [`things.service-${i}.example.org`],
+  })),
+};
+
+/** How long the client takes from its start to its end, beside an empty script in the same run. */
+export async function* benchCli(
+  full: boolean,
+  progress: (text: string) => void,
+): AsyncGenerator<Figure> {
+  progress("the command-line client");
+  const dir = await Deno.makeTempDir({ prefix: "xbind-bench-cli-" });
+  await using server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    () => Response.json(CATALOG),
+  );
+  try {
+    await bundleCli(path.join(dir, "cli"));
+    const empty = path.join(dir, "empty.js");
+    await Deno.writeTextFile(empty, "");
+    const entry = path.join(dir, "cli", CLI_ENTRY);
+    const url = `http://127.0.0.1:${server.addr.port}`;
+    const gateway = new GatewayClient({ server: url, token: "bench" });
+    const env = { XBIND_SERVER: url, XBIND_TOKEN: "bench", DENO_NO_UPDATE_CHECK: "1" };
+    const times: Times = { empty: [], version: [], catalog: [], request: [] };
+    const rounds = full ? 60 : 20;
+    for (let round = -2; round < rounds; round++) { // two rounds to warm the caches
+      const measured = {
+        empty: await timed(() => run([empty], env)),
+        version: await timed(() => run([entry, "--version"], env)),
+        catalog: await timed(() => run([entry, "catalog"], env)),
+        request: await timed(() => gateway.catalog(AbortSignal.timeout(10_000))),
+      };
+      if (round < 0) continue;
+      for (const key of KEYS) times[key].push(measured[key]);
+    }
+    yield* figures(times);
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+}
+
+const KEYS = ["empty", "version", "catalog", "request"] as const;
+type Times = Record<typeof KEYS[number], number[]>;
+
+function* figures(times: Times): Generator<Figure> {
+  const median = (key: keyof Times) => percentile(times[key], 0.5);
+  const [empty, request] = [median("empty"), median("request")];
+  const version = median("version") - empty;
+  const catalog = median("catalog") - request;
+  yield {
+    name: "kubectl bind --version, over an empty script",
+    measured: ms(version),
+    comparedTo: `empty script ${ms(empty)}`,
+    goal: `at most ${VERSION_GOAL_MS} ms`,
+    met: version <= VERSION_GOAL_MS,
+  };
+  yield {
+    name: `kubectl bind catalog, ${EXPORTS} Exports, without the request`,
+    measured: ms(catalog),
+    comparedTo: `request ${ms(request)}, empty script ${ms(empty)}`,
+    goal: `at most ${CATALOG_GOAL_MS} ms`,
+    met: catalog <= CATALOG_GOAL_MS,
+  };
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
+
+async function run(args: string[], env: Record<string, string>): Promise<void> {
+  const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--quiet", "--no-config", "--no-lock", ...CLI_RUN_FLAGS, ...args],
+    env,
+    stdin: "null",
+    stdout: "null",
+    stderr: "piped",
+  }).output();
+  if (!success) throw new Error(`Cannot run ${args[0]}: ${new TextDecoder().decode(stderr)}`);
+}

@@ -1,0 +1,93 @@
+import type { ClusterRole, KubeObject, Role } from "../../server/api/resources.ts";
+import { parseUntrustedYaml } from "../../server/binding/untrusted_yaml.ts";
+import { konnectorManifest } from "../../server/konnector/manifest.ts";
+import { differences, isMapping } from "./differences.ts";
+import { refused } from "./refused.ts";
+import { widerRule } from "./wider_rule.ts";
+
+const MAX_LENGTH = 1024 * 1024;
+
+/**
+ * Where a provider's manifest may differ from ours: schemas of other versions, the image, and what
+ * tunes the process. None of it reaches beyond the konnector's own pod and permissions.
+ */
+const MAY_DIFFER: Record<string, RegExp> = {
+  CustomResourceDefinition: /^spec\.versions\[0\]\.(schema|additionalPrinterColumns)\b/,
+  // Compared as permissions.
+  ClusterRole: /^rules\b/,
+  Role: /^rules\b/,
+  Deployment: new RegExp(
+    "^spec\\.replicas$|^spec\\.template\\.spec\\.containers\\[0\\]\\." +
+      "(image$|imagePullPolicy$|args\\b|resources\\b|\\w+Probe\\.\\w+(Seconds|Threshold)$)",
+  ),
+};
+
+/**
+ * The objects of a manifest that a gateway served, once it is certain that they are those of the
+ * konnector and can do no more than ours; in the order of ours.
+ */
+export function checkManifest(yaml: string): KubeObject[] {
+  if (yaml.length > MAX_LENGTH) throw refusedManifest("it is too long");
+  const given = yaml.split(/^---[ \t]*\r?$/m).filter((text) => text.trim() !== "").map(parsed);
+  const image = given.map(imageOf).find((found) => found !== undefined);
+  if (!image) throw refusedManifest("it names no image");
+  const byName = new Map(given.map((object) => [identityOf(object), object]));
+  if (byName.size < given.length) throw refusedManifest("it names an object twice");
+  const ours = konnectorManifest(image);
+  const checked = ours.map((model) => {
+    const name = identityOf(model);
+    const object = byName.get(name);
+    if (!object) throw refusedManifest(`it has no ${name}`);
+    byName.delete(name);
+    return checkObject(object, model);
+  });
+  const [foreign] = byName.keys();
+  if (foreign !== undefined) throw refusedManifest(`${foreign} is no part of the konnector`);
+  return checked;
+}
+
+function checkObject(object: unknown, model: KubeObject): KubeObject {
+  const mayDiffer = MAY_DIFFER[model.kind];
+  const [path] = differences(object, model).filter((place) => !mayDiffer?.test(place));
+  const name = identityOf(model);
+  if (path !== undefined) throw refusedManifest(`${name} is not as it should be at "${path}"`);
+  const checked = object as KubeObject; // its own fields and those of the model are the same
+  if (model.kind === "ClusterRole" || model.kind === "Role") {
+    const wider = widerRule((checked as Role).rules, (model as ClusterRole).rules ?? []);
+    if (wider) throw refusedManifest(`${name} asks for more than a konnector needs: ${wider}`);
+  }
+  return checked;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseUntrustedYaml(text);
+  } catch {
+    throw refusedManifest("it is not YAML that can be read safely");
+  }
+}
+
+/** `Kind/name`, with the namespace in front of the name where there is one. */
+function identityOf(object: unknown): string {
+  const { kind, metadata } = isMapping(object) ? object : {};
+  const { name, namespace } = isMapping(metadata) ? metadata : {};
+  const place = namespace === undefined ? "" : `${String(namespace)}/`;
+  return `${String(kind)}/${place}${String(name)}`;
+}
+
+/** The image of a Deployment with one container; undefined for everything else. */
+export function imageOf(object: unknown): string | undefined {
+  const template = at(at(at(object, "spec"), "template"), "spec");
+  const containers = at(template, "containers");
+  const image = Array.isArray(containers) ? at(containers[0], "image") : undefined;
+  return typeof image === "string" && /^[\x21-\x7e]{1,1000}$/.test(image) ? image : undefined;
+}
+
+const at = (value: unknown, key: string): unknown => isMapping(value) ? value[key] : undefined;
+
+const refusedManifest = (reason: string) =>
+  refused(
+    "the konnector manifest",
+    reason,
+    "Nothing was applied. Use --konnector-image to install the manifest of this program instead",
+  );

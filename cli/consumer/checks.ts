@@ -1,0 +1,60 @@
+import { CliError } from "../cli_error.ts";
+import { safeText } from "../safe_text.ts";
+
+/** What `doctor` found out about one thing. */
+export interface Check {
+  readonly check: string;
+  /** `skipped`: another check failed that this one needs. */
+  readonly status: "ok" | "failed" | "skipped";
+  readonly detail: string;
+  readonly remedy?: string;
+}
+
+/** All is well. */
+export const ok = (check: string, detail: string): Check => ({
+  check,
+  status: "ok",
+  detail: safeText(detail),
+});
+
+/** Something is wrong, and this is what to do. */
+export const failed = (check: string, detail: string, remedy: string): Check => ({
+  check,
+  status: "failed",
+  detail: safeText(detail),
+  remedy,
+});
+
+/** Nothing could be said. */
+export const skipped = (check: string, detail: string): Check => ({
+  check,
+  status: "skipped",
+  detail: safeText(detail),
+});
+
+/** What a look found; one that fails with a `CliError` has found that. */
+export async function checked(check: string, look: () => Promise<Check | string>): Promise<Check> {
+  try {
+    const found = await look();
+    return typeof found === "string" ? ok(check, found) : found;
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    return failed(check, error.message, error.remedy ?? "Run the command again");
+  }
+}
+
+/** Above this, tokens and certificates are refused as too young or too old. */
+const MAX_SKEW_MS = 60_000;
+
+/** Compares a server's clock with ours. */
+export function checkClock(
+  check: string,
+  clock: { readonly server: Date; readonly ours: Date } | undefined,
+): Check {
+  if (!clock) return skipped(check, "the server tells no time");
+  const skewMs = clock.server.getTime() - clock.ours.getTime();
+  const seconds = Math.round(Math.abs(skewMs) / 1000);
+  if (Math.abs(skewMs) <= MAX_SKEW_MS) return ok(check, `it differs from ours by ${seconds} s`);
+  const way = skewMs > 0 ? "ahead of" : "behind";
+  return failed(check, `it is ${seconds} s ${way} ours`, "Correct the clock that is wrong");
+}

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { CliError } from "../cli_error.ts";
+import { checkClock, checked } from "./checks.ts";
+
+Deno.test("checkClock() tells clocks that are too far apart", async (t) => {
+  const ours = new Date("2026-01-02T03:04:05Z");
+  const table: [aheadMs: number, status: string, detail: RegExp][] = [
+    [0, "ok", /by 0 s/],
+    [1_400, "ok", /by 1 s/],
+    [-60_000, "ok", /by 60 s/],
+    [61_000, "failed", /61 s ahead of ours/],
+    [-3_600_000, "failed", /3600 s behind ours/],
+  ];
+  for (const [aheadMs, status, detail] of table) {
+    await t.step(`${aheadMs} ms: ${status}`, () => {
+      const check = checkClock("clock", { server: new Date(ours.getTime() + aheadMs), ours });
+      assert.equal(check.status, status);
+      assert.match(check.detail, detail);
+      assert.equal(check.remedy !== undefined, status === "failed");
+    });
+  }
+  await t.step("no time: skipped", () => {
+    assert.equal(checkClock("clock", undefined).status, "skipped");
+  });
+});
+
+Deno.test("checked() makes findings of failures, and lets bugs pass", async () => {
+  assert.deepEqual(await checked("a", () => Promise.resolve("fine\x1b[1m")), {
+    check: "a",
+    status: "ok",
+    detail: "fine",
+  });
+  const failure = new CliError("timeout", "Cannot do it", "Do this");
+  assert.deepEqual(await checked("a", () => Promise.reject(failure)), {
+    check: "a",
+    status: "failed",
+    detail: "Cannot do it",
+    remedy: "Do this",
+  });
+  await assert.rejects(checked("a", () => Promise.reject(new TypeError("bug"))), TypeError);
+});

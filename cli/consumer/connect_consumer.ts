@@ -1,0 +1,133 @@
+import { KubeClient } from "../../server/kube/client.ts";
+import { ConfigFileError } from "../../server/kube/config_file_error.ts";
+import { runExecPlugin } from "../../server/kube/exec_credential.ts";
+import type { KubeTarget } from "../../server/kube/kube_target.ts";
+import { loadTarget } from "../../server/kube/load_target.ts";
+import { Transport } from "../../server/kube/transport.ts";
+import { connectThroughProxy } from "../../server/runtime/connect_through_proxy.ts";
+import { proxyFor } from "../../server/runtime/proxy_for.ts";
+import { VERSION } from "../../server/version.ts";
+import { CliError } from "../cli_error.ts";
+import type { Io } from "../io.ts";
+import { safeText } from "../safe_text.ts";
+import { clusterText, consumerFailure, kubeconfigFailure } from "./consumer_failure.ts";
+
+/** The flags that choose the consumer cluster. */
+export interface ConsumerOptions {
+  readonly kubeconfig?: string | undefined;
+  readonly context?: string | undefined;
+}
+
+/** A consumer cluster that answered. */
+export interface Consumer extends Disposable {
+  readonly kube: KubeClient;
+  readonly target: KubeTarget;
+  /** As the API server gives it, such as `v1.36.3`. */
+  readonly version: string;
+}
+
+/** The first version that checks the rules in our CRDs. */
+const OLDEST_MINOR = 25;
+
+/** Finds the consumer cluster that kubectl would use, and asks it for its version. */
+export async function connectConsumer(
+  io: Pick<Io, "env">,
+  options: ConsumerOptions,
+  signal: AbortSignal,
+): Promise<Consumer> {
+  const target = await consumerTarget(io, options);
+  const transport = new Transport(target, {
+    userAgent: `kubectl-bind/${VERSION}`,
+    runExec: runExecPlugin,
+    connectThroughProxy,
+  });
+  try {
+    const kube = new KubeClient(transport);
+    const version = await versionOf(kube, signal);
+    refuseOld(version, target);
+    return {
+      kube,
+      target,
+      version: safeText(version.gitVersion),
+      [Symbol.dispose]: () => transport[Symbol.dispose](),
+    };
+  } catch (error) {
+    transport[Symbol.dispose]();
+    throw consumerFailure(error, target);
+  }
+}
+
+/**
+ * Connects to the consumer cluster for as long as the work takes, and tells failures of that
+ * cluster as such.
+ */
+export async function withConsumer<T>(
+  io: Pick<Io, "env" | "signal">,
+  options: ConsumerOptions,
+  work: (consumer: Consumer) => Promise<T>,
+): Promise<T> {
+  using consumer = await connectConsumer(io, options, io.signal);
+  try {
+    return await work(consumer);
+  } catch (error) {
+    throw consumerFailure(error, consumer.target);
+  }
+}
+
+async function consumerTarget(io: Pick<Io, "env">, options: ConsumerOptions): Promise<KubeTarget> {
+  const { kubeconfig, context } = options;
+  try {
+    const target = await loadTarget({
+      env: io.env,
+      order: "file-first",
+      ...(kubeconfig ? { kubeconfig } : {}),
+      ...(context ? { context } : {}),
+    });
+    if (context && target.context !== context) {
+      throw new ConfigFileError(target.origin, `it has no context "${context}"`);
+    }
+    return throughProxy(target, io.env);
+  } catch (error) {
+    if (!(error instanceof ConfigFileError)) throw error;
+    // What the command line names itself is a matter of usage.
+    throw kubeconfigFailure(error, kubeconfig || context ? "usage" : "failure");
+  }
+}
+
+/** As kubectl: the cluster's own proxy, else the one of the environment. */
+function throughProxy(target: KubeTarget, env: Io["env"]): KubeTarget {
+  const proxyUrl = target.proxyUrl ?? proxyFor(new URL(target.server), env)?.href;
+  if (proxyUrl === undefined) return target;
+  if (!/^(https?|socks5h?):\/\/[^/]/i.test(proxyUrl) || !URL.canParse(proxyUrl)) {
+    throw new ConfigFileError(target.origin, "its proxy-url is no http, https or socks5 URL");
+  }
+  return { ...target, proxyUrl };
+}
+
+interface ServerVersion {
+  readonly gitVersion: string;
+  readonly minor: number;
+}
+
+async function versionOf(kube: KubeClient, signal: AbortSignal): Promise<ServerVersion> {
+  const { major, minor, gitVersion } = await kube.request<Record<string, unknown>>(
+    "GET",
+    "/version",
+    undefined,
+    signal,
+  );
+  const isKnown = major === "1" && typeof minor === "string" && typeof gitVersion === "string";
+  return isKnown
+    ? { gitVersion, minor: Number.parseInt(minor, 10) }
+    : { gitVersion: "of an unknown version", minor: NaN };
+}
+
+function refuseOld({ gitVersion, minor }: ServerVersion, target: KubeTarget): void {
+  if (!(minor < OLDEST_MINOR)) return;
+  throw new CliError(
+    "failure",
+    `Cannot use ${clusterText(target)}: it runs Kubernetes ${safeText(gitVersion)}, ` +
+      `the konnector's CRDs need 1.${OLDEST_MINOR}`,
+    "Upgrade that cluster, or choose another with --context",
+  );
+}

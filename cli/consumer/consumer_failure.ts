@@ -1,0 +1,61 @@
+import { ConfigFileError } from "../../server/kube/config_file_error.ts";
+import { KubeError } from "../../server/kube/kube_error.ts";
+import type { KubeTarget } from "../../server/kube/kube_target.ts";
+import { NoAnswerError } from "../../server/runtime/http_exchange.ts";
+import { CliError, type Failure } from "../cli_error.ts";
+import { safeText } from "../safe_text.ts";
+
+/** A cluster as people know it: the context, where there is one, and the server. */
+export const clusterText = ({ context, server }: Pick<KubeTarget, "context" | "server">): string =>
+  context === "" ? server : `context "${safeText(context)}" (${server})`;
+
+/**
+ * What to tell about a failed call to the consumer cluster, with what to do next; anything that is
+ * not the cluster's or the kubeconfig's fault stays as it is.
+ */
+export function consumerFailure(error: unknown, target: KubeTarget): unknown {
+  if (error instanceof ConfigFileError) return kubeconfigFailure(error);
+  if (!(error instanceof KubeError)) return error;
+  const [failure, remedy] = remedyFor(error);
+  const message = `${safeText(error.message)}, on ${clusterText(target)}`;
+  return new CliError(failure, message, remedy, { cause: error });
+}
+
+/** What to tell about a kubeconfig that cannot be used. */
+export function kubeconfigFailure(error: ConfigFileError, failure: Failure = "failure"): CliError {
+  const { file, fault, remedy = "correct it, or choose another with --kubeconfig or --context" } =
+    error;
+  return new CliError(
+    failure,
+    safeText(`Cannot use ${file}: ${fault}`),
+    remedy.charAt(0).toUpperCase() + remedy.slice(1),
+    { cause: error },
+  );
+}
+
+function remedyFor({ status, reason, cause }: KubeError): [Failure, string] {
+  if (status === 401) {
+    return ["failure", "Log in to that cluster again, or choose another with --context"];
+  }
+  if (status === 403) {
+    return [
+      "failure",
+      "Ask an administrator of that cluster; kubectl bind doctor lists the rights",
+    ];
+  }
+  if (reason === "DeadlineExceeded") return ["timeout", CHECK_SERVER];
+  if (reason === "ConnectionFailed" && isAboutCertificates(cause)) {
+    return ["failure", "Check certificate-authority-data and tls-server-name in the kubeconfig"];
+  }
+  if (status === 0) return ["failure", CHECK_SERVER];
+  return ["failure", "Correct that, then run the command again: it is safe to repeat"];
+}
+
+const CHECK_SERVER = "Check that the cluster runs and is the one you mean (--context), " +
+  "and the network between";
+
+function isAboutCertificates(error: unknown): boolean {
+  const fault = error instanceof NoAnswerError ? error.cause : undefined;
+  const code = fault instanceof Error && "code" in fault ? String(fault.code) : "";
+  return /CERT|ISSUER|SIGNATURE|ALTNAME/.test(code);
+}

@@ -1,0 +1,130 @@
+import {
+  CLUSTER_BINDINGS,
+  CONNECTIONS,
+  type KubeObject,
+  type ResourceType,
+  SECRETS,
+} from "../../server/api/resources.ts";
+import { type KubeClient, type Selection, withKind } from "../../server/kube/client.ts";
+import { isNotFound } from "../../server/kube/kube_error.ts";
+import { METADATA_LIST } from "../../server/kube/metadata.ts";
+import { CONSUMER_NAMESPACE, grantName } from "../../server/names.ts";
+import { CliError } from "../cli_error.ts";
+import { connectGateway } from "../connect_gateway.ts";
+import type { Io } from "../io.ts";
+import type { GlobalOptions } from "../settings.ts";
+import type { Consumer } from "./connect_consumer.ts";
+import { clusterText } from "./consumer_failure.ts";
+import { isGrantOf } from "./is_grant_of.ts";
+
+/** An object of a bundle as it stands on the consumer. */
+export interface BoundObject {
+  readonly type: ResourceType;
+  readonly object: KubeObject;
+}
+
+/** The bundle's kinds in the order in which they are taken back: users before what they use. */
+const KINDS = [
+  { type: CLUSTER_BINDINGS, selection: {} },
+  { type: CONNECTIONS, selection: {} },
+  { type: SECRETS, selection: { namespace: CONSUMER_NAMESPACE } },
+];
+
+/**
+ * The objects of one bundle on the consumer: that of the caller's own Grant of the Export or, where
+ * nobody can say who the caller is, the only one there is. A Grant's full name is taken as it is.
+ */
+export async function findBound(
+  io: Io,
+  consumer: Consumer,
+  exportName: string,
+  options: GlobalOptions,
+  signal: AbortSignal,
+): Promise<BoundObject[]> {
+  const candidates = await listCandidates(consumer, exportName, signal);
+  const names = [...new Set(candidates.map(({ object }) => object.metadata.name))].sort();
+  const name = await chooseName(io, consumer, exportName, names, options, signal);
+  return candidates.filter(({ object }) => object.metadata.name === name);
+}
+
+async function listCandidates(
+  { kube }: Consumer,
+  exportName: string,
+  signal: AbortSignal,
+): Promise<BoundObject[]> {
+  const lists = await Promise.all(KINDS.map(async ({ type, selection }) => {
+    const objects = await listMetadata(kube, type, selection, signal).catch((error) => {
+      if (isNotFound(error)) return []; // the CRD is not installed
+      throw error;
+    });
+    return objects.map((object) => ({ type, object: withKind(type as ResourceType, object) }));
+  }));
+  return lists.flat().filter(({ object: { metadata: { name } } }) =>
+    name === exportName || isGrantOf(exportName, name)
+  );
+}
+
+/** Only metadata: whose credentials are where is nobody's business here. */
+async function listMetadata(
+  kube: KubeClient,
+  type: ResourceType,
+  selection: Selection,
+  signal: AbortSignal,
+): Promise<Pick<KubeObject, "metadata">[]> {
+  const objects: Pick<KubeObject, "metadata">[] = [];
+  let next = "";
+  do {
+    const page = await kube.listPage(type, selection, { next, accept: METADATA_LIST, signal });
+    for (const item of page.items) objects.push({ metadata: (item as KubeObject).metadata });
+    next = page.continue;
+  } while (next !== "");
+  return objects;
+}
+
+async function chooseName(
+  io: Io,
+  { target }: Consumer,
+  exportName: string,
+  names: readonly string[],
+  options: GlobalOptions,
+  signal: AbortSignal,
+): Promise<string> {
+  if (names.includes(exportName)) return exportName;
+  const own = names.length === 0 ? undefined : await ownGrant(io, exportName, options, signal);
+  if (own !== undefined && names.includes(own)) return own;
+  const [only, ...others] = names;
+  if (only === undefined) {
+    throw new CliError(
+      "notFound",
+      `Cannot unbind Export "${exportName}": ${clusterText(target)} has nothing of it`,
+      "See what is bound: kubectl get clusterbindings",
+    );
+  }
+  if (own === undefined && others.length === 0) {
+    io.say(`Not logged in: taking ${only}, the only one of Export "${exportName}" here`);
+    return only;
+  }
+  throw new CliError(
+    "notFound",
+    `Cannot unbind Export "${exportName}": on ${clusterText(target)} it was bound ` +
+      `${own === undefined ? "more than once" : "by somebody else"}: ${names.join(", ")}`,
+    "Name the one to remove: kubectl bind unbind <one of these>",
+  );
+}
+
+/** The caller's Grant of the Export; undefined where there is no session that could tell. */
+async function ownGrant(
+  io: Io,
+  exportName: string,
+  options: GlobalOptions,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    const gateway = await connectGateway(io, options, "session");
+    return grantName(exportName, (await gateway.me(signal)).subject);
+  } catch (error) {
+    if (!(error instanceof CliError) || error.failure === "usage") throw error;
+    signal.throwIfAborted();
+    return undefined;
+  }
+}

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { grantName } from "../../server/names.ts";
+import { isGrantOf } from "./is_grant_of.ts";
+
+Deno.test("isGrantOf() knows the Grants of an Export, whoever they belong to", async (t) => {
+  const long = "an-export-with-a-name-that-is-longer-than-it-should-be";
+  const hash = "0123456789abcdef0123";
+  const table: [exportName: string, name: string, expected: boolean][] = [
+    ["pg", grantName("pg", "https://idp.example.org#ada"), true],
+    ["pg", grantName("pg", "kubernetes#bob"), true],
+    [long, grantName(long, "ada"), true],
+    [long, grantName(`${long}r`, "ada"), false],
+    ["pg", grantName("pg-large", "ada"), false],
+    ["pg-large", grantName("pg", "ada"), false],
+    ["pg", `pg-${hash}`, true],
+    ["pg", `pg-${hash}0`, false],
+    ["pg", `pg-${hash.slice(1)}`, false],
+    ["pg", `pg-${hash.toUpperCase()}`, false],
+    ["pg", `x-pg-${hash}`, false],
+    ["pg", "pg", false],
+    ["", hash, false],
+  ];
+  for (const [exportName, name, expected] of table) {
+    await t.step(`${name} of ${exportName}: ${expected}`, () => {
+      assert.equal(isGrantOf(exportName, name), expected);
+    });
+  }
+});

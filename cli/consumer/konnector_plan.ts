@@ -1,0 +1,43 @@
+import { type Deployment, DEPLOYMENTS, type KubeObject } from "../../server/api/resources.ts";
+import { konnectorManifest } from "../../server/konnector/manifest.ts";
+import type { KubeClient } from "../../server/kube/client.ts";
+import { CONSUMER_NAMESPACE, KONNECTOR_IMAGE } from "../../server/names.ts";
+import type { GatewayClient } from "../gateway_client.ts";
+import { serverText } from "../server_url.ts";
+import { checkManifest, imageOf } from "./check_manifest.ts";
+
+/** A konnector to install. */
+export interface KonnectorPlan {
+  readonly objects: readonly KubeObject[];
+  readonly image: string;
+  /** Who says so, for people. */
+  readonly origin: string;
+}
+
+/** Where the konnector's Deployment is. */
+export const KONNECTOR_KEY = { name: "konnector", namespace: CONSUMER_NAMESPACE } as const;
+
+/**
+ * The konnector to install: with the image that was asked for, else as the gateway serves it, else
+ * as this program knows it. What a gateway serves has been checked.
+ */
+export async function planKonnector(
+  gateway: GatewayClient | undefined,
+  image: string | undefined,
+  signal: AbortSignal,
+): Promise<KonnectorPlan> {
+  if (image !== undefined || !gateway) {
+    const chosen = image ?? KONNECTOR_IMAGE;
+    const origin = image === undefined ? "built in" : "--konnector-image";
+    return { objects: konnectorManifest(chosen), image: chosen, origin };
+  }
+  const objects = checkManifest(await gateway.konnectorManifest(signal));
+  const served = objects.map(imageOf).find((found) => found !== undefined) ?? "";
+  return { objects, image: served, origin: serverText(gateway.base) };
+}
+
+/** The konnector's Deployment, if one is installed. */
+export const installedKonnector = (
+  kube: KubeClient,
+  signal: AbortSignal,
+): Promise<Deployment | undefined> => kube.find(DEPLOYMENTS, KONNECTOR_KEY, signal);

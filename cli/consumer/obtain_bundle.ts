@@ -1,0 +1,58 @@
+import type { BindResult } from "../../server/api/wire.ts";
+import { Backoff } from "../../server/runtime/backoff.ts";
+import { sleep } from "../../server/runtime/sleep.ts";
+import { CliError } from "../cli_error.ts";
+import type { GatewayClient } from "../gateway_client.ts";
+import { GatewayError } from "../gateway_error.ts";
+import type { Io } from "../io.ts";
+import { serverText } from "../server_url.ts";
+import { spinner } from "../spinner.ts";
+import { type Bundle, checkBundle } from "./check_bundle.ts";
+
+const BIND_BACKOFF = { baseMs: 500, capMs: 5_000 };
+
+/** Binds an Export and picks the bundle up; gives it once it was found to be nothing else. */
+export async function obtainBundle(
+  io: Io,
+  gateway: GatewayClient,
+  exportName: string,
+  signal: AbortSignal,
+): Promise<Bundle> {
+  io.say(`Binding Export "${exportName}" at ${serverText(gateway.base)}`);
+  using _spinner = spinner(io, "waiting for the provider");
+  const result = await bindPatiently(io, gateway, exportName, signal);
+  return checkBundle(await gateway.pickup(result, signal), result.grant);
+}
+
+/** The provider keeps what it began: asking again continues there, until the time is up. */
+async function bindPatiently(
+  io: Io,
+  gateway: GatewayClient,
+  exportName: string,
+  signal: AbortSignal,
+): Promise<BindResult> {
+  const backoff = new Backoff(BIND_BACKOFF);
+  let last: GatewayError | undefined;
+  try {
+    while (true) {
+      try {
+        return await gateway.bind(exportName, signal);
+      } catch (error) {
+        if (!isWorthAnotherTry(error)) throw error;
+        io.say(`${error.message}; asking again`);
+        last = error;
+      }
+      const { retryAfterSeconds } = last;
+      await sleep(retryAfterSeconds ? retryAfterSeconds * 1000 : backoff.next(), signal);
+    }
+  } catch (error) {
+    const isLate = last && error instanceof CliError && error === signal.reason;
+    if (!isLate) throw error;
+    throw new CliError("timeout", `${error.message}: ${last?.message}`, error.remedy, {
+      cause: last,
+    });
+  }
+}
+
+const isWorthAnotherTry = (error: unknown): error is GatewayError =>
+  error instanceof GatewayError && (error.status === 504 || error.status === 503);

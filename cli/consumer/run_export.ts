@@ -1,0 +1,129 @@
+import { CLUSTER_BINDINGS, CONNECTIONS, type KubeObject } from "../../server/api/resources.ts";
+import { toYaml } from "../../server/konnector/to_yaml.ts";
+import { CONSUMER_NAMESPACE, FIELD_MANAGERS, grantName } from "../../server/names.ts";
+import { CliError } from "../cli_error.ts";
+import { closest } from "../closest.ts";
+import { connectGateway } from "../connect_gateway.ts";
+import type { GatewayClient } from "../gateway_client.ts";
+import type { Io } from "../io.ts";
+import type { GlobalOptions } from "../settings.ts";
+import { applyObjects, DISCOVERY_WAIT_MS, previewObjects, whenServed } from "./apply_objects.ts";
+import { type Bundle, bundleNamed, bundleObjects } from "./check_bundle.ts";
+import { type Consumer, type ConsumerOptions, withConsumer } from "./connect_consumer.ts";
+import { type KonnectorPlan, planKonnector } from "./konnector_plan.ts";
+import { obtainBundle } from "./obtain_bundle.ts";
+import { refuseOtherProvider } from "./refuse_other_provider.ts";
+import { requireRights, rightsToApply } from "./rights.ts";
+import { sayImage, sayTarget } from "./run_connect.ts";
+import { timeLimit } from "./time_limit.ts";
+import { untilReady } from "./until_ready.ts";
+
+/** What `export` was asked to do. */
+export interface ExportOptions extends GlobalOptions, ConsumerOptions {
+  readonly installKonnector: boolean;
+  readonly konnectorImage?: string | undefined;
+  /** Prints the bundle instead of applying it. */
+  readonly output?: "yaml" | undefined;
+  readonly replaceProvider?: boolean | undefined;
+  readonly dryRun?: boolean | undefined;
+  readonly wait?: boolean | undefined;
+  readonly timeoutMs: number;
+}
+
+const CORE_KINDS = [CONNECTIONS, CLUSTER_BINDINGS];
+const NAMESPACE: KubeObject = {
+  apiVersion: "v1",
+  kind: "Namespace",
+  metadata: { name: CONSUMER_NAMESPACE },
+};
+
+/** Binds an Export, and applies its bundle to the consumer cluster or prints it. */
+export async function runExport(io: Io, exportName: string, options: ExportOptions): Promise<void> {
+  const gateway = await connectGateway(io, options, "session");
+  if (options.output === "yaml") return await printBundle(io, gateway, exportName, options);
+  await withConsumer(io, options, async (consumer) => {
+    using limit = timeLimit(options.timeoutMs, io.signal);
+    const { signal } = limit;
+    // Everything that can fail without a bind comes before it: a bind spends a pickup.
+    const plan = options.installKonnector
+      ? await planKonnector(gateway, options.konnectorImage, signal)
+      : undefined;
+    const foundation = plan?.objects ?? [NAMESPACE];
+    if (!plan) await whenServed(consumer, CORE_KINDS, 0, signal);
+    await requireRights(consumer, rightsToApply([...foundation, ...bundleNamed("")]), signal);
+    sayTarget(io, consumer);
+    if (plan) await sayImage(io, consumer, plan, signal);
+    if (options.dryRun) {
+      const grant = await expectedGrant(gateway, exportName, signal);
+      await previewObjects(io, consumer, [...foundation, ...bundleNamed(grant)], signal);
+      return io.say("Dry run: nothing was bound or changed");
+    }
+    const bundle = await obtainBundle(io, gateway, exportName, signal);
+    if (!options.replaceProvider) await refuseOtherProvider(consumer, bundle, signal);
+    sayRelated(io, bundle);
+    const stored = await applyAll(io, consumer, foundation, plan, bundle, signal);
+    if (options.wait) await untilReady(io, consumer, stored, signal);
+    io.say(`Export "${exportName}" is bound as ${bundle.binding.metadata.name}`);
+  });
+}
+
+async function printBundle(
+  io: Io,
+  gateway: GatewayClient,
+  exportName: string,
+  { timeoutMs }: ExportOptions,
+): Promise<void> {
+  using limit = timeLimit(timeoutMs, io.signal);
+  const bundle = await obtainBundle(io, gateway, exportName, limit.signal);
+  io.say("The bundle holds credentials of the provider: keep it where only you can read it");
+  io.out(toYaml(bundleObjects(bundle)));
+}
+
+/** Gives the Connection and the ClusterBinding as they are stored. */
+async function applyAll(
+  io: Io,
+  consumer: Consumer,
+  foundation: readonly KubeObject[],
+  plan: KonnectorPlan | undefined,
+  bundle: Bundle,
+  signal: AbortSignal,
+): Promise<KubeObject[]> {
+  const { installer, cli } = FIELD_MANAGERS;
+  await applyObjects(io, consumer, foundation, plan ? installer : cli, signal);
+  // Credentials stay away from a cluster that could not use them.
+  await whenServed(consumer, CORE_KINDS, DISCOVERY_WAIT_MS, signal);
+  const [, ...conditioned] = await applyObjects(io, consumer, bundleObjects(bundle), cli, signal);
+  return conditioned;
+}
+
+/** The Grant that a bind would give, found without one. */
+async function expectedGrant(
+  gateway: GatewayClient,
+  exportName: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const [{ subject }, { exports }] = await Promise.all([
+    gateway.me(signal),
+    gateway.catalog(signal),
+  ]);
+  const names = exports.map(({ name }) => name);
+  if (names.includes(exportName)) return grantName(exportName, subject);
+  const meant = closest(exportName, names);
+  throw new CliError(
+    "notFound",
+    `Cannot bind Export "${exportName}": the catalog has no such Export`,
+    `${
+      meant === undefined ? "" : `Did you mean "${meant}"? `
+    }See what there is: kubectl bind catalog`,
+  );
+}
+
+/** What leaves or enters the cluster besides the objects of the API is worth knowing. */
+function sayRelated(io: Pick<Io, "say">, { binding }: Bundle): void {
+  for (const { resource, direction } of binding.spec.relatedResources ?? []) {
+    const way = direction === "FromConsumer"
+      ? "from this cluster to the provider"
+      : "from the provider to this cluster";
+    io.say(`Note: the konnector will also copy ${resource} ${way}`);
+  }
+}

@@ -1,0 +1,76 @@
+import type http from "node:http";
+import { connectThroughProxy } from "../server/runtime/connect_through_proxy.ts";
+import { deadline } from "../server/runtime/deadline.ts";
+import { exchange, NoAnswerError, readText } from "../server/runtime/http_exchange.ts";
+import type { Environment } from "../server/runtime/proxy_for.ts";
+import { webAgent } from "../server/runtime/web_agent.ts";
+import type { Secret } from "../server/secret.ts";
+import { VERSION } from "../server/version.ts";
+import { type Asked, tooSlow, unanswered } from "./gateway_error.ts";
+
+/** One request to a gateway. */
+export interface GatewayRequest {
+  readonly asked: Asked;
+  readonly path: string;
+  readonly accept: string;
+  /** JSON; makes it a POST. */
+  readonly body: string | undefined;
+  readonly token: Secret<string> | undefined;
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+}
+
+/** What came back, whole. */
+export interface GatewayAnswer {
+  readonly status: number;
+  readonly text: string;
+  readonly date: Date | undefined;
+  readonly retryAfterSeconds: number | undefined;
+  readonly location: string | undefined;
+}
+
+/** Sends a request once, follows nothing, and reads the answer to its proper end. */
+export const sendToGateway = async (
+  base: URL,
+  reach: { readonly caPem: string | undefined; readonly env: Environment | undefined },
+  request: GatewayRequest,
+  signal: AbortSignal,
+): Promise<GatewayAnswer> => {
+  const { asked, path, accept, body, token, timeoutMs, maxBytes } = request;
+  const { caPem, env } = reach;
+  using limit = deadline(timeoutMs, signal, tooSlow(asked, timeoutMs));
+  const agent = webAgent(base, {
+    caPem,
+    proxy: env && { env, connect: connectThroughProxy },
+  });
+  try {
+    const answer = await exchange(base, agent, {
+      method: body === undefined ? "GET" : "POST",
+      path,
+      headers: {
+        Accept: accept,
+        "User-Agent": `kubectl-bind/${VERSION}`,
+        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+        ...(token ? { Authorization: `Bearer ${token.reveal()}` } : {}),
+      },
+      body,
+    }, limit.signal);
+    return asAnswer(answer, await readText(answer, maxBytes, limit.signal));
+  } catch (error) {
+    throw error instanceof NoAnswerError ? unanswered(asked, error, base) : error;
+  } finally {
+    agent.destroy();
+  }
+};
+
+const asAnswer = ({ statusCode = 0, headers }: http.IncomingMessage, text: string) => {
+  const date = new Date(headers.date ?? "");
+  const retryAfter = headers["retry-after"] ?? "";
+  return {
+    status: statusCode,
+    text,
+    date: Number.isNaN(date.getTime()) ? undefined : date,
+    retryAfterSeconds: /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined,
+    location: headers.location,
+  };
+};
