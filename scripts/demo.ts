@@ -3,7 +3,9 @@
  * Ctrl-C. With `--check` it looks whether everything is in place and ends.
  */
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
+import { bundleCli } from "./build/bundles.ts";
+import { buildUi } from "./build_ui.ts";
 import { controlPlaneBinaries } from "./controlplane/binaries.ts";
 import type { ControlPlane } from "./controlplane/control_plane.ts";
 import { eventually } from "./controlplane/eventually.ts";
@@ -62,6 +64,7 @@ interface Backend {
 
 /** Runs the backend from its sources on the provider; it installs its own definitions there. */
 const startBackend = async (provider: ControlPlane, guard: Guard): Promise<Backend> => {
+  await buildUi();
   const port = freePort();
   const url = `http://localhost:${port}`;
   const metricsAddress = `127.0.0.1:${freePort()}`;
@@ -132,6 +135,27 @@ const isOnPath = async (program: string): Promise<boolean> => {
 const shellWord = (text: string): string =>
   /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
+/** What a reader's shell needs: where things are, and the programs on its `PATH`. */
+const writeEnvironment = async (
+  provider: ControlPlane,
+  consumer: ControlPlane,
+  { dir }: Guard,
+  url: string,
+): Promise<string> => {
+  const plugin = join(dir, "kubectl-bind");
+  await bundleCli(plugin, Deno.execPath());
+  const programs = await isOnPath("kubectl") ? [] : [dirname(provider.kubectlPath)];
+  const file = join(dir, "env");
+  const lines = [
+    `export GATEWAY=${shellWord(url)}`,
+    `export PROVIDER=${shellWord(provider.adminKubeconfig)}`,
+    `export CONSUMER=${shellWord(consumer.adminKubeconfig)}`,
+    `export PATH=${[plugin, ...programs].map(shellWord).join(delimiter)}${delimiter}"$PATH"`,
+  ];
+  await Deno.writeTextFile(file, `${lines.join("\n")}\n`);
+  return file;
+};
+
 const planeText = (plane: ControlPlane, role: string, installed: string[]): string[] => [
   `${plane.name[0]?.toUpperCase()}${plane.name.slice(1)}: ${role}`,
   `  API server  ${plane.server}`,
@@ -145,11 +169,9 @@ const demoText = (
   provider: ControlPlane,
   consumer: ControlPlane,
   backend: Backend,
-  program: string,
-): string => {
-  const on = (plane: ControlPlane, args: string) =>
-    `  ${shellWord(program)} --kubeconfig ${shellWord(plane.adminKubeconfig)} ${args}`;
-  return [
+  environment: string,
+): string =>
+  [
     "",
     ...planeText(provider, "the cluster that offers APIs", PROVIDER_OBJECTS),
     ...planeText(consumer, "the cluster that will use them", CONSUMER_OBJECTS),
@@ -159,34 +181,32 @@ const demoText = (
     `  probes      ${backend.probes}`,
     `  log         ${backend.log}`,
     "",
-    "What the provider offers, and the API behind it:",
-    on(provider, "get exports,collections"),
-    on(provider, "describe export widgets"),
-    on(provider, "get crd -l core.xbind.io/exported=true"),
+    "Paste this into another terminal: it sets GATEWAY, PROVIDER and CONSUMER, and puts the",
+    "kubectl bind plugin on the PATH:",
+    `  . ${shellWord(environment)}`,
     "",
     "Sign in, look at the catalog and bind, as a consumer would (or open the gateway in a browser):",
-    `  curl -sL -c jar -b jar -o jar.html ${backend.url}/api/auth/oidc/login`,
-    `  curl -s -b jar ${backend.url}/api/catalog`,
-    `  curl -s -b jar -d '{"export":"widgets"}' ${backend.url}/api/bind`,
-    "",
-    "Install the konnector on the consumer, and apply the bundle from the answer's pickupURL:",
-    `  curl -s ${backend.url}/api/konnector | ${on(consumer, "apply --server-side -f -").trim()}`,
-    `  curl -s ${backend.url}/api/bundle/... | ${on(consumer, "apply -f -").trim()}`,
+    "  kubectl bind login $GATEWAY",
+    "  kubectl bind catalog",
+    "  kubectl bind export widgets --kubeconfig $CONSUMER",
+    "  kubectl bind clusters",
     "",
     "See what the issuer made of that, on the provider:",
-    on(provider, "get grants"),
-    on(provider, "get sa,secret,role,rolebinding,clusterrole -A -l iam.xbind.io/grant"),
+    "  kubectl --kubeconfig $PROVIDER get exports,collections,grants",
+    "  kubectl --kubeconfig $PROVIDER get sa,secret,role,rolebinding,clusterrole -A " +
+    "-l iam.xbind.io/grant",
     "",
     "A Widget, as the provider's own user would make it:",
-    on(provider, `apply -f ${shellWord(join(ROOT, "examples/widgets/widget.yaml"))}`),
-    on(provider, "get widgets -A"),
+    `  kubectl --kubeconfig $PROVIDER apply -f ${
+      shellWord(join(ROOT, "examples/widgets/widget.yaml"))
+    }`,
+    "  kubectl --kubeconfig $PROVIDER get widgets -A",
     "",
     "What a consumer can hold, explained field by field:",
-    on(consumer, "api-resources --categories=xbind"),
-    on(consumer, "explain clusterbinding.spec"),
+    "  kubectl --kubeconfig $CONSUMER api-resources --categories=xbind",
+    "  kubectl --kubeconfig $CONSUMER explain clusterbinding.spec",
     "",
   ].join("\n");
-};
 
 const check = async (
   provider: ControlPlane,
@@ -249,8 +269,8 @@ const demo = async (checkOnly: boolean): Promise<void> => {
     await Guard.start(join(tmpdir(), `xbind-demo-${crypto.randomUUID().slice(0, 8)}`)),
   );
   const backend = await install(provider, consumer, guard, progress);
-  const program = await isOnPath("kubectl") ? "kubectl" : provider.kubectlPath;
-  say(demoText(provider, consumer, backend, program));
+  const environment = await writeEnvironment(provider, consumer, guard, backend.url);
+  say(demoText(provider, consumer, backend, environment));
   if (checkOnly) return await check(provider, consumer, backend);
   say("Press Ctrl-C to stop; then all of this is removed.");
   await untilStopped();

@@ -15,7 +15,7 @@ Deno.test("BACKEND_RUN_FLAGS never lets the backend start processes, write files
 Deno.test("deno task start runs the backend with BACKEND_RUN_FLAGS", () => {
   assert.equal(
     project.tasks.start.command,
-    `deno run ${BACKEND_RUN_FLAGS.join(" ")} server/main.ts`,
+    `deno task --quiet ui && deno run ${BACKEND_RUN_FLAGS.join(" ")} server/main.ts`,
   );
 });
 

@@ -12,19 +12,28 @@ export interface KeptBytes {
   readonly contentType: string;
 }
 
-/** Answers with kept bytes, compressed where the caller takes that, or with 304 when it has them. */
+/** Answers with kept bytes, or with 304 when the caller has them; past the Response, as they are. */
 export function sendBytes(c: Context<Env>, kept: KeptBytes): Response {
-  const isZipped = acceptsGzip(c.req.header("Accept-Encoding"));
-  const etag = isZipped ? kept.etag.replace(/"$/, '-gz"') : kept.etag; // other bytes, another tag
-  c.header("ETag", etag);
-  if (isKnown(etag, c.req.header("If-None-Match"))) return c.body(null, 304);
-  c.header("Content-Type", kept.contentType);
-  if (isZipped) c.header("Content-Encoding", "gzip");
-  const body = isZipped ? kept.zipped() : kept.plain;
+  const body = chooseBytes(c, kept);
+  if (!body) return c.body(null, 304);
   c.header("Content-Length", String(body.byteLength));
   const response = c.body(null);
   bodies.set(response, body);
   return response;
+}
+
+/** The bytes that the caller takes, compressed or not, with their headers; none when it has them. */
+export function chooseBytes(
+  c: Context<Env>,
+  kept: KeptBytes,
+): Uint8Array<ArrayBuffer> | undefined {
+  const isZipped = acceptsGzip(c.req.header("Accept-Encoding"));
+  const etag = isZipped ? kept.etag.replace(/"$/, '-gz"') : kept.etag; // other bytes, another tag
+  c.header("ETag", etag);
+  if (isKnown(etag, c.req.header("If-None-Match"))) return undefined;
+  c.header("Content-Type", kept.contentType);
+  if (isZipped) c.header("Content-Encoding", "gzip");
+  return isZipped ? kept.zipped() : kept.plain;
 }
 
 /**

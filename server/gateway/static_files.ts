@@ -1,0 +1,37 @@
+import type { Context, Handler } from "hono";
+import { gzipSync } from "node:zlib";
+import { EMBEDDED_FILES, type EmbeddedFile } from "../../ui/embedded.ts";
+import type { Env } from "./env.ts";
+import { chooseBytes } from "./send_bytes.ts";
+
+/** Serves one page of the browser UI; it is asked for anew each time, and rarely sent. */
+export function staticPage(path: "/" | "/login"): Handler<Env> {
+  const file = EMBEDDED_FILES.find((each) => each.path === path);
+  if (!file) {
+    throw new Error(
+      `Cannot serve the page ${path}: the UI was built without it`,
+    );
+  }
+  const send = sender(file);
+  return (c) => send(c);
+}
+
+/** Serves scripts, style and icon; their names change with their content. */
+export function staticAssets(): Handler<Env> {
+  const senders = new Map(EMBEDDED_FILES.map((file) => [file.path, sender(file)]));
+  return (c) => senders.get(c.req.path)?.(c) ?? c.notFound();
+}
+
+/** Answers with one file: nothing new, compressed or as it is. */
+function sender(file: EmbeddedFile): (c: Context<Env>) => Response {
+  const plain = new TextEncoder().encode(file.text);
+  const zipped = new Uint8Array(gzipSync(plain, { level: 9 }));
+  const kept = { plain, zipped: () => zipped, etag: file.etag, contentType: file.contentType };
+  const cacheControl = file.isImmutable ? "public, max-age=31536000, immutable" : "no-cache";
+  return (c) => {
+    c.header("Cache-Control", cacheControl);
+    c.header("Vary", "Accept-Encoding");
+    const body = chooseBytes(c, kept);
+    return body ? c.body(body) : c.body(null, 304);
+  };
+}

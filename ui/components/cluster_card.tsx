@@ -1,0 +1,128 @@
+import type { Cluster, ClusterGrant } from "../../server/api/wire.ts";
+import type { SharedGrant } from "../logic/shared_grants.ts";
+import { Notice } from "./notice.tsx";
+import { RelativeTime } from "./relative_time.tsx";
+
+/** One consumer cluster: whether it is there, and what it has bound. */
+export function ClusterCard(
+  { cluster, titles, shared, onOpen }: {
+    cluster: Cluster;
+    /** Titles of Exports by name; an Export may be gone from the catalog. */
+    titles: ReadonlyMap<string, string>;
+    shared: ReadonlyMap<string, SharedGrant>;
+    onOpen: (exportName: string) => void;
+  },
+) {
+  const { uid, live, lastHeartbeat, bindings } = cluster;
+  return (
+    <article class="cluster" aria-label={`Cluster ${uid}`}>
+      <header class="cluster-head">
+        <span class={`badge badge-${live ? "live" : "silent"}`}>
+          <span class="dot" aria-hidden="true" />
+          {live ? "Live" : "Silent"}
+        </span>
+        <h3 class="cluster-uid mono" dir="ltr">{uid}</h3>
+        <p class="muted small">
+          Heartbeat <RelativeTime time={lastHeartbeat} />
+        </p>
+      </header>
+      {bindings.filter(({ grant }) => shared.has(grant)).map(({ grant }) => (
+        <SharedNotice key={grant} grant={grant} uid={uid} shared={shared.get(grant)} />
+      ))}
+      <div class="table-frame">
+        <table class="table">
+          <caption class="unseen">What cluster {uid} has bound</caption>
+          <thead>
+            <tr>
+              <th scope="col">Service</th>
+              <th scope="col">Bound by</th>
+              <th scope="col">Synced objects</th>
+              <th scope="col">Heartbeat</th>
+            </tr>
+          </thead>
+          <tbody>
+            {bindings.map((binding) => (
+              <BindingRow
+                key={binding.grant}
+                binding={binding}
+                title={titles.get(binding.export)}
+                onOpen={onOpen}
+              />
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </article>
+  );
+}
+
+function BindingRow(
+  { binding, title, onOpen }: {
+    binding: ClusterGrant;
+    title: string | undefined;
+    onOpen: (exportName: string) => void;
+  },
+) {
+  const { grant, export: name, identity, subject, live, lastHeartbeat, apis } = binding;
+  return (
+    <tr>
+      <td data-label="Service">
+        {title === undefined
+          ? <span dir="ltr">{name}</span>
+          : (
+            <button type="button" class="link" dir="auto" onClick={() => onOpen(name)}>
+              {title}
+            </button>
+          )}
+        <span class="muted small mono" title="Grant" dir="ltr">{grant}</span>
+      </td>
+      <td data-label="Bound by">
+        <span title={subject} dir="auto">
+          {identity ?? subject ?? "unknown"}
+        </span>
+      </td>
+      <td data-label="Synced">
+        {apis.length === 0 ? <span class="muted">not known</span> : (
+          <ul class="counts" role="list">
+            {apis.map((api) => (
+              <li key={api.name}>
+                <strong>{api.syncedCount}</strong>{" "}
+                <span class="muted small mono" dir="ltr">{api.name}</span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </td>
+      <td data-label="Heartbeat">
+        <span class={`state state-${live ? "live" : "silent"}`}>
+          <span class="dot" aria-hidden="true" />
+          <span class="unseen">{live ? "Live, " : "Silent, "}</span>
+          <RelativeTime time={lastHeartbeat} />
+        </span>
+      </td>
+    </tr>
+  );
+}
+
+/** One Grant should live in one cluster: several of them overwrite each other's objects. */
+function SharedNotice(
+  { grant, uid, shared }: { grant: string; uid: string; shared: SharedGrant | undefined },
+) {
+  if (!shared) return null;
+  const isNow = shared.liveUids.length > 1;
+  const others = (isNow ? shared.liveUids : shared.uids).filter((each) => each !== uid);
+  return (
+    <Notice
+      tone={isNow ? "warning" : "info"}
+      title={isNow
+        ? `One Grant heartbeats from ${shared.liveUids.length} clusters`
+        : "One Grant was used by several clusters"}
+    >
+      <p>
+        <code dir="ltr">{grant}</code> is in use here and in{" "}
+        <code dir="ltr">{others.join(", ")}</code>.{" "}
+        {isNow ? "Objects of the same name overwrite each other." : "Only one of them is live."}
+      </p>
+    </Notice>
+  );
+}

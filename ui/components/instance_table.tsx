@@ -1,0 +1,116 @@
+import { useLayoutEffect, useState } from "hono/jsx/dom";
+import type { Instance, Instances } from "../../server/api/wire.ts";
+import { Empty, LoadFailure, Skeleton } from "./load_states.tsx";
+import { RelativeTime } from "./relative_time.tsx";
+
+const STEP = 50;
+
+type Reading = Instances | { readonly error: string } | undefined;
+
+/** The objects that consumers have under an Export; read when it is opened. */
+export function InstanceTable(
+  { name, onRead }: {
+    name: string;
+    onRead: (name: string, signal: AbortSignal) => Promise<Instances>;
+  },
+) {
+  const [reading, setReading] = useState<Reading>(undefined);
+  const [tries, setTries] = useState(0);
+  const [limit, setLimit] = useState(STEP);
+  useLayoutEffect(() => {
+    const abort = new AbortController();
+    setReading(undefined);
+    onRead(name, abort.signal).then(setReading, (error: Error) => {
+      if (!abort.signal.aborted) setReading({ error: error.message });
+    });
+    return () => abort.abort();
+  }, [name, tries]);
+  if (!reading) {
+    return <Skeleton label="Loading instances" rows={1} shape="skeleton-rows" />;
+  }
+  if ("error" in reading) {
+    return (
+      <LoadFailure
+        what="the instances"
+        error={reading.error}
+        onRetry={() => setTries(tries + 1)}
+      />
+    );
+  }
+  const { instances } = reading;
+  if (instances.length === 0) {
+    return (
+      <Empty title="No objects yet">
+        <p>Whatever consumers create with these APIs will be listed here.</p>
+      </Empty>
+    );
+  }
+  const left = instances.length - limit;
+  return (
+    <>
+      <div class="table-frame">
+        <table class="table">
+          <caption class="unseen">Instances</caption>
+          <thead>
+            <tr>
+              <th scope="col">Object</th>
+              <th scope="col">From</th>
+              <th scope="col">Created</th>
+            </tr>
+          </thead>
+          <tbody>
+            {instances.slice(0, limit).map((row) => <InstanceRow key={keyOf(row)} row={row} />)}
+          </tbody>
+        </table>
+      </div>
+      {left > 0
+        ? (
+          <button type="button" class="button" onClick={() => setLimit(limit + STEP)}>
+            Show more ({left} left)
+          </button>
+        )
+        : null}
+    </>
+  );
+}
+
+const keyOf = ({ api, direction, namespace, name }: Instance): string =>
+  [api, direction, namespace, name].join("/");
+
+function InstanceRow({ row }: { row: Instance }) {
+  const {
+    api,
+    related,
+    direction,
+    namespace,
+    name,
+    identity,
+    clusterUID,
+    createdAt,
+  } = row;
+  const way = direction === "FromConsumer" ? "copied from the consumer" : "copied to consumers";
+  return (
+    <tr>
+      <td data-label="Object">
+        <span class="object-name" dir="ltr">
+          {namespace ? `${namespace}/${name}` : name}
+        </span>
+        <span class="muted small" dir="ltr">{api}</span>
+        {related ? <span class="muted small">{way}</span> : null}
+      </td>
+      <td data-label="From">
+        <span dir="auto">{identity ?? (clusterUID ? "" : "the provider")}</span>
+        {clusterUID
+          ? (
+            <span class="muted small mono" title="UID of the cluster" dir="ltr">
+              {clusterUID}
+            </span>
+          )
+          : null}
+      </td>
+      <td data-label="Created">
+        <RelativeTime time={createdAt} />
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,60 @@
+import type { Child } from "hono/jsx";
+import { Notice } from "./notice.tsx";
+import { RelativeTime } from "./relative_time.tsx";
+
+/** Grey shapes in place of what is being loaded. */
+export function Skeleton({ label, rows, shape }: { label: string; rows: number; shape: string }) {
+  return (
+    <div class={`skeleton ${shape}`} role="status" aria-label={label}>
+      {Array.from(
+        { length: rows },
+        (_each, index) => (
+          <div key={String(index)} class="skeleton-item" aria-hidden="true">
+            <div class="skeleton-line skeleton-short" />
+            <div class="skeleton-line" />
+            <div class="skeleton-line" />
+          </div>
+        ),
+      )}
+    </div>
+  );
+}
+
+/** Says that there is nothing, and what to do about it. */
+export function Empty({ title, children }: { title: string; children?: Child }) {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children}
+    </div>
+  );
+}
+
+/** Says why something could not be loaded, and tries again. */
+export function LoadFailure(
+  { what, error, onRetry }: { what: string; error: string; onRetry: () => void },
+) {
+  return (
+    <Notice tone="danger" role="alert" title={`Cannot load ${what}`}>
+      <p dir="auto">{error}</p>
+      <button type="button" class="button" onClick={onRetry}>Try again</button>
+    </Notice>
+  );
+}
+
+/** Says that what is shown could not be brought up to date. */
+export function StaleNotice(
+  { error, sinceMs, onRetry }: { error: string; sinceMs: number | undefined; onRetry: () => void },
+) {
+  return (
+    <Notice tone="warning" role="status" title="This may be out of date">
+      <p>
+        {error}. Last updated{" "}
+        {sinceMs === undefined
+          ? "before"
+          : <RelativeTime time={new Date(sinceMs).toISOString()} />}.
+      </p>
+      <button type="button" class="button" onClick={onRetry}>Try again</button>
+    </Notice>
+  );
+}

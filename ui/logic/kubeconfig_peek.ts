@@ -1,0 +1,76 @@
+import { type PlainYaml, readPlainYaml } from "./plain_yaml.ts";
+
+/** What people should see of a kubeconfig before it leaves their hands. */
+export interface KubeconfigPeek {
+  readonly context: string;
+  readonly server: string;
+  readonly user: string;
+  /** Why the gateway will refuse it, as far as that can be told from here. */
+  readonly problem: string | undefined;
+}
+
+const MAX_CHARACTERS = 256 * 1024;
+const CLUSTER_FIELDS = ["certificate-authority", "proxy-url"];
+const USER_FIELDS = [
+  "exec",
+  "auth-provider",
+  "tokenFile",
+  "token-file",
+  "client-certificate",
+  "client-key",
+  "as",
+];
+
+/** The current context, its server and its user; undefined for an empty text. */
+export function peekKubeconfig(text: string): KubeconfigPeek | undefined {
+  if (text.trim() === "") return undefined;
+  const nothing = { context: "", server: "", user: "" };
+  if (text.length > MAX_CHARACTERS) {
+    return { ...nothing, problem: "It is over 256 KiB" };
+  }
+  const root = mapping(readPlainYaml(text));
+  const context = textOf(root["current-context"]);
+  if (!context) return { ...nothing, problem: "It has no current-context" };
+  const chosen = named(root["contexts"], context, "context");
+  if (!chosen) {
+    return {
+      ...nothing,
+      context,
+      problem: "Its current-context does not exist",
+    };
+  }
+  const user = textOf(chosen["user"]);
+  const clusterFields = named(root["clusters"], textOf(chosen["cluster"]), "cluster") ?? {};
+  const userFields = named(root["users"], user, "user") ?? {};
+  const server = textOf(clusterFields["server"]);
+  return {
+    context,
+    server,
+    user,
+    problem: problemOf(server, clusterFields, userFields),
+  };
+}
+
+function problemOf(server: string, cluster: Fields, user: Fields): string | undefined {
+  if (!server) return "The cluster of its current-context has no server";
+  if (!/^https:\/\//i.test(server)) return "Its server is not an https address";
+  const field = CLUSTER_FIELDS.find((name) => name in cluster) ??
+    USER_FIELDS.find((name) => name in user);
+  if (!field) return undefined;
+  return `It uses "${field}": the gateway accepts inline credentials only. ` +
+    "kubectl config view --raw --flatten --minify makes files inline";
+}
+
+type Fields = { [key: string]: PlainYaml };
+
+const mapping = (value: PlainYaml | undefined): Fields =>
+  typeof value === "object" && !Array.isArray(value) ? value : {};
+
+const textOf = (value: PlainYaml | undefined): string => typeof value === "string" ? value : "";
+
+/** The part of the list's entry of that name. */
+function named(list: PlainYaml | undefined, name: string, part: string): Fields | undefined {
+  if (!Array.isArray(list)) return undefined;
+  const entry = list.map(mapping).find((each) => textOf(each["name"]) === name);
+  return entry && mapping(entry[part]);
+}

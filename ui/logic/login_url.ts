@@ -1,0 +1,33 @@
+/** Why the login page is shown. */
+export type LoginReason = "expired" | "signed-out";
+
+/** The login page that leads back to this fragment of the app. */
+export function loginUrl(fragment: string, reason: LoginReason | undefined): string {
+  const query = new URLSearchParams();
+  if (reason) query.set("reason", reason);
+  if (fragment.length > 1) query.set("redirect", `/${fragment}`);
+  const text = query.toString();
+  return text ? `/login?${text}` : "/login";
+}
+
+/** What the login page was asked for: the link to sign in with, and a word about why. */
+export function loginRequest(search: string): { signInUrl: string; message: string } {
+  const query = new URLSearchParams(search);
+  const redirect = query.get("redirect") ?? "";
+  // Only a path of this gateway, which checks it once more.
+  const isLocal = /^\/(?![/\\])/.test(redirect);
+  return {
+    signInUrl: isLocal
+      ? `/api/auth/oidc/login?${new URLSearchParams({ redirect })}`
+      : "/api/auth/oidc/login",
+    message: MESSAGES.get(query.get("reason")) ?? "",
+  };
+}
+
+const MESSAGES = new Map<string | null, string>([
+  ["expired", "Your session has ended. Sign in to go on where you were."],
+  [
+    "signed-out",
+    "You are signed out. Credentials that you have bound keep working in your clusters.",
+  ],
+]);

@@ -1,0 +1,75 @@
+import type { CatalogExport, CatalogRelatedResource } from "../../server/api/wire.ts";
+
+/** One thing that an issued credential may do on the provider. */
+export interface Permission {
+  /** Such as `Read and write`. */
+  readonly may: string;
+  /** What it concerns, in Kubernetes' words. */
+  readonly what: string;
+  readonly verbs: string;
+  /** Of which of them, where it is not all. */
+  readonly which?: string;
+}
+
+const READ = "get, list, watch";
+const WRITE = `${READ}, create, update, patch, delete`;
+/** What a credential for this Export will be allowed to do, the important first. */
+export const permissionsOf = ({ apis, relatedResources = [] }: CatalogExport): Permission[] => [
+  ...apis.map((api) => ({ may: "Read and write", what: api, verbs: `${WRITE}; its status too` })),
+  ...distinct(relatedResources).map(({ resource, direction }) => ({
+    may: direction === "FromConsumer" ? "Read and write" : "Read",
+    what: resource,
+    verbs: direction === "FromConsumer" ? WRITE : READ,
+  })),
+  { may: "List and create", what: "namespaces", verbs: `${READ}, create` },
+  { may: "Read", what: "customresourcedefinitions", verbs: READ },
+  { may: "Read", what: "namespaces", verbs: "get", which: "kube-system" },
+  {
+    may: "Send heartbeats with",
+    what: "leases",
+    verbs: `${READ}, create, update, patch`,
+    which: "in your own namespace there",
+  },
+];
+
+/** How dangerous the credential is beyond its APIs. */
+export type SecretRisk = "none" | "reads-secrets" | "writes-secrets";
+
+/** Whether related rules open the provider's Secrets: selectors do not limit the credential. */
+export function secretRiskOf({ relatedResources = [] }: CatalogExport): SecretRisk {
+  const rules = relatedResources.filter(({ resource }) => resource === "secrets");
+  if (rules.some(({ direction }) => direction === "FromConsumer")) return "writes-secrets";
+  return rules.length > 0 ? "reads-secrets" : "none";
+}
+
+/** A related-resource rule as a sentence: which way, what, and which of them. */
+export function relatedSentence({ resource, direction, selector }: CatalogRelatedResource): string {
+  const kind = kindOf(resource);
+  const way = direction === "FromConsumer" ? "from your cluster" : "to your cluster";
+  return selector === undefined
+    ? `All ${kind} are copied ${way}`
+    : `${kind} ${selectorWords(selector)} are copied ${way}`;
+}
+
+function selectorWords(selector: string): string {
+  const [labels, names] = selector.startsWith("names: ")
+    ? ["", selector.slice("names: ".length)]
+    : selector.split(/; names: (.*)/s);
+  return [
+    ...(labels ? [`with labels ${labels}`] : []),
+    ...(names ? [`named ${names}`] : []),
+  ].join(", ");
+}
+
+const kindOf = (resource: string): string =>
+  ({ secrets: "Secrets", configmaps: "ConfigMaps" })[resource] ?? resource;
+
+/** One line for each resource: writing includes reading. */
+function distinct(rules: readonly CatalogRelatedResource[]): CatalogRelatedResource[] {
+  const byResource = new Map<string, CatalogRelatedResource>();
+  for (const rule of rules) {
+    const known = byResource.get(rule.resource);
+    if (!known || rule.direction === "FromConsumer") byResource.set(rule.resource, rule);
+  }
+  return [...byResource.values()];
+}

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import type { CatalogExport, CatalogRelatedResource } from "../../server/api/wire.ts";
+import { permissionsOf, relatedSentence, secretRiskOf } from "./permissions.ts";
+
+const offer = (...relatedResources: CatalogRelatedResource[]): CatalogExport => ({
+  name: "pg",
+  title: "PostgreSQL",
+  apis: ["dbs.sql.example", "users.sql.example"],
+  relatedResources,
+});
+const SECRETS_OUT = { resource: "secrets", direction: "FromProvider" } as const;
+const SECRETS_IN = { resource: "secrets", direction: "FromConsumer" } as const;
+const MAPS_OUT = { resource: "configmaps", direction: "FromProvider" } as const;
+
+const lines = (each: CatalogExport) => permissionsOf(each).map(({ may, what }) => `${may} ${what}`);
+
+Deno.test("permissionsOf() lists every API, then what travels along, then what all get", () => {
+  const always = [
+    "List and create namespaces",
+    "Read customresourcedefinitions",
+    "Read namespaces",
+    "Send heartbeats with leases",
+  ];
+  const apis = ["Read and write dbs.sql.example", "Read and write users.sql.example"];
+  assert.deepEqual(lines(offer()), [...apis, ...always]);
+  assert.deepEqual(lines(offer(SECRETS_OUT, MAPS_OUT)), [
+    ...apis,
+    "Read secrets",
+    "Read configmaps",
+    ...always,
+  ]);
+});
+
+Deno.test("permissionsOf() tells the wider right when two rules name one resource", () => {
+  for (const rules of [[SECRETS_IN, SECRETS_OUT], [SECRETS_OUT, SECRETS_IN]]) {
+    const secrets = permissionsOf(offer(...rules)).filter(({ what }) => what === "secrets");
+    assert.deepEqual(secrets.map(({ verbs }) => verbs), [
+      "get, list, watch, create, update, patch, delete",
+    ]);
+  }
+});
+
+Deno.test("secretRiskOf() looks at Secrets only, and at the worst rule", () => {
+  assert.equal(secretRiskOf(offer()), "none");
+  assert.equal(secretRiskOf(offer(MAPS_OUT)), "none");
+  assert.equal(secretRiskOf(offer(SECRETS_OUT)), "reads-secrets");
+  assert.equal(secretRiskOf(offer(SECRETS_OUT, SECRETS_IN)), "writes-secrets");
+});
+
+Deno.test("relatedSentence() says which way, what, and which of them", () => {
+  const sentence = (selector?: string) =>
+    relatedSentence({ ...SECRETS_OUT, ...(selector === undefined ? {} : { selector }) });
+  assert.equal(sentence(), "All Secrets are copied to your cluster");
+  assert.equal(sentence("names: a, b"), "Secrets named a, b are copied to your cluster");
+  assert.equal(
+    sentence("app=x,tier in (a,b); names: c"),
+    "Secrets with labels app=x,tier in (a,b), named c are copied to your cluster",
+  );
+  assert.equal(
+    relatedSentence({ resource: "configmaps", direction: "FromConsumer", selector: "app=x" }),
+    "ConfigMaps with labels app=x are copied from your cluster",
+  );
+  assert.match(relatedSentence({ ...MAPS_OUT, resource: "widgets" }), /^All widgets /);
+});

@@ -1,0 +1,76 @@
+/** The two views of the page. */
+export type ViewName = "catalog" | "clusters";
+
+/** Which clusters are shown. */
+export type ClusterFilter = "all" | "live" | "silent" | "pending";
+
+/** What lies over the view. */
+export type Overlay =
+  | { readonly kind: "details"; readonly export: string }
+  | { readonly kind: "bind"; readonly export: string }
+  | { readonly kind: "connect" };
+
+/** Where the user is: everything that reload, Back and a login bring back. */
+export interface Place {
+  readonly view: ViewName;
+  readonly search: string;
+  /** Name of the Collection to which the catalog is narrowed; empty for all. */
+  readonly collection: string;
+  readonly boundOnly: boolean;
+  readonly state: ClusterFilter;
+  readonly overlay: Overlay | undefined;
+}
+
+/** The start page. */
+export const START: Place = {
+  view: "catalog",
+  search: "",
+  collection: "",
+  boundOnly: false,
+  state: "all",
+  overlay: undefined,
+};
+
+/** A login's redirect may have 2,000 characters, and each of ours may become nine. */
+const MAX_SEARCH = 100;
+const FILTERS: readonly ClusterFilter[] = ["all", "live", "silent", "pending"];
+
+/** The fragment that names a place, such as `#/catalog?q=postgres`. */
+export function fragmentOf(place: Place): string {
+  const query = new URLSearchParams();
+  if (place.search) query.set("q", place.search.slice(0, MAX_SEARCH).toWellFormed());
+  if (place.view === "catalog") {
+    if (place.collection) query.set("collection", place.collection);
+    if (place.boundOnly) query.set("bound", "1");
+  } else if (place.state !== "all") query.set("state", place.state);
+  const { overlay } = place;
+  if (overlay?.kind === "details") query.set("export", overlay.export);
+  if (overlay?.kind === "bind") query.set("bind", overlay.export);
+  if (overlay?.kind === "connect") query.set("connect", "1");
+  const text = query.toString();
+  return `#/${place.view}${text ? `?${text}` : ""}`;
+}
+
+/** The place that a fragment names; what makes no sense is left out. */
+export function placeOf(fragment: string): Place {
+  const [path = "", text = ""] = fragment.replace(/^#?\/?/, "").split(/\?(.*)/s);
+  const query = new URLSearchParams(text);
+  const view = path === "clusters" ? "clusters" : "catalog";
+  const state = FILTERS.find((filter) => filter === query.get("state"));
+  return {
+    view,
+    search: (query.get("q") ?? "").slice(0, MAX_SEARCH),
+    collection: view === "catalog" ? query.get("collection") ?? "" : "",
+    boundOnly: view === "catalog" && query.get("bound") === "1",
+    state: view === "clusters" && state ? state : "all",
+    overlay: overlayOf(query),
+  };
+}
+
+function overlayOf(query: URLSearchParams): Overlay | undefined {
+  const bind = query.get("bind");
+  if (bind) return { kind: "bind", export: bind };
+  const details = query.get("export");
+  if (details) return { kind: "details", export: details };
+  return query.get("connect") === "1" ? { kind: "connect" } : undefined;
+}
