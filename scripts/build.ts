@@ -1,77 +1,84 @@
 /**
- * Builds `dist/`: a self-contained bundle of the backend, and from it an executable wherever the
- * compile runtime of Deno is at hand. Nothing half-written is left: results move in at the end.
+ * Builds `dist/`: self-contained bundles of the backend and of the command-line client, and from
+ * them executables wherever the compile runtime of Deno is at hand; on request archives of both.
+ * Nothing half-written is left: results move in at the end.
  */
 import path from "node:path";
-import { BACKEND_RUN_FLAGS } from "./run_flags.ts";
+import project from "../deno.json" with { type: "json" };
+import { BUILD_EXIT } from "./build/build_error.ts";
+import { BUILD_USAGE, type BuildOptions, parseBuildOptions } from "./build/build_options.ts";
+import { BACKEND_ENTRY, bundleBackend, bundleCli } from "./build/bundles.ts";
+import { namedRuntime, PRODUCTS } from "./build/compile.ts";
+import { compileAll, executablePath, PLATFORMS_FOLDER } from "./build/compile_all.ts";
+import { dateFiles } from "./build/date_files.ts";
+import { releaseUrl } from "./build/krew_manifest.ts";
+import { moveIn } from "./build/move_in.ts";
+import { executableName, hostPlatform, type Platform, platformName } from "./build/platforms.ts";
+import { runBuild } from "./build/run_build.ts";
+import { requireCleanTree, sourceState } from "./build/source_state.ts";
+import { inWorkFolder } from "./build/work_folder.ts";
+import { writeArchives } from "./build/write_archives.ts";
 import { say } from "./say.ts";
 
-/** Exit code when the bundles are done but executables could not be compiled. */
-const NO_COMPILE_RUNTIME = 3;
+const CLI_FOLDER = "cli";
+const ARCHIVES_FOLDER = "archives";
 
-interface Built {
-  readonly success: boolean;
-  readonly stderr: string;
-}
-
-async function deno(args: string[]): Promise<Built> {
-  const { success, stderr } = await new Deno.Command(Deno.execPath(), {
-    args,
-    stdin: "null",
-    stdout: "null",
-    stderr: "piped",
-    env: { NO_COLOR: "1" },
-  }).output();
-  return { success, stderr: new TextDecoder().decode(stderr) };
-}
-
-/** Bundles the backend into one JavaScript file; throws with what the bundler said. */
-export async function bundleBackend(outFile: string): Promise<void> {
-  const built = await deno([
-    "bundle",
-    "--quiet",
-    "--minify",
-    "--output",
-    outFile,
-    "server/main.ts",
-  ]);
-  if (!built.success) throw new Error(`Cannot bundle server/main.ts: ${built.stderr.trim()}`);
-}
-
-async function build(dist: string): Promise<number> {
-  await Deno.mkdir(dist, { recursive: true });
-  const work = await Deno.makeTempDir({ dir: dist, prefix: ".building-" });
-  try {
-    const bundle = path.join(work, "xbind-backend.js");
-    await bundleBackend(bundle);
-    await Deno.rename(bundle, path.join(dist, "xbind-backend.js"));
-    say(`${dist}/xbind-backend.js`);
-
-    const executable = path.join(work, "xbind-backend");
-    const source = path.join(dist, "xbind-backend.js");
-    const compiled = await deno([
-      "compile",
-      "--quiet",
-      "--no-check",
-      ...BACKEND_RUN_FLAGS,
-      "--output",
-      executable,
-      source,
-    ]);
-    if (!compiled.success) {
-      say("The bundle is complete; the executable is not, as Deno could not get its runtime:");
-      say(compiled.stderr.split("Stack backtrace")[0]?.trim() ?? "");
-      say(
-        "Set DENORT_BIN to a denort of this Deno version, or allow the download, and build again.",
-      );
-      return NO_COMPILE_RUNTIME;
+async function build(options: BuildOptions): Promise<number> {
+  const { version = project.version, platforms, outDir } = options;
+  if (options.release && !options.allowDirty) await requireCleanTree();
+  const runtime = await namedRuntime(platforms);
+  const dateSeconds = options.dateSeconds ?? (await sourceState()).dateSeconds;
+  return await inWorkFolder(outDir, async (work) => {
+    const bundles = { backend: path.join(work, BACKEND_ENTRY), cli: path.join(work, CLI_FOLDER) };
+    await bundleBackend(bundles.backend, version);
+    await bundleCli(bundles.cli, "deno", version);
+    for (const bundle of Object.values(bundles)) await dateFiles(bundle, dateSeconds);
+    const missing = await compileAll(
+      platforms,
+      runtime,
+      ({ entry }) => entry === BACKEND_ENTRY ? bundles.backend : path.join(bundles.cli, entry),
+      work,
+    );
+    if (options.archives) {
+      await writeArchives({
+        version,
+        dateSeconds,
+        downloadUrl: options.downloadUrl ?? releaseUrl(version),
+        platforms,
+        bundles,
+        executableOf: (product, platform) =>
+          missing.has(platform) ? undefined : path.join(work, executablePath(product, platform)),
+      }, path.join(work, ARCHIVES_FOLDER));
     }
-    await Deno.rename(executable, path.join(dist, "xbind-backend"));
-    say(`${dist}/xbind-backend`);
-    return 0;
-  } finally {
-    await Deno.remove(work, { recursive: true });
-  }
+    for (const name of await moveIn(work, outDir, outputs())) say(path.join(outDir, name));
+    return missing.size === 0 ? BUILD_EXIT.ok : sayWhyNotCompiled(missing);
+  });
 }
 
-if (import.meta.main) Deno.exit(await build("dist"));
+/** Everything that a build may leave in `dist/`. */
+const outputs = (): string[] => [
+  BACKEND_ENTRY,
+  `${BACKEND_ENTRY}.map`,
+  CLI_FOLDER,
+  ...Object.values(PRODUCTS).map(({ name }) => executableName(name, hostPlatform())),
+  PLATFORMS_FOLDER,
+  ARCHIVES_FOLDER,
+];
+
+function sayWhyNotCompiled(missing: ReadonlyMap<Platform, string>): number {
+  const [reason = ""] = missing.values();
+  say("The bundles are complete; executables are not, as Deno could not get its runtime.");
+  say(reason);
+  if (missing.size > 1) say(`Missing: ${[...missing.keys()].map(platformName).join(", ")}`);
+  say("Set DENORT_BIN to a denort of this Deno version, or allow the download, and build again.");
+  return BUILD_EXIT.noCompileRuntime;
+}
+
+async function main(): Promise<number> {
+  const options = parseBuildOptions(Deno.args, Deno.env.toObject());
+  if (options !== "help") return await build(options);
+  say(BUILD_USAGE);
+  return BUILD_EXIT.ok;
+}
+
+if (import.meta.main) Deno.exit(await runBuild("xbind", main));

@@ -7,7 +7,14 @@ import { say } from "./say.ts";
 /** The pin: our HTTP client relies on internals of this very line of Deno. */
 export const PINNED_DENO = "2.9.5";
 
-const PLACES = [".ci/run", "README.md", "CONTRIBUTING.md"];
+const PLACES = [
+  ".ci/run",
+  ".github/workflows/ci.yml",
+  ".github/workflows/release.yml",
+  "deploy/Containerfile",
+  "README.md",
+  "CONTRIBUTING.md",
+];
 
 const [major = 0, minor = 0] = Deno.version.deno.split(".").map(Number);
 const [pinnedMajor = 0, pinnedMinor = 0] = PINNED_DENO.split(".").map(Number);

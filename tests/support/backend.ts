@@ -1,4 +1,4 @@
-import { bundleBackend } from "../../scripts/build.ts";
+import { bundleBackend } from "../../scripts/build/bundles.ts";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { BACKEND_RUN_FLAGS } from "../../scripts/run_flags.ts";
@@ -21,6 +21,8 @@ export interface BackendOptions {
   readonly kubeconfig?: string;
   /** For Deno itself, such as `--inspect`, besides what it ships with. */
   readonly denoFlags?: readonly string[];
+  /** Another program than the bundle, such as an executable, and its first arguments. */
+  readonly launch?: readonly string[];
 }
 
 let bundle: Promise<string> | undefined;
@@ -60,11 +62,13 @@ export class Backend implements AsyncDisposable {
   static async spawn(
     args: readonly string[],
     env: Record<string, string>,
-    denoFlags: readonly string[] = [],
+    { denoFlags = [], launch }: Pick<BackendOptions, "denoFlags" | "launch"> = {},
   ): Promise<Backend> {
     const dir = await Deno.makeTempDir({ prefix: "xbind-backend-" });
-    const child = new Deno.Command(Deno.execPath(), {
-      args: ["run", ...BACKEND_RUN_FLAGS, ...denoFlags, await backendBundle(), ...args],
+    const [program = "", ...first] = launch ??
+      [Deno.execPath(), "run", ...BACKEND_RUN_FLAGS, ...denoFlags, await backendBundle()];
+    const child = new Deno.Command(program, {
+      args: [...first, ...args],
       cwd: dir,
       clearEnv: true,
       env: { HOME: dir, ...denoEnv(), ...env },
@@ -84,7 +88,7 @@ export class Backend implements AsyncDisposable {
       "--health-probe-bind-address=127.0.0.1:0",
       ...options.flags ?? [],
     ];
-    return await Backend.spawn(args, { KUBECONFIG: kubeconfig, ...options.env }, options.denoFlags);
+    return await Backend.spawn(args, { KUBECONFIG: kubeconfig, ...options.env }, options);
   }
 
   get pid(): number {

@@ -1,0 +1,97 @@
+import path from "node:path";
+import type { ArchiveEntry } from "../archives/archive_entry.ts";
+import { COMPLETION_SCRIPT } from "./bundles.ts";
+import { type Product, PRODUCTS } from "./compile.ts";
+import { executableName, type Platform } from "./platforms.ts";
+import { ROOT } from "./source_state.ts";
+import { shellStartScript, windowsStartScript } from "./start_script.ts";
+
+type FileEntry = Extract<ArchiveEntry, { kind: "file" }>;
+
+/** What an archive holds, and the file in it that is run. */
+export interface ArchiveContent {
+  readonly bin: string;
+  readonly entries: readonly FileEntry[];
+}
+
+/** The archive of a compiled product. */
+export async function executableArchive(
+  product: Product,
+  platform: Platform,
+  executable: string,
+): Promise<ArchiveContent> {
+  const bin = executableName(product.name, platform);
+  const content = await Deno.readFile(executable);
+  return {
+    bin,
+    entries: [file(bin, content, true), ...await companions(product, platform)],
+  };
+}
+
+/** The archive for machines with Deno: a script, and beside it the bundle in a folder. */
+export async function bundleArchive(
+  product: Product,
+  platform: Platform,
+  bundle: string,
+): Promise<ArchiveContent> {
+  const isWindows = platform.os === "windows";
+  const { name, runFlags } = product;
+  const lib = `${name}.lib`;
+  const start = { name, deno: "deno", runFlags, entry: `${lib}/${product.entry}` };
+  const bin = isWindows ? `${name}.cmd` : name;
+  const script = isWindows ? windowsStartScript(start) : shellStartScript(start);
+  const parts = (await scriptsOf(bundle)).map(({ name, content }) =>
+    file(`${lib}/${name}`, content)
+  );
+  return {
+    bin,
+    entries: [text(bin, script, true), ...parts, ...await companions(product, platform)],
+  };
+}
+
+/** The JavaScript of a bundle, which is one file or a folder of them; no maps. */
+async function scriptsOf(bundle: string): Promise<{ name: string; content: Uint8Array }[]> {
+  if ((await Deno.stat(bundle)).isFile) {
+    return [{ name: path.basename(bundle), content: await Deno.readFile(bundle) }];
+  }
+  const scripts = [];
+  for await (const { name } of Deno.readDir(bundle)) {
+    if (!name.endsWith(".js")) continue;
+    scripts.push({ name, content: await Deno.readFile(path.join(bundle, name)) });
+  }
+  return scripts;
+}
+
+/** The maps of a bundle. */
+export async function sourceMaps(bundle: string): Promise<FileEntry[]> {
+  if ((await Deno.stat(bundle)).isFile) {
+    const map = `${bundle}.map`;
+    return [file(path.basename(map), await Deno.readFile(map))];
+  }
+  const maps = [];
+  for await (const { name } of Deno.readDir(bundle)) {
+    if (!name.endsWith(".js.map")) continue;
+    maps.push(file(`cli/${name}`, await Deno.readFile(path.join(bundle, name))));
+  }
+  return maps;
+}
+
+async function companions(product: Product, { os }: Platform): Promise<FileEntry[]> {
+  const license = file("LICENSE", await Deno.readFile(path.join(ROOT, "LICENSE")));
+  if (product !== PRODUCTS.cli) return [license];
+  // kubectl on Windows finds only files whose names end as those of programs do.
+  const completion = os === "windows"
+    ? text(`${COMPLETION_SCRIPT}.cmd`, `@${product.name} __complete %*\r\n`, true)
+    : file(COMPLETION_SCRIPT, await Deno.readFile(path.join(ROOT, "cli", COMPLETION_SCRIPT)), true);
+  return [license, completion];
+}
+
+const file = (path: string, content: Uint8Array, isExecutable = false): FileEntry => ({
+  kind: "file",
+  path,
+  content,
+  isExecutable,
+});
+
+const text = (path: string, content: string, isExecutable = false): FileEntry =>
+  file(path, new TextEncoder().encode(content), isExecutable);

@@ -1,0 +1,83 @@
+import path from "node:path";
+import { buildUi } from "../build_ui.ts";
+import { CLI_RUN_FLAGS } from "../run_flags.ts";
+import { BuildError } from "./build_error.ts";
+import { removeIfThere } from "./remove_if_there.ts";
+import { complaint, runDeno } from "./run_deno.ts";
+import { ROOT } from "./source_state.ts";
+import { NODE_MODULES, Stage } from "./stage.ts";
+import { shellStartScript } from "./start_script.ts";
+
+/** The file of the backend's bundle. */
+export const BACKEND_ENTRY = "xbind-backend.js";
+
+/** The file of the client's bundle that is run; the others are loaded as a command needs them. */
+export const CLI_ENTRY = "kubectl-bind.js";
+
+/** By which kubectl learns what may come next on a command line. */
+export const COMPLETION_SCRIPT = "kubectl_complete-bind";
+
+/** The packages are those of the lock file; maps lie beside the bundles. */
+const BUNDLE_FLAGS = [
+  "bundle",
+  "--quiet",
+  "--minify",
+  "--sourcemap=linked",
+  NODE_MODULES,
+  "--frozen",
+];
+
+/** Bundles the backend, with the UI that it serves, into one JavaScript file and its map. */
+export async function bundleBackend(outFile: string, version?: string): Promise<void> {
+  await buildUi();
+  await using stage = await Stage.create(path.dirname(outFile), version);
+  await bundle(stage, ["--output", `out/${BACKEND_ENTRY}`, "server/main.ts"]);
+  // The file names its map: both keep their names, wherever they go.
+  await Deno.rename(path.join(stage.dir, "out", BACKEND_ENTRY), outFile);
+  await Deno.rename(path.join(stage.dir, "out", `${BACKEND_ENTRY}.map`), `${outFile}.map`);
+}
+
+/**
+ * Bundles the command-line client into a folder: an entry, the parts it loads on demand, their
+ * maps, and the two scripts by which kubectl finds it on `PATH`.
+ */
+export async function bundleCli(outDir: string, deno = "deno", version?: string): Promise<void> {
+  await using stage = await Stage.create(path.dirname(outDir), version);
+  await bundle(stage, ["--code-splitting", "--outdir", "out", "cli/main.ts"]);
+  const made = path.join(stage.dir, "out");
+  await renameEntry(made, "main.js", CLI_ENTRY);
+  const start = { name: "kubectl bind", deno, runFlags: CLI_RUN_FLAGS, entry: CLI_ENTRY };
+  await Deno.writeTextFile(path.join(made, "kubectl-bind"), shellStartScript(start), {
+    mode: 0o755,
+  });
+  await Deno.copyFile(
+    path.join(ROOT, "cli", COMPLETION_SCRIPT),
+    path.join(made, COMPLETION_SCRIPT),
+  );
+  await removeIfThere(outDir);
+  await Deno.rename(made, outDir);
+}
+
+async function bundle(stage: Stage, args: readonly string[]): Promise<void> {
+  const result = await runDeno([...BUNDLE_FLAGS, ...args], { cwd: stage.dir });
+  if (!result.success) throw new BuildError(`Cannot bundle ${args.at(-1)}: ${complaint(result)}`);
+}
+
+/**
+ * The bundler lets every file load its substitute for `require`, used or not; in the client's entry
+ * it is not, and would double the time of `--version`. Blanks keep the source map right.
+ */
+const UNUSED_SHIM = /import"\.\/chunk-\w+\.js";/g;
+
+async function renameEntry(dir: string, from: string, to: string): Promise<void> {
+  const text = await Deno.readTextFile(path.join(dir, from));
+  const map = "//# sourceMappingURL=";
+  await Deno.writeTextFile(
+    path.join(dir, to),
+    text
+      .replace(UNUSED_SHIM, (statement) => " ".repeat(statement.length))
+      .replace(`${map}${from}.map`, `${map}${to}.map`),
+  );
+  await Deno.remove(path.join(dir, from));
+  await Deno.rename(path.join(dir, `${from}.map`), path.join(dir, `${to}.map`));
+}

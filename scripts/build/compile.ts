@@ -1,0 +1,82 @@
+import { BACKEND_RUN_FLAGS, CLI_RUN_FLAGS } from "../run_flags.ts";
+import { BuildError } from "./build_error.ts";
+import { BACKEND_ENTRY, CLI_ENTRY } from "./bundles.ts";
+import { executablePlatform } from "./executable_platform.ts";
+import { type Platform, platformName } from "./platforms.ts";
+import { complaint, runDeno } from "./run_deno.ts";
+
+/** The two programs: their names, the file of each bundle that is run, and what it may do. */
+export const PRODUCTS = {
+  backend: { name: "xbind-backend", entry: BACKEND_ENTRY, runFlags: BACKEND_RUN_FLAGS },
+  cli: { name: "kubectl-bind", entry: CLI_ENTRY, runFlags: CLI_RUN_FLAGS },
+} as const;
+
+/** One of the two programs. */
+export type Product = typeof PRODUCTS[keyof typeof PRODUCTS];
+
+/** Deno could not get the runtime that executables for a platform are made from. */
+export class NoCompileRuntime extends BuildError {}
+
+/** A runtime that the user names, and what it is for. */
+export interface NamedRuntime extends Pick<Platform, "os" | "arch"> {
+  readonly file: string;
+}
+
+/** The runtime in `DENORT_BIN`; throws when it is none, or none for any of these platforms. */
+export async function namedRuntime(
+  platforms: readonly Platform[],
+  file: string | undefined = Deno.env.get("DENORT_BIN"),
+): Promise<NamedRuntime | undefined> {
+  if (!file) return undefined;
+  const found = executablePlatform(await firstBytes(file));
+  if (!found) throw new BuildError(`Cannot compile: DENORT_BIN "${file}" is no executable`);
+  if (platforms.some(({ os, arch }) => os === found.os && arch === found.arch)) {
+    return { file, ...found };
+  }
+  throw new BuildError(
+    `Cannot compile for ${platforms.map(platformName).join(", ")}: ` +
+      `DENORT_BIN "${file}" is for ${platformName(found)}`,
+  );
+}
+
+async function firstBytes(file: string): Promise<Uint8Array> {
+  try {
+    using opened = await Deno.open(file);
+    const bytes = new Uint8Array(4096);
+    return bytes.subarray(0, await opened.read(bytes) ?? 0);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : cause;
+    throw new BuildError(`Cannot compile: DENORT_BIN "${file}" cannot be read: ${why}`, 1, {
+      cause,
+    });
+  }
+}
+
+/** Makes the executable of a bundle; it may do exactly what the product's flags say. */
+export async function compile(
+  { name, runFlags }: Product,
+  platform: Platform,
+  runtime: NamedRuntime | undefined,
+  entryFile: string,
+  outFile: string,
+): Promise<void> {
+  const isFor = runtime?.os === platform.os && runtime.arch === platform.arch;
+  const result = await runDeno([
+    "compile",
+    "--quiet",
+    "--no-check",
+    "--no-config", // with it the executable would hold every package of the project
+    "--no-lock",
+    `--target=${platform.target}`,
+    ...runFlags,
+    "--output",
+    outFile,
+    entryFile,
+  ], { env: { DENORT_BIN: isFor ? runtime.file : undefined } });
+  if (result.success) return;
+  const what = `Cannot compile ${name} for ${platformName(platform)}`;
+  // Deno has no exit code of its own for this; it names the step, then the cause with all of its own.
+  const [, reason] = /\d: Setting up base binary\.\n\s+\d: (.*)$/m.exec(result.stderr) ?? [];
+  if (reason !== undefined) throw new NoCompileRuntime(`${what}: ${reason}`);
+  throw new BuildError(`${what}: ${complaint(result)}`);
+}

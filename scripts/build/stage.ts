@@ -1,0 +1,59 @@
+import path from "node:path";
+import { BuildError } from "./build_error.ts";
+import { copyTree } from "./copy_tree.ts";
+import { complaint, runDeno } from "./run_deno.ts";
+import { ROOT } from "./source_state.ts";
+
+/** Packages lie in the folder of the sources. */
+export const NODE_MODULES = "--node-modules-dir=auto";
+
+const SOURCES = ["server", "cli", "ui", "crds", "deno.json", "deno.lock"];
+
+/**
+ * A copy of the sources with their packages in a folder of their own. Bundles name their parts, and
+ * the source maps their sources, by the way from one to the other: made here, they say nothing of
+ * where the sources or Deno's cache lie, and are the same on every machine.
+ */
+export class Stage implements AsyncDisposable {
+  readonly dir: string;
+
+  private constructor(dir: string) {
+    this.dir = dir;
+  }
+
+  /** Copies the sources into a new folder there; a version replaces the one in deno.json. */
+  static async create(parent: string, version?: string): Promise<Stage> {
+    const stage = new Stage(await Deno.makeTempDir({ dir: parent, prefix: ".stage-" }));
+    try {
+      for (const name of SOURCES) {
+        await copyTree(path.join(ROOT, name), path.join(stage.dir, name), isSource);
+      }
+      if (version !== undefined) await stage.#stamp(version);
+      await stage.#install();
+      return stage;
+    } catch (error) {
+      await stage[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  async #stamp(version: string): Promise<void> {
+    const file = path.join(this.dir, "deno.json");
+    const project = JSON.parse(await Deno.readTextFile(file));
+    await Deno.writeTextFile(file, JSON.stringify({ ...project, version }));
+  }
+
+  /** By itself, as a bundler would only say that it cannot find a package, not why. */
+  async #install(): Promise<void> {
+    const result = await runDeno(["install", "--quiet", "--frozen", NODE_MODULES], {
+      cwd: this.dir,
+    });
+    if (!result.success) throw new BuildError(`Cannot get the packages: ${complaint(result)}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Deno.remove(this.dir, { recursive: true });
+  }
+}
+
+const isSource = (name: string): boolean => !/_test\.tsx?$/.test(name) && name !== "node_modules";

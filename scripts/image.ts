@@ -1,0 +1,114 @@
+/**
+ * Builds the image of the backend as an OCI layout, without a container engine. The same commit on
+ * the same machine gives the same image; nothing half-written is left.
+ */
+import path from "node:path";
+import project from "../deno.json" with { type: "json" };
+import type { ArchiveEntry } from "./archives/archive_entry.ts";
+import { tarOf } from "./archives/tar.ts";
+import { BUILD_EXIT, BuildError } from "./build/build_error.ts";
+import { BACKEND_ENTRY, bundleBackend } from "./build/bundles.ts";
+import { compile, namedRuntime, NoCompileRuntime, PRODUCTS } from "./build/compile.ts";
+import { dateFiles } from "./build/date_files.ts";
+import { moveIn } from "./build/move_in.ts";
+import { runBuild } from "./build/run_build.ts";
+import { requireCleanTree, sourceState } from "./build/source_state.ts";
+import { inWorkFolder } from "./build/work_folder.ts";
+import { imageConfig } from "./image/image_config.ts";
+import { IMAGE_USAGE, type ImageOptions, parseImageOptions } from "./image/image_options.ts";
+import { layoutEntries, ociLayout } from "./image/oci_layout.ts";
+import { type ImageSource, rootLayers } from "./image/root_layers.ts";
+import { writeTree } from "./image/write_tree.ts";
+import { say } from "./say.ts";
+
+/** What a node has to download at most. */
+const MAX_BYTES = 150_000_000;
+const REPOSITORY = "ghcr.io/xbind/backend";
+const LAYOUT = "image";
+const ARCHIVE = "image.tar";
+
+/** What is asked for, with version and date decided. */
+type Stamped = ImageOptions & { readonly version: string; readonly dateSeconds: number };
+
+async function buildImage(options: ImageOptions): Promise<number> {
+  const { version = project.version, outDir, rootDir } = options;
+  if (options.release && !options.allowDirty) await requireCleanTree();
+  const state = await sourceState();
+  const dateSeconds = options.dateSeconds ?? state.dateSeconds;
+  return await inWorkFolder(
+    rootDir === undefined ? outDir : path.dirname(rootDir),
+    async (work) => {
+      const source = await imageSource({ ...options, version, dateSeconds }, work);
+      const layers = await rootLayers(source);
+      if (rootDir !== undefined) {
+        await writeTree(layers.flat(), path.join(work, path.basename(rootDir)));
+        await moveIn(work, path.dirname(rootDir), [path.basename(rootDir)]);
+        say(rootDir);
+        return BUILD_EXIT.ok;
+      }
+      const files = ociLayout({
+        config: imageConfig(source.form, version, state.revision),
+        layers,
+        arch: source.arch,
+        reference: `${REPOSITORY}:${version}`,
+        dateSeconds,
+      });
+      const packedBytes = checkSize(files);
+      const entries = layoutEntries(files);
+      await writeTree(entries, path.join(work, LAYOUT));
+      if (options.archive) {
+        await Deno.writeFile(path.join(work, ARCHIVE), tarOf(entries, dateSeconds));
+      }
+      for (const name of await moveIn(work, outDir, [LAYOUT, ARCHIVE])) {
+        say(path.join(outDir, name));
+      }
+      const [packed, unpacked] = [packedBytes, sizeOf(layers.flat())].map((bytes) =>
+        `${(bytes / 1e6).toFixed(1)} MB`
+      );
+      say(`${REPOSITORY}:${version} (${source.form}): ${packed} compressed, ${unpacked} unpacked`);
+      return BUILD_EXIT.ok;
+    },
+  );
+}
+
+/** The executable, unless only the bundle is wanted or can be had. */
+async function imageSource(
+  { form, platform, version, dateSeconds }: Stamped,
+  work: string,
+): Promise<ImageSource> {
+  const { arch } = platform;
+  const runtime = form === "bundle" ? undefined : await namedRuntime([platform]);
+  const bundle = path.join(work, BACKEND_ENTRY);
+  await bundleBackend(bundle, version);
+  await dateFiles(bundle, dateSeconds);
+  if (form !== "bundle") {
+    const executable = path.join(work, PRODUCTS.backend.name);
+    try {
+      await compile(PRODUCTS.backend, platform, runtime, bundle, executable);
+      return { form: "executable", arch, program: await Deno.readFile(executable) };
+    } catch (error) {
+      if (!(error instanceof NoCompileRuntime) || form === "executable") throw error;
+      say(`The image runs the bundle on Deno itself, as there is no executable. ${error.message}`);
+    }
+  }
+  const program = await Deno.readFile(Deno.execPath());
+  return { form: "bundle", arch, program, bundle: await Deno.readFile(bundle) };
+}
+
+function checkSize(files: ReadonlyMap<string, Uint8Array>): number {
+  const bytes = [...files.values()].reduce((sum, { length }) => sum + length, 0);
+  if (bytes <= MAX_BYTES) return bytes;
+  throw new BuildError(`Cannot build the image: it has ${bytes} bytes, over ${MAX_BYTES}`);
+}
+
+const sizeOf = (entries: readonly ArchiveEntry[]): number =>
+  entries.reduce((sum, entry) => sum + (entry.kind === "file" ? entry.content.length : 0), 0);
+
+async function main(): Promise<number> {
+  const options = parseImageOptions(Deno.args, Deno.env.toObject());
+  if (options !== "help") return await buildImage(options);
+  say(IMAGE_USAGE);
+  return BUILD_EXIT.ok;
+}
+
+if (import.meta.main) Deno.exit(await runBuild("the image", main));
