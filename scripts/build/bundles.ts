@@ -11,8 +11,11 @@ import { shellStartScript } from "./start_script.ts";
 /** The file of the backend's bundle. */
 export const BACKEND_ENTRY = "xbind-backend.js";
 
-/** The file of the client's bundle that is run; the others are loaded as a command needs them. */
-export const CLI_ENTRY = "kubectl-bind.js";
+/**
+ * The file of the client's bundle that is run; the others are loaded as a command needs them. No
+ * name of them begins with `kubectl-`: kubectl would take them for plugins that cannot be run.
+ */
+export const CLI_ENTRY = "main.js";
 
 /** By which kubectl learns what may come next on a command line. */
 export const COMPLETION_SCRIPT = "kubectl_complete-bind";
@@ -45,7 +48,7 @@ export async function bundleCli(outDir: string, deno = "deno", version?: string)
   await using stage = await Stage.create(path.dirname(outDir), version);
   await bundle(stage, ["--code-splitting", "--outdir", "out", "cli/main.ts"]);
   const made = path.join(stage.dir, "out");
-  await renameEntry(made, "main.js", CLI_ENTRY);
+  await withoutUnusedShim(path.join(made, CLI_ENTRY));
   const start = { name: "kubectl bind", deno, runFlags: CLI_RUN_FLAGS, entry: CLI_ENTRY };
   await Deno.writeTextFile(path.join(made, "kubectl-bind"), shellStartScript(start), {
     mode: 0o755,
@@ -69,15 +72,8 @@ async function bundle(stage: Stage, args: readonly string[]): Promise<void> {
  */
 const UNUSED_SHIM = /import"\.\/chunk-\w+\.js";/g;
 
-async function renameEntry(dir: string, from: string, to: string): Promise<void> {
-  const text = await Deno.readTextFile(path.join(dir, from));
-  const map = "//# sourceMappingURL=";
-  await Deno.writeTextFile(
-    path.join(dir, to),
-    text
-      .replace(UNUSED_SHIM, (statement) => " ".repeat(statement.length))
-      .replace(`${map}${from}.map`, `${map}${to}.map`),
-  );
-  await Deno.remove(path.join(dir, from));
-  await Deno.rename(path.join(dir, `${from}.map`), path.join(dir, `${to}.map`));
+async function withoutUnusedShim(entry: string): Promise<void> {
+  const text = await Deno.readTextFile(entry);
+  const blank = (statement: string) => " ".repeat(statement.length);
+  await Deno.writeTextFile(entry, text.replace(UNUSED_SHIM, blank));
 }

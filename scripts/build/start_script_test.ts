@@ -5,7 +5,7 @@ const START = {
   name: "kubectl bind",
   deno: "deno",
   runFlags: ["--no-prompt", "--allow-net"],
-  entry: "kubectl-bind.lib/kubectl-bind.js",
+  entry: "kubectl-bind.lib/main.js",
 };
 
 Deno.test("shellStartScript() runs the bundle beside it with exactly the given permissions", () => {
@@ -13,7 +13,7 @@ Deno.test("shellStartScript() runs the bundle beside it with exactly the given p
   assert.equal(
     command,
     "exec deno run --quiet --no-config --no-lock --no-prompt --allow-net \\\n" +
-      '  "$(dirname "$(readlink -f "$0")")/kubectl-bind.lib/kubectl-bind.js" "$@"',
+      '  "$(dirname "$(readlink -f "$0")")/kubectl-bind.lib/main.js" "$@"',
   );
 });
 
@@ -22,7 +22,7 @@ Deno.test("windowsStartScript() does the same in the words of Windows", () => {
   assert.equal(
     lines.at(-2),
     "deno run --quiet --no-config --no-lock --no-prompt --allow-net " +
-      '"%~dp0kubectl-bind.lib\\kubectl-bind.js" %*',
+      '"%~dp0kubectl-bind.lib\\main.js" %*',
   );
 });
 

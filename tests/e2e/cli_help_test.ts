@@ -8,7 +8,7 @@ import { Gateway, Provider } from "../support/gateway_world.ts";
 import { WIDGETS } from "../support/issuer_samples.ts";
 import { startTlsFront } from "../support/tls_front.ts";
 
-/** Their examples are run where there is a consumer. */
+/** Their examples are run by cli_consumer_examples_test.ts. */
 const NEED_A_CONSUMER = ["connect", "export", "unbind", "doctor"];
 
 Deno.test("kubectl bind with a provider that offers something", async (t) => {
@@ -57,7 +57,9 @@ Deno.test("kubectl bind with a provider that offers something", async (t) => {
     const wrong = await kubectl("bind", "catlog");
     assert.equal(wrong.code, 2);
     assert.match(wrong.stderr, /Did you mean "catalog"/);
-    assert.match((await kubectl("plugin", "list")).stdout, /\/kubectl-bind$/m);
+    const list = await kubectl("plugin", "list");
+    assert.match(list.stdout, /\/kubectl-bind$/m);
+    assert.equal(list.code, 0, list.stderr); // a file that only looks like a plugin is a failure
   });
 
   await t.step("the real kubectl completes commands, flags and Export names", async () => {
