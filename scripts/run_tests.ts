@@ -1,24 +1,38 @@
 /**
- * The test command: `ok` (checks and unit tests), `e2e` (tests on real control planes), or both.
+ * The test command: `ok` (checks and unit tests), `e2e` (tests on real control planes), or both;
+ * `soak` for those that take long, and for longer forms of some of the others.
  * Arguments after `--` go to `deno test`. Ends with one line: `N passed, M failed[, K skipped]`.
  */
 import { BUNDLE_VARIABLE } from "../tests/support/backend.ts";
+import { CLI_VARIABLE } from "../tests/support/cli.ts";
 import { startSharedPlanes } from "../tests/support/control_planes.ts";
-import { bundleBackend } from "./build.ts";
+import { SOAK_VARIABLE } from "../tests/support/soak.ts";
+import { bundleBackend, bundleCli } from "./build/bundles.ts";
+import { helmBinary } from "./helm.ts";
 import { say } from "./say.ts";
 import { addTallies, type Tally, tallyLine, tallyOf } from "./tally.ts";
 
 const CHECKS: [name: string, args: string[]][] = [
   ["Deno is new enough", ["run", "--quiet", "-A", "scripts/check_deno.ts"]],
+  ["the UI can be embedded", ["run", "--quiet", "-A", "scripts/build_ui.ts"]],
   ["format", ["fmt", "--check"]],
   ["lint", ["lint", "--quiet"]],
   ["types", ["check", "--quiet", "."]],
   ["import directions", ["run", "--quiet", "-A", "scripts/check_imports.ts"]],
   ["docs/flags.md is current", ["run", "--quiet", "-A", "scripts/flags_doc.ts", "--check"]],
+  ["docs/crds.md is current", ["run", "--quiet", "-A", "scripts/crds_doc.ts", "--check"]],
+  ["docs/chart-values.md is current", ["run", "--quiet", "-A", "scripts/chart_doc.ts", "--check"]],
+  ["crds/generated.json is current", ["run", "--quiet", "-A", "scripts/crds_json.ts", "--check"]],
   ["docs/openapi.json is current", ["run", "--quiet", "-A", "scripts/openapi_doc.ts", "--check"]],
 ];
 const UNIT_TESTS = ["server/", "cli/", "ui/", "scripts/"];
-const END_TO_END_TESTS = ["tests/"];
+const END_TO_END_TESTS = ["tests/e2e/", "tests/browser/"];
+/** The second part is run every day too, but asks more when `SOAK_VARIABLE` is set. */
+const SOAK_TESTS = [
+  "tests/soak/",
+  "tests/e2e/rights_matrix_test.ts",
+  "tests/e2e/schemathesis_test.ts",
+];
 
 /** Runs deno with these arguments, output passed through, and returns what it printed. */
 async function runDeno(
@@ -71,17 +85,18 @@ async function runTests(
 
 function exists(path: string): boolean {
   try {
-    return Deno.statSync(path).isDirectory;
+    Deno.statSync(path);
+    return true;
   } catch {
     return false;
   }
 }
 
 const [first = "all"] = Deno.args;
-const mode = first === "ok" || first === "e2e" ? first : "all";
-const extra = Deno.args.filter((arg) => arg !== "ok" && arg !== "e2e" && arg !== "--");
+const mode = ["ok", "e2e", "soak"].includes(first) ? first : "all";
+const extra = Deno.args.filter((arg) => arg !== mode && arg !== "--");
 const tallies: Tally[] = [];
-if (mode !== "e2e") {
+if (mode === "ok" || mode === "all") {
   tallies.push(await runChecks());
   tallies.push(await runTests(UNIT_TESTS, ["--sanitize-ops", "--sanitize-resources", ...extra]));
 }
@@ -89,10 +104,23 @@ if (mode !== "ok") {
   const dir = await Deno.makeTempDir({ prefix: "xbind-tests-" });
   try {
     const bundle = `${dir}/xbind-backend.js`;
+    const cli = `${dir}/cli`;
     await bundleBackend(bundle);
+    await bundleCli(cli, Deno.execPath());
+    // Before, so that no test waits for its build; without one, the chart's tests fail by themselves.
+    const helm = await helmBinary().catch((error) => (say(error.message), ""));
     await using planes = await startSharedPlanes();
-    const env = { ...planes.env, [BUNDLE_VARIABLE]: bundle, DENO_JOBS: "3" };
-    tallies.push(await runTests(END_TO_END_TESTS, extra, env));
+    const env = {
+      ...planes.env,
+      [BUNDLE_VARIABLE]: bundle,
+      [CLI_VARIABLE]: cli,
+      HELM_BIN: helm,
+      DENO_JOBS: "3",
+    };
+    const isSoak = mode === "soak";
+    const soak = isSoak ? { [SOAK_VARIABLE]: "1" } : {};
+    const tests = isSoak ? SOAK_TESTS : END_TO_END_TESTS;
+    tallies.push(await runTests(tests, extra, { ...env, ...soak }));
   } finally {
     await Deno.remove(dir, { recursive: true });
   }

@@ -1,6 +1,7 @@
 /** What went wrong, in the words of the specification; only the HTTP edge turns a code into a status. */
 export type ErrorCode =
   | "INVALID_REQUEST"
+  | "KUBECONFIG_REJECTED"
   | "UNAUTHENTICATED"
   | "FORBIDDEN"
   | "EXPORT_NOT_FOUND"
@@ -33,6 +34,10 @@ export class XbindError extends Error {
 /** The request itself is wrong; the message says which part. */
 export const invalidRequest = (message: string, cause?: unknown) =>
   new XbindError("INVALID_REQUEST", message, { cause });
+
+/** A submitted kubeconfig asks for more than is done for strangers; the reason holds none of it. */
+export const kubeconfigRejected = (reason: string) =>
+  new XbindError("KUBECONFIG_REJECTED", `Cannot use the submitted kubeconfig: ${reason}`);
 
 /** Nobody is signed in, or the credential is not accepted. */
 export const unauthenticated = (reason: string, cause?: unknown) =>

@@ -8,6 +8,7 @@ import {
   forbidden,
   grantNotReady,
   invalidRequest,
+  kubeconfigRejected,
   pickupGone,
   providerFailed,
   tooLarge,
@@ -21,6 +22,11 @@ const cause = new Error("connection refused");
 
 const cases: readonly [XbindError, ErrorCode, string, number?][] = [
   [invalidRequest("export is missing"), "INVALID_REQUEST", "export is missing"],
+  [
+    kubeconfigRejected("exec is not allowed"),
+    "KUBECONFIG_REJECTED",
+    "Cannot use the submitted kubeconfig: exec is not allowed",
+  ],
   [unauthenticated("sign in first"), "UNAUTHENTICATED", "Cannot authenticate: sign in first"],
   [forbidden("cross-site"), "FORBIDDEN", "cross-site"],
   [exportNotFound("pg"), "EXPORT_NOT_FOUND", 'Cannot find Export "pg"'],
@@ -74,6 +80,7 @@ Deno.test("every code has a case above", () => {
   // A Record makes the compiler ask for a line here whenever a code is added.
   const all: Record<ErrorCode, true> = {
     INVALID_REQUEST: true,
+    KUBECONFIG_REJECTED: true,
     UNAUTHENTICATED: true,
     FORBIDDEN: true,
     EXPORT_NOT_FOUND: true,

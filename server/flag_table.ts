@@ -53,7 +53,10 @@ const GATEWAY = {
     image,
   ),
   "pickup-ttl": duration("5m", "Lifetime of an unused pickup URL; the credential lives on"),
-  "rate-limit": number(0, "Requests a second allowed to one caller; 0 sets no limit"),
+  "rate-limit": number(
+    0,
+    "Requests a second allowed to one caller: an identity, or without one an address; 0 sets no limit",
+  ),
 } as const;
 
 const LOGIN = {

@@ -124,6 +124,8 @@ export interface Role extends KubeObject {
 /** An rbac.authorization.k8s.io/v1 ClusterRole. */
 export interface ClusterRole extends KubeObject {
   rules?: PolicyRule[];
+  /** Whose rules Kubernetes puts in the place of its own. */
+  aggregationRule?: { clusterRoleSelectors?: LabelSelector[] };
 }
 
 /** An rbac.authorization.k8s.io/v1 RoleBinding. */

@@ -31,8 +31,8 @@ export interface ApplyDeps extends ProvisionDeps, BundleDeps {
 }
 
 const APPLY_TIMEOUT_MS = 60_000;
-/** No answer of an API server to what is sent here comes near it. */
-const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+/** No object is larger, and JSON of this size can be parsed, however it is nested. */
+const MAX_ANSWER_BYTES = 2 * 1024 * 1024;
 
 /**
  * Applies the konnector, a bundle, or both to the cluster of a submitted kubeconfig, one object

@@ -1,6 +1,6 @@
 import { lookup as resolve } from "node:dns/promises";
 import { BlockList, isIP, isIPv4, type LookupFunction } from "node:net";
-import { applyFailed, invalidRequest } from "../errors.ts";
+import { applyFailed, kubeconfigRejected } from "../errors.ts";
 import { untilAborted } from "../kube/until_aborted.ts";
 import { hostAndPort } from "../runtime/http_exchange.ts";
 
@@ -31,9 +31,7 @@ export async function pinnedLookup(
     : await untilAborted(resolved(host, resolveHost), signal);
   const denied = denyList(denyCidrs);
   if (addresses.some(({ address }) => isDenied(denied, address))) {
-    throw invalidRequest(
-      "Cannot use the submitted kubeconfig: server leads to an address that this gateway refuses",
-    );
+    throw kubeconfigRejected("server leads to an address that this gateway refuses");
   }
   return (_host, options, done) => {
     const [first] = addresses;

@@ -45,7 +45,7 @@ Deno.test("pinnedLookup() refuses servers whose address is denied", async (t) =>
   ) {
     await t.step(host, async () => {
       const server = new URL(`https://${host}`).origin;
-      await assert.rejects(pinnedLookup(server, DENIED, never), code("INVALID_REQUEST"));
+      await assert.rejects(pinnedLookup(server, DENIED, never), code("KUBECONFIG_REJECTED"));
     });
   }
 });
@@ -54,7 +54,7 @@ Deno.test("pinnedLookup() refuses names of which one address is denied", async (
   const resolve = hosts({ "mixed.example": ["203.0.113.1", "169.254.169.254"] });
   await assert.rejects(
     pinnedLookup("https://mixed.example", DENIED, never, resolve),
-    code("INVALID_REQUEST"),
+    code("KUBECONFIG_REJECTED"),
   );
 });
 

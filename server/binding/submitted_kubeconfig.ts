@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { invalidRequest, type XbindError } from "../errors.ts";
+import { kubeconfigRejected as refuse } from "../errors.ts";
 import type { KubeTarget, TargetAuth } from "../kube/kube_target.ts";
 import { tlsFault } from "../kube/tls_fault.ts";
 import { parseUntrustedYaml } from "./untrusted_yaml.ts";
@@ -219,6 +219,3 @@ function refuseFields(fields: Fields, refused: readonly string[]): void {
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || value === "" ||
   (typeof value === "object" && Object.keys(value).length === 0);
-
-const refuse = (reason: string): XbindError =>
-  invalidRequest(`Cannot use the submitted kubeconfig: ${reason}`);

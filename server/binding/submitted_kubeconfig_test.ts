@@ -24,7 +24,8 @@ Deno.test("parseSubmittedKubeconfig() refuses", async (t) => {
       assert.throws(
         () => parseSubmittedKubeconfig(base64, { allowInsecureTls: false }),
         (error) => {
-          assert.ok(error instanceof XbindError && error.code === "INVALID_REQUEST", String(error));
+          assert.ok(error instanceof XbindError, String(error));
+          assert.equal(error.code, "KUBECONFIG_REJECTED");
           assert.match(error.message, /^Cannot use the submitted kubeconfig: /);
           assert.match(error.message, names);
           assert.doesNotMatch(error.message, PEM_TEXT);

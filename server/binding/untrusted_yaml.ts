@@ -9,12 +9,16 @@ export class UntrustedYamlError extends Error {
 const MAX_LEXEMES = 20_000;
 const MAX_DEPTH = 24;
 
+/** Unless told, the parser writes warnings to stderr, and they quote what strangers sent. */
+const QUIET = { uniqueKeys: false, logLevel: "silent" } as const;
+
 /**
  * The value of one YAML document from a stranger, whose size the caller has limited. Refuses what
  * makes parsers slow or deep: aliases, deep nesting, very many parts.
  */
 export function parseUntrustedYaml(text: string): unknown {
-  const documents = [...new Composer({ uniqueKeys: false }).compose(boundedTokens(text))];
+  const composer = new Composer(QUIET);
+  const documents = [...composer.compose(boundedTokens(text))];
   const [document] = documents;
   if (!document) throw new UntrustedYamlError("it is empty");
   if (documents.length > 1) throw new UntrustedYamlError("it holds several YAML documents");

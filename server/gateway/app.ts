@@ -3,15 +3,16 @@ import type { ErrorBody, Me, ProviderInfo } from "../api/wire.ts";
 import type { ApplyDeps } from "../binding/apply.ts";
 import type { BindDeps } from "../binding/bind.ts";
 import type { Config } from "../config.ts";
+import type { Outage } from "../inventory/outage.ts";
 import { konnectorManifest } from "../konnector/manifest.ts";
 import { toYaml } from "../konnector/to_yaml.ts";
 import type { Log } from "../runtime/log.ts";
 import { VERSION } from "../version.ts";
 import { allowedMethods } from "./allowed_methods.ts";
+import { type CredentialHeaders, knownCaller } from "./auth/authenticate.ts";
 import type { Env } from "./env.ts";
 import { errorResponse } from "./error_response.ts";
 import { openApiDocument } from "./openapi.ts";
-import { INDEX_PAGE, LOGIN_PAGE } from "./pages.ts";
 import { rateLimit } from "./rate_limit.ts";
 import { type ObserveRequest, requestLog } from "./request_log.ts";
 import { apply } from "./routes/apply.ts";
@@ -21,6 +22,7 @@ import { catalog, clusters, instances, type InventoryRouteDeps } from "./routes/
 import { callback, login, type LoginDeps, logout } from "./routes/login.ts";
 import { securityHeaders } from "./security_headers.ts";
 import { signedIn, type SignedInDeps } from "./signed_in.ts";
+import { staticAssets, staticPage } from "./static_files.ts";
 
 /** Everything the endpoints need. */
 export interface AppDeps {
@@ -31,6 +33,7 @@ export interface AppDeps {
   readonly auth: SignedInDeps;
   readonly login: LoginDeps;
   readonly inventory: InventoryRouteDeps;
+  readonly outage: Pick<Outage, "begin">;
   readonly binding: BindDeps & BundleRouteDeps;
   readonly apply: ApplyDeps;
   /** Aborts when the gateway stops. */
@@ -45,26 +48,30 @@ export function createApp(deps: AppDeps): Hono<Env> {
   const app = new Hono<Env>();
   app.use(requestLog(deps.log, deps.observe));
   app.use(securityHeaders());
-  app.use(rateLimit(config.rateLimit));
+  if (config.rateLimit > 0) {
+    const known = (headers: CredentialHeaders) => knownCaller(deps.auth, headers);
+    app.use(rateLimit({ perSecond: config.rateLimit, knownCaller: known }));
+  }
   app.use(allowedMethods(app));
-  app.onError(errorResponse);
+  app.onError(errorResponse(() => deps.outage.begin()));
   app.notFound((c) => c.json<ErrorBody>({ error: "Cannot find this path" }, 404));
   const caller = signedIn(deps.auth);
 
   // Open to everybody.
-  app.get("/", (c) => c.html(INDEX_PAGE));
-  app.get("/login", (c) => c.html(LOGIN_PAGE));
+  app.get("/", staticPage("/"));
+  app.get("/login", staticPage("/login"));
+  app.get("/assets/:file", staticAssets());
   app.get("/api/healthz", (c) => c.text("ok"));
   app.get("/api/provider", (c) => c.json(providerInfo(config)));
-  const manifest = toYaml(konnectorManifest(config.konnectorImage));
+  let manifest: string | undefined; // made when somebody asks: YAML is slow
   app.get("/api/konnector", (c) => {
     c.header("Content-Type", "application/yaml");
     c.header("Content-Disposition", 'attachment; filename="konnector.yaml"');
-    return c.body(manifest);
+    return c.body(manifest ??= toYaml(konnectorManifest(config.konnectorImage)));
   });
   app.get("/api/auth/oidc/login", login(deps.login));
   app.get("/api/auth/oidc/callback", callback(deps.login));
-  app.get("/api/auth/logout", logout);
+  app.get("/api/auth/logout", logout(deps.auth));
   app.get("/api/bundle/:token", bundle(deps.binding)); // the token is the credential
 
   // With a session or, with --kubernetes-auth, a token of the provider cluster.

@@ -11,5 +11,7 @@ export interface Env {
     log: Log;
     /** Set behind `signedIn`. */
     identity: Identity;
+    /** Set by `rateLimit` where the caller is not known yet: charges the identity instead. */
+    countAs?: (identity: Identity) => void;
   };
 }

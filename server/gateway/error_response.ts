@@ -2,12 +2,13 @@ import type { ErrorHandler } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { ErrorBody } from "../api/wire.ts";
 import { type ErrorCode, XbindError } from "../errors.ts";
-import { KubeError } from "../kube/kube_error.ts";
+import { isServerFailure, KubeError } from "../kube/kube_error.ts";
 import type { Env } from "./env.ts";
 
 /** The only table from codes to statuses. */
 const STATUS = {
   INVALID_REQUEST: 400,
+  KUBECONFIG_REJECTED: 400,
   UNAUTHENTICATED: 401,
   FORBIDDEN: 403,
   EXPORT_NOT_FOUND: 404,
@@ -21,13 +22,21 @@ const STATUS = {
   GRANT_NOT_READY: 504,
 } as const satisfies Record<ErrorCode, ContentfulStatusCode>;
 
-/** Tells the caller what failed and nothing of how: JSON, or plain text where browsers land. */
-export const errorResponse: ErrorHandler<Env> = (error, c) => {
+/**
+ * Tells the caller what failed and nothing of how: JSON, or plain text where browsers land. Calls
+ * `onOutage` when the provider did not answer, or not sensibly.
+ */
+export const errorResponse = (onOutage: () => void): ErrorHandler<Env> => (error, c) => {
   const known = error instanceof XbindError ? error : undefined;
+  if (
+    known?.code === "PROVIDER_FAILED" && (isServerFailure(known) || isServerFailure(known.cause))
+  ) {
+    onOutage();
+  }
   const status = known ? STATUS[known.code] : 500;
   const log = c.get("log");
   if (!known) log.error("a request failed unexpectedly", { error });
-  else if (status >= 500) log.warn("a request failed", { code: known.code, error });
+  else if (status >= 500) log.warn("a request failed", { errorCode: known.code, error });
   if (status === 401) c.header("WWW-Authenticate", "Bearer");
   if (known?.retryAfterSeconds !== undefined) {
     c.header("Retry-After", String(known.retryAfterSeconds));

@@ -1,10 +1,13 @@
 import { Histogram } from "prom-client";
+import { EXPORTS } from "../api/resources.ts";
 import { ApplySlots } from "../binding/apply_slots.ts";
 import type { Config } from "../config.ts";
 import { ApiCaches } from "../inventory/api_caches.ts";
 import { Inventory, type InventoryDeps } from "../inventory/inventory.ts";
+import { Outage } from "../inventory/outage.ts";
 import type { BindDeps } from "../binding/bind.ts";
 import type { KubeClient } from "../kube/client.ts";
+import { isServerFailure, KubeError } from "../kube/kube_error.ts";
 import { connectThroughProxy } from "../runtime/connect_through_proxy.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
@@ -14,7 +17,7 @@ import { startMockIssuer } from "./auth/mock_issuer.ts";
 import { createOidc } from "./auth/oidc.ts";
 import { oidcSettings } from "./auth/oidc_settings.ts";
 import { createSessionCodec } from "./auth/session.ts";
-import { createTokenReview } from "./auth/token_review.ts";
+import { createTokenReviews } from "./auth/token_review.ts";
 import { bindServer } from "./http_server.ts";
 
 /** What the gateway is made of. */
@@ -36,6 +39,7 @@ export async function gateway(deps: GatewayDeps, stopping: AbortSignal): Promise
   const { config, kube, caches, log, env } = deps;
   const now = () => new Date();
   const apis = new ApiCaches({ kube, log });
+  const outage = new Outage({ probe: (signal) => lookAtProvider(kube, signal) });
   const mock = config.oidcMock ? await startMockIssuer(config.oidcMockListen) : undefined;
   const codec = await createSessionCodec({
     signingKey: config.cookieSigningKey?.reveal(),
@@ -72,12 +76,17 @@ export async function gateway(deps: GatewayDeps, stopping: AbortSignal): Promise
     config,
     auth: {
       codec,
-      reviewToken: config.kubernetesAuth ? createTokenReview({ kube, now }) : undefined,
+      reviews: config.kubernetesAuth ? createTokenReviews({ kube, now }) : undefined,
       externalUrl,
       redirectUrl,
     },
     login: { oidc, codec, sessionTtlMs: config.sessionTtlMs, redirectUrl },
-    inventory: { inventory: new Inventory({ caches, apis, log }), exports: caches.exports, kube },
+    inventory: {
+      inventory: new Inventory({ caches, outage, apis, log }),
+      exports: caches.exports,
+      kube,
+    },
+    outage,
     binding,
     apply: { ...binding, slots: new ApplySlots() },
     stopping,
@@ -85,7 +94,7 @@ export async function gateway(deps: GatewayDeps, stopping: AbortSignal): Promise
     observe: requestDurations(deps.metrics),
   };
   app.resolve(createApp(appDeps));
-  const run = all(server.run, oidc.run, (signal) => apis.run(signal));
+  const run = all(server.run, oidc.run, outage.run, (signal) => apis.run(signal));
   return async (signal) => {
     try {
       await run(signal);
@@ -93,6 +102,15 @@ export async function gateway(deps: GatewayDeps, stopping: AbortSignal): Promise
       await mock?.[Symbol.asyncDispose]();
     }
   };
+}
+
+/** Reads what every bind reads, whether it is there or not; a refusal is an answer too. */
+async function lookAtProvider(kube: KubeClient, signal: AbortSignal): Promise<void> {
+  try {
+    await kube.find(EXPORTS, { name: "is-the-provider-there" }, signal);
+  } catch (error) {
+    if (!(error instanceof KubeError) || isServerFailure(error)) throw error;
+  }
 }
 
 function requestDurations(metrics: Metrics): AppDeps["observe"] {

@@ -1,108 +1,6 @@
 import { VERSION } from "../version.ts";
 import type { Config } from "../config.ts";
-import { APPLY_REQUEST, BIND_REQUEST } from "./schemas.ts";
-
-type Schema = Readonly<Record<string, unknown>>;
-
-const text = (description: string): Schema => ({ type: "string", description });
-const flag = (description: string): Schema => ({ type: "boolean", description });
-const time = (description: string): Schema => ({
-  type: "string",
-  format: "date-time",
-  description,
-});
-const list = (items: Schema): Schema => ({ type: "array", items });
-const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
-const object = (required: string[], properties: Record<string, Schema>): Schema => ({
-  type: "object",
-  required,
-  properties,
-});
-const DIRECTION = { type: "string", enum: ["FromProvider", "FromConsumer"] };
-
-const SCHEMAS: Record<string, Schema> = {
-  Error: object(["error"], { error: text("What failed, and what to do") }),
-  ProviderInfo: object(["name", "authMethods", "applyEnabled"], {
-    name: text("Name of the provider for people"),
-    version: text("Version of the backend"),
-    authMethods: list({ type: "string", enum: ["oidc", "kubernetes"] }),
-    applyEnabled: flag("Whether POST /api/apply exists"),
-  }),
-  Me: object(["subject"], {
-    subject: text("The identity"),
-    displayName: text("For people"),
-    groups: list(text("For people; never a permission")),
-  }),
-  Catalog: object(["exports"], {
-    exports: list(object(["name", "title", "apis"], {
-      name: text("Name of the Export"),
-      title: text("For people"),
-      description: text("For people"),
-      apis: list(text("<plural>.<group>")),
-      iconURL: text("Where its icon lies"),
-      docs: text("Where its documentation lies"),
-      relatedResources: list(object(["resource", "direction"], {
-        resource: text("secrets or configmaps"),
-        direction: DIRECTION,
-        selector: text("Which of them, for people"),
-      })),
-    })),
-    collections: list(object(["name", "title", "exports"], {
-      name: text("Name of the Collection"),
-      title: text("For people"),
-      description: text("For people"),
-      exports: list(text("Name of a visible Export")),
-    })),
-  }),
-  Instances: object(["export", "instances"], {
-    export: text("Name of the Export"),
-    instances: list(object(["api", "name", "createdAt"], {
-      api: text("<plural>.<group>, or secrets or configmaps"),
-      related: flag("True for related resources"),
-      direction: DIRECTION,
-      namespace: text("Absent for cluster-scoped objects"),
-      name: text("Name of the object"),
-      clusterUID: text("The consumer cluster it came from"),
-      identity: text("Display name of the identity behind that cluster"),
-      createdAt: time("When it was created on the provider"),
-    })),
-  }),
-  Clusters: object(["clusters"], {
-    clusters: list(object(["uid", "lastHeartbeat", "live", "bindings"], {
-      uid: text("The consumer cluster"),
-      lastHeartbeat: time("Of any of its bindings"),
-      live: flag("Whether one of its bindings is live"),
-      bindings: list(object(["grant", "export", "lastHeartbeat", "live", "apis"], {
-        grant: text("Name of the Grant"),
-        export: text("Name of the Export"),
-        identity: text("Display name"),
-        subject: text("The identity"),
-        boundaryNamespace: text("Its namespace on the provider"),
-        lastHeartbeat: time("Last renewal of its Lease"),
-        live: flag("Renewed within twice the Lease's duration"),
-        apis: list(object(["name", "syncedCount"], {
-          name: text("<plural>.<group>"),
-          syncedCount: { type: "integer", description: "Objects synced from this cluster" },
-        })),
-      })),
-    })),
-    pending: list(object(["grant", "export", "createdAt"], {
-      grant: text("Name of a Grant that no cluster used yet"),
-      export: text("Name of the Export"),
-      identity: text("Display name"),
-      createdAt: time("When it was created"),
-    })),
-  }),
-  BindRequest: BIND_REQUEST,
-  BindResult: object(["grant", "pickupURL", "expiresAt"], {
-    grant: text("Name of the Grant"),
-    pickupURL: text("Relative to the gateway's root; can be used once"),
-    expiresAt: time("When the pickup URL ends"),
-  }),
-  Bundle: object(["bundle"], { bundle: list({ type: "object" }) }),
-  ApplyRequest: APPLY_REQUEST,
-  ApplyResult: object(["applied"], { applied: list(text("Kind/name, in order")) }),
-};
+import { ref, type Schema, SCHEMAS } from "./openapi_schemas.ts";
 
 const FAILURES: Record<number, string> = {
   400: "The request is wrong",
@@ -111,7 +9,8 @@ const FAILURES: Record<number, string> = {
   404: "No such Export",
   410: "The pickup is unknown, expired or used",
   413: "The body is too large",
-  429: "Too many requests",
+  429: "Too many requests of this caller; see Retry-After",
+  431: "The headers are too large",
   502: "The Export is not Ready, or a cluster failed",
   503: "Not now; see Retry-After",
   504: "The issuer took too long; try again",
@@ -123,6 +22,8 @@ interface Operation {
   readonly body?: string;
   readonly parameters?: readonly Schema[];
   readonly ok: readonly [status: number, contentType: string, schema: Schema];
+  /** It has an ETag, and is 304 for who has it already. */
+  readonly tagged?: true;
   readonly failures: readonly number[];
 }
 
@@ -132,22 +33,37 @@ const pathParameter = (name: string, description: string): Schema => ({
   in: "path",
   required: true,
   description,
-  schema: { type: "string" },
+  schema: { type: "string", minLength: 1 },
 });
+const header = (description: string): Schema => ({ description, schema: { type: "string" } });
 const FOUND: Operation["ok"] = [302, "", {}];
 const HTML: Operation["ok"] = [200, "text/html", { type: "string" }];
 const YAML: Operation["ok"] = [200, "application/yaml", { type: "string" }];
 const READ = [401, 429, 502, 503];
+/** What the server says before anybody looks at the path. */
+const ANYWHERE = [400, 431];
+const RETRIED = [429, 503];
+const IF_NONE_MATCH: Schema = {
+  name: "If-None-Match",
+  in: "header",
+  description: "The ETag of an answer that the caller has",
+  schema: { type: "string" },
+};
+const ETAG = { ETag: header("Changes with the answer") };
+const LOCATION = { Location: header("Where to go") };
+const RETRY_AFTER = { "Retry-After": header("Seconds until trying again makes sense") };
+const BUNDLE_PATH = "/api/bundle/{token}";
+const AGE = { Age: header("Seconds since the provider was last heard, in an outage") };
 
 /** `METHOD /path` with OpenAPI's braces; the router is compared with these keys by a test. */
 const OPERATIONS: Record<string, Operation> = {
-  "GET /": { summary: "Start page", open: true, ok: HTML, failures: [429] },
-  "GET /login": { summary: "Login page", open: true, ok: HTML, failures: [429] },
+  "GET /": { summary: "Start page", open: true, ok: HTML, tagged: true, failures: [429] },
+  "GET /login": { summary: "Login page", open: true, ok: HTML, tagged: true, failures: [429] },
   "GET /api/healthz": {
     summary: "Whether the process runs",
     open: true,
     ok: [200, "text/plain", { const: "ok" }],
-    failures: [429],
+    failures: [],
   },
   "GET /api/provider": {
     summary: "Who offers this, and how to sign in",
@@ -185,7 +101,7 @@ const OPERATIONS: Record<string, Operation> = {
     ok: FOUND,
     failures: [429],
   },
-  "GET /api/bundle/{token}": {
+  [`GET ${BUNDLE_PATH}`]: {
     summary: "Picks a bundle up, once",
     open: true,
     parameters: [pathParameter("token", "From the pickup URL; it is the credential")],
@@ -193,14 +109,25 @@ const OPERATIONS: Record<string, Operation> = {
     failures: [410, 429, 502],
   },
   "GET /api/me": { summary: "Who I am", ok: json("Me"), failures: READ },
-  "GET /api/catalog": { summary: "What is offered", ok: json("Catalog"), failures: READ },
+  "GET /api/catalog": {
+    summary: "What is offered",
+    ok: json("Catalog"),
+    tagged: true,
+    failures: READ,
+  },
   "GET /api/catalog/{export}/instances": {
     summary: "What consumers synced under an Export",
     parameters: [pathParameter("export", "Name of the Export")],
     ok: json("Instances"),
+    tagged: true,
     failures: [...READ, 404],
   },
-  "GET /api/clusters": { summary: "Who uses it", ok: json("Clusters"), failures: READ },
+  "GET /api/clusters": {
+    summary: "Who uses it",
+    ok: json("Clusters"),
+    tagged: true,
+    failures: READ,
+  },
   "GET /api/openapi.json": {
     summary: "This document",
     ok: [200, "application/json", { type: "object" }],
@@ -243,42 +170,45 @@ export function openApiDocument({ enableApply }: Pick<Config, "enableApply">) {
 }
 
 function describe(path: string, operation: Operation): Schema {
-  const { summary, open, body, parameters, ok, failures } = operation;
-  const [status, contentType, schema] = ok;
-  const responses: Record<string, Schema> = {
-    [status]: {
-      description: status === 302 ? "Go there" : "Fine",
-      ...(contentType ? { content: { [contentType]: { schema } } } : {}),
-    },
-  };
-  if (contentType === "application/yaml" && parameters) {
-    responses[status] = {
-      description: "Fine",
-      content: {
-        "application/yaml": { schema },
-        "application/json": { schema: ref("Bundle") },
-      },
-    };
-  }
-  for (const failure of failures) {
-    responses[failure] = {
-      description: FAILURES[failure] ?? "",
-      content: failureContent(path),
-    };
-  }
+  const { summary, open, body, tagged } = operation;
+  const parameters = [...operation.parameters ?? [], ...(tagged ? [IF_NONE_MATCH] : [])];
   return {
     summary,
     ...(open ? { security: [] } : { security: [{ session: [] }, { bearer: [] }] }),
-    ...(parameters ? { parameters } : {}),
+    ...(parameters.length > 0 ? { parameters } : {}),
     ...(body
       ? { requestBody: { required: true, content: { "application/json": { schema: ref(body) } } } }
       : {}),
-    responses,
+    responses: { ...goodResponses(path, operation), ...failedResponses(path, operation) },
   };
 }
 
+function goodResponses(path: string, { open, ok, tagged }: Operation): Record<string, Schema> {
+  const [status, contentType, schema] = ok;
+  if (status === 302) return { 302: { description: "Go there", headers: LOCATION } };
+  const content = {
+    [contentType]: { schema },
+    ...(path === BUNDLE_PATH ? { "application/json": { schema: ref("Bundle") } } : {}),
+  };
+  if (!tagged) return { [status]: { description: "Fine", content } };
+  const headers = { ...ETAG, ...(open ? {} : AGE) };
+  return {
+    [status]: { description: "Fine", headers, content },
+    304: { description: "The caller has it already", headers },
+  };
+}
+
+function failedResponses(path: string, { failures }: Operation): Record<string, Schema> {
+  const statuses = [...new Set([...ANYWHERE, ...failures])].sort((a, b) => a - b);
+  return Object.fromEntries(statuses.map((status) => [status, {
+    description: FAILURES[status] ?? "",
+    ...(RETRIED.includes(status) ? { headers: RETRY_AFTER } : {}),
+    ...(status === 431 ? {} : { content: failureContent(path, failures.includes(status)) }),
+  }]));
+}
+
 /** Browsers land on the login routes: they say what failed as plain text. */
-const failureContent = (path: string): Schema =>
-  path.startsWith("/api/auth/")
+const failureContent = (path: string, isFromRoute: boolean): Schema =>
+  path.startsWith("/api/auth/") && isFromRoute
     ? { "text/plain": { schema: { type: "string" } } }
     : { "application/json": { schema: ref("Error") } };

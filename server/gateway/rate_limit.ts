@@ -1,31 +1,43 @@
 import type { MiddlewareHandler } from "hono";
-import { tooManyRequests } from "../errors.ts";
+import type { CredentialHeaders } from "./auth/authenticate.ts";
+import type { Identity } from "./auth/session.ts";
+import { Budgets } from "./budgets.ts";
 import type { Env } from "./env.ts";
+import { credentialHeaders } from "./signed_in.ts";
 
-const MAX_CALLERS = 10_000;
+/** How many requests a second, and how callers are told apart. */
+export interface RateLimitOptions {
+  readonly perSecond: number;
+  /** The caller, as far as nobody has to be asked for that. */
+  readonly knownCaller: (headers: CredentialHeaders) => Promise<Identity | undefined>;
+  /** A clock in milliseconds that never goes back; the process's own unless given. */
+  readonly now?: () => number;
+}
+
+/** Probes that are refused would end a process that is fine. */
+const HEALTH = "/api/healthz";
 
 /**
- * Lets each caller make `perSecond` requests a second, with bursts of two seconds' worth. Callers
- * are told apart by address: before authentication there is nothing else to go by.
+ * Lets each caller make so many requests a second: an identity by its subject, wherever it comes
+ * from, anybody else by address. What is not known yet is charged to its address until `signedIn`
+ * has accepted it, so that a flood of bad tokens asks the provider nothing.
  */
-export const rateLimit = (
-  perSecond: number,
-  now: () => number = () => performance.now(),
-): MiddlewareHandler<Env> => {
-  const burst = Math.max(1, perSecond * 2);
-  const buckets = new Map<string, { tokens: number; atMs: number }>();
+export const rateLimit = (options: RateLimitOptions): MiddlewareHandler<Env> => {
+  const { perSecond, knownCaller, now = () => performance.now() } = options;
+  const identities = new Budgets({ perSecond, now });
+  const addresses = new Budgets({ perSecond, now });
   return async function rateLimit(c, next) {
-    if (perSecond <= 0) return await next();
-    const caller = c.env.incoming.socket.remoteAddress ?? "";
-    const atMs = now();
-    const bucket = buckets.get(caller) ?? { tokens: burst, atMs };
-    const tokens = Math.min(burst, bucket.tokens + (atMs - bucket.atMs) / 1000 * perSecond);
-    buckets.delete(caller);
-    const isAllowed = tokens >= 1;
-    // A refusal costs nothing: who keeps asking still gets through at the allowed pace.
-    buckets.set(caller, { tokens: isAllowed ? tokens - 1 : tokens, atMs });
-    if (buckets.size > MAX_CALLERS) buckets.delete(buckets.keys().next().value ?? "");
-    if (!isAllowed) throw tooManyRequests(Math.max(1, Math.ceil((1 - tokens) / perSecond)));
+    if (c.req.path === HEALTH) return await next();
+    const known = await knownCaller(credentialHeaders(c));
+    if (known) identities.spend(known.subject);
+    else {
+      const address = c.env.incoming.socket.remoteAddress ?? "";
+      addresses.spend(address);
+      c.set("countAs", ({ subject }) => {
+        addresses.giveBack(address);
+        identities.spend(subject);
+      });
+    }
     await next();
   };
 };

@@ -22,12 +22,14 @@ export const requestLog = (log: Log, observe: ObserveRequest): MiddlewareHandler
     const given = c.req.header("X-Request-Id");
     const requestId = given && VALID_ID.test(given) ? given : crypto.randomUUID();
     c.set("requestId", requestId);
-    c.set("log", log.with({ requestId }));
+    // The peer of the socket: headers that tell of others can say anything.
+    const source = c.env.incoming.socket.remoteAddress ?? "";
+    c.set("log", log.with({ requestId, source }));
     await next();
     c.res.headers.set("X-Request-Id", requestId);
     const pattern = routePath(c, -1);
     const route = pattern === NO_ROUTE ? "unknown" : pattern;
     const seconds = (performance.now() - start) / 1000;
     observe(c.req.method, route, c.res.status, seconds);
-    log.debug("request", { requestId, method: c.req.method, route, status: c.res.status, seconds });
+    c.get("log").debug("request", { method: c.req.method, route, status: c.res.status, seconds });
   };

@@ -1,8 +1,13 @@
-import type { MiddlewareHandler } from "hono";
-import { XbindError } from "../errors.ts";
+import type { Context, MiddlewareHandler } from "hono";
+import { auditLine, outcomeOf } from "../runtime/audit_line.ts";
 import type { Log } from "../runtime/log.ts";
-import { authenticate, type AuthenticateDeps } from "./auth/authenticate.ts";
+import {
+  authenticate,
+  type AuthenticateDeps,
+  type CredentialHeaders,
+} from "./auth/authenticate.ts";
 import { checkSameOrigin } from "./auth/csrf.ts";
+import type { TokenReviews } from "./auth/token_review.ts";
 import type { Env } from "./env.ts";
 
 /** What telling callers apart needs. */
@@ -14,11 +19,13 @@ export interface SignedInDeps extends AuthenticateDeps {
 /** Lets only authenticated callers through, and no other site's page in their name. */
 export const signedIn = (deps: SignedInDeps): MiddlewareHandler<Env> =>
   async function signedIn(c, next) {
-    const reviewToken = audited(deps.reviewToken, c.get("log"));
-    const { identity, viaCookie } = await authenticate({ codec: deps.codec, reviewToken }, {
-      authorization: c.req.header("Authorization"),
-      cookie: c.req.header("Cookie"),
-    }, c.req.raw.signal);
+    const reviews = audited(deps.reviews, c.get("log"));
+    const { identity, viaCookie } = await authenticate(
+      { codec: deps.codec, reviews },
+      credentialHeaders(c),
+      c.req.raw.signal,
+    );
+    c.get("countAs")?.(identity);
     checkSameOrigin({
       method: c.req.method,
       viaCookie,
@@ -32,14 +39,22 @@ export const signedIn = (deps: SignedInDeps): MiddlewareHandler<Env> =>
     await next();
   };
 
+/** What a request may be authenticated by. */
+export const credentialHeaders = (c: Context<Env>): CredentialHeaders => ({
+  authorization: c.req.header("Authorization"),
+  cookie: c.req.header("Cookie"),
+});
+
 /** Leaves a line for every token of the provider that is not accepted; never the token. */
-const audited = (reviewToken: AuthenticateDeps["reviewToken"], log: Log): typeof reviewToken =>
-  reviewToken && (async (token, signal) => {
-    try {
-      return await reviewToken(token, signal);
-    } catch (error) {
-      const outcome = error instanceof XbindError ? error.code : "UNEXPECTED";
-      log.info("token not accepted", { code: "review", outcome });
-      throw error;
-    }
-  });
+const audited = (reviews: TokenReviews | undefined, log: Log): TokenReviews | undefined =>
+  reviews && {
+    known: reviews.known,
+    review: async (token, signal) => {
+      try {
+        return await reviews.review(token, signal);
+      } catch (error) {
+        log.info("token not accepted", auditLine("review", outcomeOf(error)));
+        throw error;
+      }
+    },
+  };

@@ -13,7 +13,7 @@ export interface AwaitableCache extends CacheState {
   whenSynced(signal?: AbortSignal): Promise<void>;
 }
 
-/** How far a view is behind: not at all, or since its first cache was cut off. */
+/** How far a view is behind: not at all, or since the first of its caches was cut off. */
 export type ViewAge = "current" | { readonly brokenForMs: number };
 
 /** Whether a view can be shown; it cannot before the first lists, nor after a long outage. */

@@ -6,6 +6,7 @@ import type {
   CatalogRelatedResource,
 } from "../api/wire.ts";
 import { compare, selectorSummary } from "./selector.ts";
+import { list, optionalText, text } from "./spec_fields.ts";
 
 /** Told about an object that could not be read and was left out. */
 export type ReportBroken = (
@@ -90,17 +91,4 @@ function collectionEntry(
     ...(description ? { description } : {}),
     exports,
   };
-}
-
-const optionalText = (value: unknown, field: string): string | undefined =>
-  value === undefined || value === null ? undefined : text(value, field);
-
-function text(value: unknown, field: string): string {
-  if (typeof value !== "string") throw new TypeError(`spec.${field} is no text`);
-  return value;
-}
-
-function list<T>(value: T[], field: string): T[] {
-  if (!Array.isArray(value)) throw new TypeError(`spec.${field} is no list`);
-  return value;
 }

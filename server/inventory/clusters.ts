@@ -4,6 +4,7 @@ import { boundaryOf, countingHeartbeats, type HeartbeatLookup } from "./attribut
 import type { ReportBroken } from "./catalog.ts";
 import { effectiveRenewal, isLive } from "./heartbeats.ts";
 import { compare } from "./selector.ts";
+import { optionalText, text } from "./spec_fields.ts";
 
 /** What the list of clusters is made from. */
 export interface ClusterSources {
@@ -91,7 +92,7 @@ function bindingRow(
   const { metadata, spec } = grant;
   return {
     grant: metadata.name,
-    export: spec.exportName,
+    export: text(spec.exportName, "exportName"),
     ...identityOf(spec),
     subject: spec.identity.subject,
     boundaryNamespace: boundaryOf(grant),
@@ -117,10 +118,12 @@ function clusterRow(uid: string, bindings: readonly Beating[]): Cluster {
 
 const pendingGrant = ({ metadata, spec }: Grant): PendingGrant => ({
   grant: metadata.name,
-  export: spec.exportName,
+  export: text(spec.exportName, "exportName"),
   ...identityOf(spec),
   createdAt: metadata.creationTimestamp ?? "",
 });
 
-const identityOf = ({ identity: { displayName } }: Grant["spec"]): { identity?: string } =>
-  displayName ? { identity: displayName } : {};
+function identityOf({ identity }: Grant["spec"]): { identity?: string } {
+  const displayName = optionalText(identity.displayName, "identity.displayName");
+  return displayName ? { identity: displayName } : {};
+}

@@ -6,7 +6,13 @@ import type { Log } from "../runtime/log.ts";
 import type { ApiCaches } from "./api_caches.ts";
 import type { ApiObjects } from "./api_watch.ts";
 import { type Attribution, attributionOf, sameAttribution } from "./attribution.ts";
-import { ageSeconds, type ViewAge, viewAge, whenAvailable } from "./availability.ts";
+import {
+  ageSeconds,
+  type AwaitableCache,
+  type ViewAge,
+  viewAge,
+  whenAvailable,
+} from "./availability.ts";
 import { catalogOf, type ReportBroken } from "./catalog.ts";
 import { clustersView } from "./clusters.ts";
 import type { Heartbeat, HeartbeatIndex } from "./heartbeats.ts";
@@ -27,6 +33,8 @@ export interface InventoryDeps {
     readonly grants: View<Grant>;
     readonly heartbeats: View<Heartbeat> & Pick<Cache<Heartbeat, HeartbeatIndex>, "find">;
   };
+  /** Of live calls, which fail before a watch notices. */
+  readonly outage: AwaitableCache;
   readonly apis: Pick<ApiCaches, "managedObjects" | "managedCopies" | "providerObjects">;
   readonly log: Log;
 }
@@ -68,8 +76,8 @@ export class Inventory {
 
   /** `GET /api/catalog` */
   async catalog(signal?: AbortSignal): Promise<InventoryAnswer> {
-    const { exports, collections } = this.#deps.caches;
-    const age = await whenAvailable("list the catalog", [exports, collections], signal);
+    const { caches: { exports, collections }, outage } = this.#deps;
+    const age = await whenAvailable("list the catalog", [exports, collections, outage], signal);
     const version = [this.#changes.exports(), this.#changes.collections()];
     const answer = this.#catalog.get(version, () => ({
       value: catalogOf(exports.values(), collections.values(), this.#report),
@@ -79,8 +87,8 @@ export class Inventory {
 
   /** `GET /api/clusters` */
   async clusters(signal?: AbortSignal): Promise<InventoryAnswer> {
-    const { grants, heartbeats } = this.#deps.caches;
-    await whenAvailable("list the clusters", [grants, heartbeats], signal);
+    const { caches: { grants, heartbeats }, outage } = this.#deps;
+    await whenAvailable("list the clusters", [grants, heartbeats, outage], signal);
     const names = this.#grantedApis.get([this.#changes.grants()], () => ({
       value: [...new Set([...grants.values()].flatMap(apiNamesOf))],
     }));
@@ -105,13 +113,13 @@ export class Inventory {
       });
       return { value: clusters, ...rest };
     });
-    return withAge(answer, viewAge([grants, heartbeats, ...present(objects)]));
+    return withAge(answer, viewAge([grants, heartbeats, outage, ...present(objects)]));
   }
 
   /** `GET /api/catalog/{export}/instances` for an Export that was found, Ready or not. */
   async instances(offer: Export, signal?: AbortSignal): Promise<InventoryAnswer> {
-    const { caches: { grants, heartbeats }, apis } = this.#deps;
-    await whenAvailable("list the instances", [grants, heartbeats], signal);
+    const { caches: { grants, heartbeats }, outage, apis } = this.#deps;
+    await whenAvailable("list the instances", [grants, heartbeats, outage], signal);
     const rules = relatedRulesOf(offer, this.#report);
     const fromProvider = rules.filter(({ direction }) => direction === "FromProvider");
     const fromConsumer = new Set(
@@ -142,7 +150,7 @@ export class Inventory {
       }),
     }));
     const all = [objects, copies, originals].flatMap(present);
-    return withAge(answer, viewAge([grants, heartbeats, ...all]));
+    return withAge(answer, viewAge([grants, heartbeats, outage, ...all]));
   }
 
   /** The same object as long as it says the same, however many heartbeats arrive. */

@@ -137,10 +137,14 @@ function apiRules(apis: readonly string[]): PolicyRule[] {
   });
 }
 
+/** All that can travel along; nothing else enters a role, whatever schema the CRD has. */
+const RELATED_RESOURCES: readonly string[] = ["secrets", "configmaps"];
+
 /** One rule per kind of object; writing includes reading. */
 function relatedRules(related: readonly RelatedResource[]): PolicyRule[] {
   const verbs = new Map<string, string[]>();
   for (const { resource, direction } of related) {
+    if (!RELATED_RESOURCES.includes(resource)) continue;
     if (direction === "FromConsumer") verbs.set(resource, READ_WRITE);
     else if (!verbs.has(resource)) verbs.set(resource, READ);
   }

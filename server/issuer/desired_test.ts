@@ -88,6 +88,8 @@ Deno.test("desiredState() opens a related resource by its widest rule", async (t
     [related(), []],
     [related("secrets FromProvider"), [rule("", ["secrets"], READ)]],
     [related("secrets FromConsumer"), [rule("", ["secrets"], ALL)]],
+    [[{ resource: "*", direction: "FromConsumer" } as unknown as RelatedResource], []],
+    [[{ resource: "pods/exec", direction: "FromConsumer" } as unknown as RelatedResource], []],
     [
       related("secrets FromProvider", "secrets FromConsumer"),
       [rule("", ["secrets"], ALL)],

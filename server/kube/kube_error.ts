@@ -50,9 +50,9 @@ export const isForbidden = (error: unknown): boolean => hasReason(error, "Forbid
 /** A watch was open, but nothing came for long. */
 export const isSilence = (error: unknown): boolean => hasReason(error, "Silence");
 
-/** The request was sent and no answer arrived: whether the server acted on it is unknown. */
-export const isUnanswered = (error: unknown): boolean =>
-  hasReason(error, "ConnectionLost", "DeadlineExceeded");
+/** The API server or the way to it failed, so nothing is known of what was asked for. */
+export const isServerFailure = (error: unknown): boolean =>
+  error instanceof KubeError && (error.status === 0 || error.status >= 500);
 
 const REASON_BY_STATUS: Record<number, string> = {
   400: "BadRequest",

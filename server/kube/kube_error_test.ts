@@ -1,5 +1,12 @@
 import assert from "node:assert/strict";
-import { errorFromAnswer, isConflict, isExpired, isNotFound } from "./kube_error.ts";
+import {
+  errorFromAnswer,
+  isConflict,
+  isExpired,
+  isNotFound,
+  isServerFailure,
+  KubeError,
+} from "./kube_error.ts";
 
 const status = (reason: string, message = "m") =>
   JSON.stringify({ kind: "Status", reason, message });
@@ -26,4 +33,18 @@ Deno.test("errorFromAnswer() takes over", async (t) => {
     const error = errorFromAnswer("a", 500, status("InternalError", "x".repeat(5000)));
     assert.ok(error.message.length < 1100);
   });
+});
+
+Deno.test("isServerFailure() tells failures of the server from refusals", () => {
+  const noAnswer = (reason: string) => new KubeError("Cannot get x", { status: 0, reason });
+  for (const reason of ["ConnectionFailed", "ConnectionLost", "DeadlineExceeded"]) {
+    assert.ok(isServerFailure(noAnswer(reason)), reason);
+  }
+  for (const code of [500, 502, 503, 504]) {
+    assert.ok(isServerFailure(errorFromAnswer("a", code, "")));
+  }
+  for (const code of [400, 401, 403, 404, 409, 410, 422, 429]) {
+    assert.ok(!isServerFailure(errorFromAnswer("a", code, "")), String(code));
+  }
+  assert.ok(!isServerFailure(new Error("a bug")));
 });

@@ -1,3 +1,4 @@
+import { auditLine } from "../runtime/audit_line.ts";
 import { deadline } from "../runtime/deadline.ts";
 import type { Log } from "../runtime/log.ts";
 import {
@@ -159,7 +160,8 @@ export class Leader implements Leadership {
     const renewing = new AbortController();
     const term: Term = { hold, stop };
     this.#term = term;
-    this.#log.info("leadership acquired", { transitions: hold.lease.spec?.leaseTransitions ?? 0 });
+    const transitions = hold.lease.spec?.leaseTransitions ?? 0;
+    this.#log.info("leadership acquired", auditLine("leader", "acquired", { transitions }));
     this.#onChange(true);
     const renewal = this.#keepRenewing(term, renewing.signal);
     try {
@@ -220,7 +222,7 @@ export class Leader implements Leadership {
     if (this.#term !== term) return;
     this.#term = undefined;
     this.#refusal = new NotLeadingError(`Cannot write: this process lost the lead: ${reason}`);
-    this.#log.warn("leadership lost", { reason });
+    this.#log.warn("leadership lost", auditLine("leader", "lost", { reason }));
     term.stop.abort(this.#refusal);
     this.#onChange(false);
   }
@@ -233,9 +235,9 @@ export class Leader implements Leadership {
     try {
       using limit = deadline(RELEASE_MS, undefined, noAnswer());
       await this.#lock.release(term.hold.lease, limit.signal);
-      this.#log.info("leadership released");
+      this.#log.info("leadership released", auditLine("leader", "released"));
     } catch (error) {
-      this.#log.warn("cannot release the lease", { error });
+      this.#log.warn("cannot release the lease", auditLine("leader", "not-released", { error }));
     }
   }
 

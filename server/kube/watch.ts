@@ -1,4 +1,5 @@
 import type { ResourceType } from "../api/resources.ts";
+import { childController } from "../runtime/runnable.ts";
 import { answerError, type KubeClient, type Selection, selectionQuery } from "./client.ts";
 import { errorFromEvent, KubeError, type KubeStatus } from "./kube_error.ts";
 import { METADATA_OBJECT } from "./metadata.ts";
@@ -100,7 +101,7 @@ interface SilenceGuard extends Disposable {
 
 /** Aborts when nothing was heard for a while, or when the parent does. */
 function silenceGuard(ms: number, attempt: string, parent: AbortSignal): SilenceGuard {
-  const controller = new AbortController();
+  const guard = childController(parent);
   let lastHeard = performance.now();
   const check = () => {
     const left = lastHeard + ms - performance.now();
@@ -108,7 +109,7 @@ function silenceGuard(ms: number, attempt: string, parent: AbortSignal): Silence
       timer = setTimeout(check, left);
       return;
     }
-    controller.abort(
+    guard.abort(
       new KubeError(`${attempt}: nothing was heard for ${ms / 1000} s`, {
         status: 0,
         reason: "Silence",
@@ -116,16 +117,13 @@ function silenceGuard(ms: number, attempt: string, parent: AbortSignal): Silence
     );
   };
   let timer = setTimeout(check, ms);
-  const onParentAbort = () => controller.abort(parent.reason);
-  if (parent.aborted) onParentAbort();
-  parent.addEventListener("abort", onParentAbort, { once: true });
   return {
-    signal: controller.signal,
+    signal: guard.signal,
     heard: () => void (lastHeard = performance.now()),
-    fail: (error) => controller.abort(error),
+    fail: (error) => guard.abort(error),
     [Symbol.dispose]() {
       clearTimeout(timer);
-      parent.removeEventListener("abort", onParentAbort);
+      guard[Symbol.dispose]();
     },
   };
 }

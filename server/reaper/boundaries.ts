@@ -11,6 +11,7 @@ import type { KubeClient } from "../kube/client.ts";
 import { isConflict, isNotFound } from "../kube/kube_error.ts";
 import { METADATA_LIST } from "../kube/metadata.ts";
 import { ANNOTATIONS, boundaryName, boundaryNameOf, FIELD_MANAGERS, LABELS } from "../names.ts";
+import { auditLine } from "../runtime/audit_line.ts";
 import type { Log } from "../runtime/log.ts";
 
 /** What boundaries are reaped with. */
@@ -113,11 +114,9 @@ export class Boundaries {
       if (isNotFound(error)) return false;
       throw error;
     }
-    this.#deps.log.info("boundary reaped", {
-      code: "boundary.reaped",
-      boundary: name,
-      grantUid: annotations?.[ANNOTATIONS.reapBoundary],
-    });
+    const grantUid = annotations?.[ANNOTATIONS.reapBoundary];
+    const line = auditLine("boundary.reaped", "ok", { boundary: name, grantUid });
+    this.#deps.log.info("boundary reaped", line);
     return true;
   }
 

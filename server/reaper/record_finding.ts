@@ -10,6 +10,7 @@ import type { KubeClient } from "../kube/client.ts";
 import { isConflict, isNotFound } from "../kube/kube_error.ts";
 import { keyOf } from "../kube/paths.ts";
 import { ANNOTATIONS, FIELD_MANAGERS } from "../names.ts";
+import { auditLine } from "../runtime/audit_line.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Finding } from "./examine.ts";
 import { editFor, isMarkedStale } from "./stale_condition.ts";
@@ -92,13 +93,13 @@ function tell(
 ): void {
   const isStale = status === "True";
   if (isStale === isMarkedStale(grant)) return;
-  log.info(isStale ? "grant is stale" : "grant is fresh again", {
-    code: isStale ? "grant.stale" : "grant.fresh",
+  const about = {
     grant: grant.metadata.name,
     subject: grant.spec.identity.subject,
     export: grant.spec.exportName,
-    reason,
     ...(since ? { since } : {}),
-  });
+  };
+  if (isStale) log.info("grant is stale", auditLine("grant.stale", reason, about));
+  else log.info("grant is fresh again", auditLine("grant.fresh", "ok", about));
   if (isStale) events?.(grant, "Warning", "Stale", message);
 }

@@ -3,6 +3,7 @@ import type { Config } from "../config.ts";
 import { isConflict, isNotFound } from "../kube/kube_error.ts";
 import { keyOf } from "../kube/paths.ts";
 import { boundaryName, LABELS } from "../names.ts";
+import { auditLine } from "../runtime/audit_line.ts";
 import type { Boundaries } from "./boundaries.ts";
 import { examine, type ExamineDeps, type Finding } from "./examine.ts";
 import type { Moment } from "./lease_watch.ts";
@@ -48,14 +49,13 @@ export async function revokeGrant(
     throw error;
   }
   // The Event `Revoked` is the issuer's to tell, once everything is gone.
-  log.info("grant reaped", {
-    code: "grant.reaped",
+  const line = auditLine("grant.reaped", finding.reason, {
     grant: key.name,
     subject: live.spec.identity.subject,
     export: live.spec.exportName,
-    reason: finding.reason,
     since: rfc3339(finding.sinceMs),
   });
+  log.info("grant reaped", line);
   return true;
 }
 

@@ -24,6 +24,8 @@ export interface ControllerOptions {
   /** Outlives each run: what waits in it when a run ends is worked on by the next. */
   readonly queue: Queue;
   readonly reconcile: Reconcile;
+  /** Whether an error only tells that something needed is away for now; none does by default. */
+  readonly isPassing?: (error: unknown) => boolean;
   /** How many keys are worked on at once. */
   readonly workers: number;
   readonly log: Log;
@@ -38,7 +40,7 @@ const LONGEST_RUSH_MS = 10;
  * because of the abort waits in the queue for the next run.
  */
 export const controller = (options: ControllerOptions): Runnable => {
-  const { name, queue, reconcile, workers, log, metrics } = options;
+  const { name, queue, reconcile, isPassing = () => false, workers, log, metrics } = options;
   const meter = metrics.controller(name, { workers, queue });
 
   const attempt = async (key: string, signal: AbortSignal): Promise<ReconcileResult> => {
@@ -54,7 +56,7 @@ export const controller = (options: ControllerOptions): Runnable => {
         return "interrupted";
       }
       log.error("reconcile failed", { controller: name, key, error });
-      queue.fail(key);
+      queue.fail(key, { passing: isPassing(error) });
       return "error";
     }
   };

@@ -1,16 +1,27 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { controller, done, type Reconcile, requeueAfter } from "./controller.ts";
+import {
+  controller,
+  type ControllerOptions,
+  done,
+  type Reconcile,
+  requeueAfter,
+} from "./controller.ts";
 import { createLogger, type Log } from "./log.ts";
 import { createMetrics } from "./metrics.ts";
-import { Queue } from "./queue.ts";
+import { Queue, type QueueOptions } from "./queue.ts";
 import { aborted } from "./runnable.ts";
 import { sleep } from "./sleep.ts";
 
 const shutdown = () => new Error("shutdown");
 
 /** A controller with its queue, its log lines and its metrics. */
-function setUp(reconcile: Reconcile, { workers = 1 } = {}) {
+function setUp(
+  reconcile: Reconcile,
+  { workers = 1, isPassing, failureLimit }:
+    & Partial<Pick<ControllerOptions, "workers" | "isPassing">>
+    & Pick<QueueOptions, "failureLimit"> = {},
+) {
   const lines: Record<string, unknown>[] = [];
   const log: Log = createLogger({
     encoder: "json",
@@ -20,8 +31,19 @@ function setUp(reconcile: Reconcile, { workers = 1 } = {}) {
     write: (line) => lines.push(JSON.parse(line)),
   });
   const metrics = createMetrics({ version: "test" });
-  const queue = new Queue({ backoff: { baseMs: 1, capMs: 2 } });
-  const run = controller({ name: "grants", queue, reconcile, workers, log, metrics });
+  const queue = new Queue({
+    backoff: { baseMs: 1, capMs: 2 },
+    ...(failureLimit && { failureLimit }),
+  });
+  const run = controller({
+    name: "grants",
+    queue,
+    reconcile,
+    ...(isPassing && { isPassing }),
+    workers,
+    log,
+    metrics,
+  });
   return { run, queue, lines, metrics };
 }
 
@@ -65,6 +87,25 @@ Deno.test("controller() logs a reconcile that throws once, and tries it again", 
   assert.match(text, /reconcile_total{controller="grants",result="error"} 2\n/);
   assert.match(text, /reconcile_total{controller="grants",result="success"} 1\n/);
   assert.match(text, /reconcile_errors_total{controller="grants"} 2\n/);
+});
+
+Deno.test("controller() holds no failure against a key that says nothing of it", async () => {
+  const stop = new AbortController();
+  let turns = 0;
+  const { run, queue } = setUp(() => {
+    // A second failure that counts would use up what is allowed in an hour.
+    if (++turns === 4) stop.abort(shutdown());
+    return Promise.reject(new Error(turns === 3 ? "bad object" : "the server is away"));
+  }, {
+    isPassing: (error) => error instanceof Error && error.message === "the server is away",
+    failureLimit: { takes: 2, ms: 3_600_000 },
+  });
+  queue.add("a");
+  const tooLong = setTimeout(() => stop.abort(shutdown()), 10_000);
+  await run(stop.signal);
+  clearTimeout(tooLong);
+  assert.equal(turns, 4);
+  queue.shutdown();
 });
 
 Deno.test("controller() looks again after the time that a reconcile asked for", async () => {

@@ -35,6 +35,9 @@ export function hostAndPort(url: URL): { host: string; port: number } {
 /** Connections whose handshake is done; one handed on to a waiting request does not say so itself. */
 const secured = new WeakSet<object>();
 
+/** Heads like `103 Early Hints` that may come before an answer. */
+const MAX_HINTS = 10;
+
 /**
  * Sends a request exactly once and resolves with the head of the answer. Rejects with a
  * `NoAnswerError`, or with the signal's reason when that aborts first.
@@ -48,6 +51,7 @@ export function exchange(
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
     let sent = false;
+    let hints = 0;
     const isPlain = base.protocol === "http:";
     const body = request.body === undefined ? undefined : Buffer.from(request.body);
     const outgoing = (isPlain ? http : https).request({
@@ -86,6 +90,14 @@ export function exchange(
     outgoing.on("response", (answer) => {
       settle();
       resolve(answer);
+    });
+    outgoing.on("information", () => {
+      if (++hints > MAX_HINTS) outgoing.destroy(new Error("the server only announces its answer"));
+    });
+    outgoing.on("upgrade", (_answer, socket) => {
+      settle();
+      socket.destroy();
+      reject(new NoAnswerError(new Error("the server changed the protocol"), sent));
     });
     outgoing.on("error", (cause) => {
       settle();
@@ -132,12 +144,30 @@ export async function readText(
 ): Promise<string> {
   const parts: Buffer[] = [];
   let bytes = 0;
+  const tooLarge = () => answer.destroy(new Error(`the answer is larger than ${maxBytes} bytes`));
+  using _guard = framingGuard(answer, maxBytes, tooLarge);
   await readBody(answer, signal, (part) => {
     bytes += part.length;
     if (bytes <= maxBytes) parts.push(part);
-    else answer.destroy(new Error(`the answer is larger than ${maxBytes} bytes`));
+    else tooLarge();
   });
   return Buffer.concat(parts, bytes).toString("utf8");
+}
+
+const FRAMING_LOOK_MS = 100;
+const FRAMING_BYTES = 1024 * 1024;
+
+/** Looks at all that arrives: the size of a chunk may have digits without end, and no body. */
+function framingGuard(
+  { socket }: http.IncomingMessage,
+  maxBytes: number,
+  tooLarge: () => void,
+): Disposable {
+  const limit = socket.bytesRead + 2 * maxBytes + FRAMING_BYTES;
+  const timer = setInterval(() => {
+    if (socket.bytesRead > limit) tooLarge();
+  }, FRAMING_LOOK_MS);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 const PLAIN_WORDS: Record<string, string> = {

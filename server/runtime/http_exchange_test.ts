@@ -17,6 +17,22 @@ async function startCountingServer(scheme: "http" | "https") {
   const behave = (request: http.IncomingMessage, answer: http.ServerResponse) => {
     arrivals.push(`${request.method} ${request.url}`);
     if (request.url === "/hang") return;
+    if (request.url === "/upgrade") {
+      request.socket.write("HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n");
+      return;
+    }
+    if (request.url === "/endless-hints") {
+      return void request.socket.write("HTTP/1.1 103 Early Hints\r\n\r\n".repeat(50));
+    }
+    if (request.url === "/endless-chunk-size") {
+      const { socket } = request;
+      const more = () => {
+        while (!socket.destroyed && socket.write("0".repeat(65_536)));
+      };
+      socket.on("drain", more).on("error", () => {});
+      socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+      return more();
+    }
     if (request.url === "/reset") return void request.socket.destroy();
     if (request.url === "/break-off") {
       answer.write("half of the ");
@@ -129,6 +145,21 @@ for (const scheme of ["http", "https"] as const) {
   Deno.test(`readText() over ${scheme} rejects a body that breaks off`, async () => {
     await using server = await startCountingServer(scheme);
     await assert.rejects(send(server, "GET", "/break-off"), NoAnswerError);
+  });
+
+  Deno.test(`readText() over ${scheme} gives up on an answer without a body and without an end`, async () => {
+    await using server = await startCountingServer(scheme);
+    await assert.rejects(send(server, "GET", "/endless-chunk-size"), /larger than 1024 bytes/);
+  });
+
+  Deno.test(`exchange() over ${scheme} rejects hints without an end`, async () => {
+    await using server = await startCountingServer(scheme);
+    await assert.rejects(send(server, "GET", "/endless-hints"), /only announces/);
+  });
+
+  Deno.test(`exchange() over ${scheme} rejects a change of the protocol`, async () => {
+    await using server = await startCountingServer(scheme);
+    await assert.rejects(send(server, "GET", "/upgrade"), /changed the protocol/);
   });
 }
 

@@ -1,4 +1,5 @@
-import { Backoff, type BackoffLimits } from "./backoff.ts";
+import type { BackoffLimits } from "./backoff.ts";
+import { FailingKeys, type FailOptions } from "./failing_keys.ts";
 import { Line } from "./line.ts";
 
 /** Told of what happens in a queue, for metrics. */
@@ -40,12 +41,6 @@ interface Later {
   readonly timer: ReturnType<typeof setTimeout>;
 }
 
-interface Failing {
-  readonly backoff: Backoff;
-  /** When it was taken, oldest first, no more than the limit looks at. */
-  readonly takenAt: number[];
-}
-
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const BACKOFF: BackoffLimits = { baseMs: 5, capMs: 60_000 };
 const FAILURE_LIMIT = { takes: 10, ms: 60_000 };
@@ -57,24 +52,24 @@ const FAILURE_LIMIT = { takes: 10, ms: 60_000 };
  */
 export class Queue {
   readonly #now: () => number;
-  readonly #random: () => number;
-  readonly #backoff: BackoffLimits;
-  readonly #limit: { readonly takes: number; readonly ms: number };
   readonly #urgent = new Line();
   readonly #normal = new Line();
   readonly #out = new Map<string, Turn>();
   readonly #again = new Map<string, Turn>();
   readonly #later = new Map<string, Later>();
-  readonly #failing = new Map<string, Failing>();
+  readonly #failing: FailingKeys;
   readonly #takers = new Map<(key: string) => void, (error: Error) => void>();
   #reports: QueueReports | undefined;
   #isShutDown = false;
 
   constructor(options: QueueOptions = {}) {
     this.#now = options.now ?? (() => performance.now());
-    this.#random = options.random ?? Math.random;
-    this.#backoff = options.backoff ?? BACKOFF;
-    this.#limit = options.failureLimit ?? FAILURE_LIMIT;
+    this.#failing = new FailingKeys({
+      now: this.#now,
+      random: options.random ?? Math.random,
+      backoff: options.backoff ?? BACKOFF,
+      limit: options.failureLimit ?? FAILURE_LIMIT,
+    });
   }
 
   /** Queues a key now. One that waits already is only made urgent; one that is out comes again. */
@@ -125,20 +120,19 @@ export class Queue {
   /** Hands back a key whose work is done, and forgets that it ever failed. */
   succeed(key: string): void {
     this.#end(key);
-    this.#failing.delete(key);
+    this.#failing.forget(key);
     const again = this.#takeAgain(key);
     if (again) this.#admit(key, again);
   }
 
-  /** Hands back a key whose work failed: it comes again after a back-off, or at once if added. */
-  fail(key: string): void {
+  /**
+   * Hands back a key whose work failed: it comes again after a back-off, or at once if added. After
+   * a passing failure the back-off is short, holds for whoever adds it, and counts for nothing.
+   */
+  fail(key: string, options: FailOptions = {}): void {
     const { urgent, since } = this.#end(key);
     if (this.#isShutDown) return;
-    const known = this.#failing.get(key);
-    const failing = known ?? { backoff: new Backoff(this.#backoff, this.#random), takenAt: [] };
-    if (!known) this.#failing.set(key, failing);
-    this.#remember(failing, since);
-    const delayMs = failing.backoff.next();
+    const delayMs = this.#failing.failed(key, since, options);
     const again = this.#takeAgain(key);
     if (again) return this.#admit(key, { ...again, urgent: again.urgent || urgent });
     this.#reports?.retried();
@@ -148,8 +142,7 @@ export class Queue {
   /** Hands back a key whose work was broken off: it waits again, and nothing counts as failed. */
   putBack(key: string): void {
     const { urgent, since } = this.#end(key);
-    const failing = this.#failing.get(key);
-    if (failing) this.#remember(failing, since);
+    this.#failing.brokenOff(key, since);
     this.#cancelLater(key);
     const again = this.#takeAgain(key) ?? { urgent: false, since: this.#now() };
     this.#admit(key, { ...again, urgent: again.urgent || urgent });
@@ -203,7 +196,7 @@ export class Queue {
   /** Lets a key wait in line, unless it failed too often lately. */
   #admit(key: string, { urgent, since }: Turn): void {
     if (this.#isShutDown) return;
-    const allowedAt = this.#allowedAt(key);
+    const allowedAt = this.#failing.allowedAt(key);
     if (allowedAt > this.#now()) return this.#schedule(key, allowedAt, urgent);
     (urgent ? this.#urgent : this.#normal).push(key, since);
     const [taker] = this.#takers.keys();
@@ -233,17 +226,6 @@ export class Queue {
     const again = this.#again.get(key);
     this.#again.delete(key);
     return again;
-  }
-
-  #remember({ takenAt }: Failing, since: number): void {
-    takenAt.push(since);
-    if (takenAt.length > this.#limit.takes) takenAt.shift();
-  }
-
-  #allowedAt(key: string): number {
-    const takenAt = this.#failing.get(key)?.takenAt ?? [];
-    const [oldest = -Infinity] = takenAt;
-    return takenAt.length < this.#limit.takes ? -Infinity : oldest + this.#limit.ms;
   }
 
   #schedule(key: string, dueAt: number, urgent: boolean): void {

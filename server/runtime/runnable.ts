@@ -13,22 +13,36 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
 
-/** A controller of its own that aborts with its parent too; disposing it leaves the parent alone. */
+/** A controller of its own that aborts with its parents too; disposing it leaves them alone. */
 export interface ChildController extends Disposable {
   readonly signal: AbortSignal;
   abort(reason?: unknown): void;
 }
 
-/** Aborts when told to, or with the parent's reason when that comes first. */
-export function childController(parent: AbortSignal): ChildController {
+/** A signal to follow, and what to say in place of its own reason. */
+export interface ReasonedParent {
+  readonly signal: AbortSignal;
+  readonly reason: () => unknown;
+}
+
+/** Aborts when told to or, for its reason, with the first of its parents. */
+export function childController(
+  ...parents: readonly (AbortSignal | ReasonedParent)[]
+): ChildController {
   const controller = new AbortController();
-  const onParentAbort = () => controller.abort(parent.reason);
-  if (parent.aborted) onParentAbort();
-  parent.addEventListener("abort", onParentAbort, { once: true });
+  const followed = parents.map((parent) => {
+    const { signal, reason } = parent instanceof AbortSignal
+      ? { signal: parent, reason: () => parent.reason }
+      : parent;
+    const onAbort = () => controller.abort(reason());
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    return () => signal.removeEventListener("abort", onAbort);
+  });
   return {
     signal: controller.signal,
     abort: (reason) => controller.abort(reason),
-    [Symbol.dispose]: () => parent.removeEventListener("abort", onParentAbort),
+    [Symbol.dispose]: () => followed.forEach((leave) => leave()),
   };
 }
 

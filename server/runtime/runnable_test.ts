@@ -92,6 +92,17 @@ Deno.test("childController() follows its parent until it is disposed", () => {
   assert.equal(childController(parent.signal).signal.reason, "over");
 });
 
+Deno.test("childController() follows the first of several parents, for the reason given", () => {
+  for (const order of ["ab", "ba"]) {
+    const [a, b] = [new AbortController(), new AbortController()];
+    using child = childController(a.signal, { signal: b.signal, reason: () => "instead of b" });
+    for (const which of order) (which === "a" ? a : b).abort(which);
+    assert.equal(child.signal.reason, order === "ab" ? "a" : "instead of b");
+    using late = childController(a.signal, b.signal);
+    assert.equal(late.signal.reason, "a");
+  }
+});
+
 Deno.test("childController() aborts alone", () => {
   const parent = new AbortController();
   using child = childController(parent.signal);

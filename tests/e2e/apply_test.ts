@@ -1,12 +1,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import https from "node:https";
-import tls from "node:tls";
-import {
-  type Certificate,
-  createAuthority,
-  issueServerCertificate,
-} from "../../scripts/controlplane/certificates.ts";
+import { createAuthority } from "../../scripts/controlplane/certificates.ts";
 import {
   CLUSTER_BINDINGS,
   CONNECTIONS,
@@ -22,6 +16,7 @@ import { type ErrorCode, XbindError } from "../../server/errors.ts";
 import { boundaryName, KONNECTOR_IMAGE, tokenSecretName } from "../../server/names.ts";
 import { BindingWorld } from "../support/binding_world.ts";
 import { ownPlane, sharedProvider } from "../support/control_planes.ts";
+import { type HostileAnswer, HostileApiServer } from "../support/hostile_api_server.ts";
 import { connect } from "../support/kube.ts";
 
 const plane = await sharedProvider();
@@ -157,7 +152,7 @@ Deno.test("applyToConsumer() refuses what it cannot do before it makes a Grant",
   );
   await assert.rejects(
     applying(world)({ kubeconfig: "%", export: name }),
-    fails("INVALID_REQUEST", /base64/),
+    fails("KUBECONFIG_REJECTED", /base64/),
   );
   for (
     const [cidr, server] of [
@@ -170,7 +165,7 @@ Deno.test("applyToConsumer() refuses what it cannot do before it makes a Grant",
   ) {
     await assert.rejects(
       denying(cidr)({ kubeconfig: kubeconfig(server), export: name }),
-      fails("INVALID_REQUEST", /refuses/),
+      fails("KUBECONFIG_REJECTED", /refuses/),
       server,
     );
   }
@@ -228,16 +223,11 @@ Deno.test("applyToConsumer() tells failures of the consumer side without its wor
 
 Deno.test("applyToConsumer() survives hostile servers", async (t) => {
   await using world = await BindingWorld.start(plane);
-  const authority = createAuthority("hostile");
-  const certificate = issueServerCertificate(authority, ["127.0.0.1", "localhost"]);
   for (const [name, { answer, timeoutMs = 20_000, words }] of Object.entries(HOSTILE)) {
     await t.step(name, async () => {
-      await using server = await serve(certificate, answer);
+      await using server = await HostileApiServer.start(answer);
       const apply = applying(world, { applyTimeoutMs: timeoutMs });
-      const request = {
-        kubeconfig: kubeconfig(server.url, authority.cert, { token: "bait" }),
-        installKonnector: true,
-      };
+      const request = { kubeconfig: server.kubeconfig(), installKonnector: true };
       await assert.rejects(apply(request), fails("APPLY_FAILED", words));
       assert.ok(server.requests <= 4, `${server.requests} requests`);
     });
@@ -245,7 +235,7 @@ Deno.test("applyToConsumer() survives hostile servers", async (t) => {
 });
 
 interface HostileServer {
-  answer: (answer: import("node:http").ServerResponse, socket: tls.TLSSocket) => void;
+  answer: HostileAnswer;
   timeoutMs?: number;
   words: RegExp;
 }
@@ -305,32 +295,6 @@ const HOSTILE: Record<string, HostileServer> = {
     words: /longer than 0\.5 s/,
   },
 };
-
-async function serve({ cert, key }: Certificate, answer: HostileServer["answer"]) {
-  let requests = 0;
-  const server = https.createServer({ cert, key }, (request, response) => {
-    requests++;
-    request.resume();
-    answer(response, request.socket as tls.TLSSocket);
-  });
-  server.on("clientError", () => {});
-  const { promise: listening, resolve } = Promise.withResolvers<void>();
-  server.listen(0, "127.0.0.1", () => resolve());
-  await listening;
-  const { port } = server.address() as { port: number };
-  return {
-    url: `https://127.0.0.1:${port}`,
-    get requests() {
-      return requests;
-    },
-    async [Symbol.asyncDispose]() {
-      const { promise: closed, resolve } = Promise.withResolvers<void>();
-      server.close(() => resolve());
-      server.closeAllConnections();
-      await closed;
-    },
-  };
-}
 
 Deno.test("applyToConsumer() lets one identity apply four times at once", async () => {
   await using world = await BindingWorld.start(plane);

@@ -13,36 +13,23 @@ import { bindExport, provisionGrant } from "../../server/binding/bind.ts";
 import { assembleBundle } from "../../server/binding/bundle.ts";
 import { grantFor } from "../../server/binding/grant.ts";
 import { KeyedLock } from "../../server/binding/keyed_lock.ts";
-import { consumePickup, type PickupRefusal } from "../../server/binding/pickup.ts";
-import { type ErrorCode, XbindError } from "../../server/errors.ts";
 import { Cache } from "../../server/kube/cache.ts";
-import { KubeClient } from "../../server/kube/client.ts";
 import { wholeObjects } from "../../server/kube/follow.ts";
 import { ANNOTATIONS, boundaryName, FIELD_MANAGERS } from "../../server/names.ts";
+import {
+  bind,
+  counting,
+  hasCode,
+  patchGrant,
+  patience,
+  pickUp,
+  tokenOf,
+} from "../support/binding_steps.ts";
 import { BindingWorld, WIDGETS } from "../support/binding_world.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { connect, running, temporaryDir, whoAmI } from "../support/kube.ts";
 
 const plane = await sharedProvider();
-const patience = () => AbortSignal.timeout(60_000);
-const tokenOf = ({ pickupURL }: { pickupURL: string }) => pickupURL.replace("/api/bundle/", "");
-const code = (wanted: ErrorCode) => (error: unknown): boolean => {
-  assert.ok(error instanceof XbindError, String(error));
-  assert.equal(error.code, wanted, error.message);
-  return true;
-};
-const bind = (world: BindingWorld, name: string, edit = {}, who = "ada") =>
-  bindExport(world.deps(edit), world.identity(who), name, patience());
-const pickUp = (world: BindingWorld, token: string, now = () => new Date()) =>
-  consumePickup({ kube: world.kube, now }, token, patience());
-
-/** A client that counts what it sends, by method. */
-async function counting() {
-  const counts: Record<string, number> = {};
-  const onAnswer = (method: string) => void (counts[method] = (counts[method] ?? 0) + 1);
-  return Object.assign(await connect(plane, { onAnswer }), { counts });
-}
-
 Deno.test("bindExport() makes a Grant, and its pickup gives a bundle that works", async () => {
   await using world = await BindingWorld.start(plane);
   const name = await world.export("pg", {
@@ -90,15 +77,15 @@ Deno.test("bindExport() reuses the Grant, writes it once, and ends the earlier p
   const name = await world.export("pg");
   const first = await bind(world, name);
   const before = await world.grant(first.grant);
-  using client = await counting();
+  using client = await counting(plane);
   const second = await bind(world, name, { kube: client.kube });
   assert.deepEqual(client.counts, { GET: 2, PATCH: 1 });
   const after = await world.grant(second.grant);
   assert.equal(after.metadata.uid, before.metadata.uid);
   assert.equal(after.metadata.generation, before.metadata.generation);
-  await assert.rejects(pickUp(world, tokenOf(first)), code("PICKUP_GONE"));
+  await assert.rejects(pickUp(world, tokenOf(first)), hasCode("PICKUP_GONE"));
   await pickUp(world, tokenOf(second));
-  await assert.rejects(pickUp(world, tokenOf(second)), code("PICKUP_GONE"));
+  await assert.rejects(pickUp(world, tokenOf(second)), hasCode("PICKUP_GONE"));
   // A new bind makes it good again.
   await pickUp(world, tokenOf(await bind(world, name)));
 });
@@ -132,15 +119,15 @@ Deno.test("bindExport() refuses Exports that are unknown or not Ready", async ()
   await using world = await BindingWorld.start(plane);
   const name = await world.export("pg");
   await world.setExportReady(await world.kube.get(EXPORTS, { name }), "False");
-  await assert.rejects(bind(world, name), code("EXPORT_NOT_READY"));
-  await assert.rejects(bind(world, "no-such-export"), code("EXPORT_NOT_FOUND"));
-  using client = await counting();
+  await assert.rejects(bind(world, name), hasCode("EXPORT_NOT_READY"));
+  await assert.rejects(bind(world, "no-such-export"), hasCode("EXPORT_NOT_FOUND"));
+  using client = await counting(plane);
   for (
     const impossible of ["", "A", "a/b", "../grants", "a%2fb", "a b", "a".repeat(254), "\ud800"]
   ) {
     await assert.rejects(
       bind(world, impossible, { kube: client.kube }),
-      code("EXPORT_NOT_FOUND"),
+      hasCode("EXPORT_NOT_FOUND"),
       impossible,
     );
   }
@@ -157,7 +144,7 @@ Deno.test("bindExport() never touches a Grant of its name that is somebody else'
   }, FIELD_MANAGERS.installer);
   await world.hold();
   const before = await world.grant(foreign.metadata.name);
-  await assert.rejects(bind(world, name), code("PROVIDER_FAILED"));
+  await assert.rejects(bind(world, name), hasCode("PROVIDER_FAILED"));
   assert.deepEqual(await world.grant(foreign.metadata.name), before);
 });
 
@@ -194,7 +181,7 @@ Deno.test("bindExport() gives up after its wait, and works when repeated", async
   const name = await world.export("pg");
   await world.hold();
   const started = Date.now();
-  await assert.rejects(bind(world, name, { issuerWaitMs: 300 }), code("GRANT_NOT_READY"));
+  await assert.rejects(bind(world, name, { issuerWaitMs: 300 }), hasCode("GRANT_NOT_READY"));
   assert.ok(Date.now() - started < 10_000);
   const retry = bind(world, name);
   await world.release();
@@ -232,7 +219,7 @@ Deno.test("bindExport() waits a deletion out and makes the Grant anew", async ()
   await world.kube.delete(GRANTS, key);
   const deleting = await world.grant(key.name);
   assert.ok(isDeleting(deleting));
-  await assert.rejects(pickUp(world, tokenOf(first)), code("PICKUP_GONE"));
+  await assert.rejects(pickUp(world, tokenOf(first)), hasCode("PICKUP_GONE"));
   assert.equal(
     (await world.grant(key.name)).metadata.annotations?.[ANNOTATIONS.pickupConsumed],
     undefined,
@@ -241,15 +228,9 @@ Deno.test("bindExport() waits a deletion out and makes the Grant anew", async ()
   await patchGrant(world, key.name, { finalizers: [] });
   const result = await second;
   assert.notEqual((await world.grant(key.name)).metadata.uid, deleting.metadata.uid);
-  await assert.rejects(pickUp(world, tokenOf(first)), code("PICKUP_GONE"));
+  await assert.rejects(pickUp(world, tokenOf(first)), hasCode("PICKUP_GONE"));
   await pickUp(world, tokenOf(result));
 });
-
-async function patchGrant(world: BindingWorld, name: string, metadata: object): Promise<void> {
-  const { resourceVersion = "" } = (await world.grant(name)).metadata;
-  const patch = { metadata: { resourceVersion, ...metadata } };
-  await world.kube.mergePatch(GRANTS, { name }, patch, FIELD_MANAGERS.installer);
-}
 
 Deno.test("bindExport() notices that a Grant was replaced behind its cache", async () => {
   await using world = await BindingWorld.start(plane);
@@ -290,73 +271,4 @@ Deno.test("provisionGrant() gives a Ready Grant without a pickup", async () => {
   assert.ok(grant.status?.tokenSecret);
   const stored = await world.grant(grant.metadata.name);
   assert.equal(stored.metadata.annotations?.[ANNOTATIONS.pickupSha256], undefined);
-});
-
-Deno.test("consumePickup() has exactly one winner among 50, on two connections", async () => {
-  await using world = await BindingWorld.start(plane);
-  const token = tokenOf(await bind(world, await world.export("pg")));
-  using other = await connect(plane);
-  const refusals: PickupRefusal[] = [];
-  const outcomes = await Promise.allSettled(
-    Array.from({ length: 50 }, (_, i) =>
-      consumePickup(
-        {
-          kube: i % 2 ? other.kube : world.kube,
-          now: () => new Date(),
-          onRefused: (why) => refusals.push(why),
-        },
-        token,
-        patience(),
-      )),
-  );
-  const losers = outcomes.filter((outcome) => outcome.status === "rejected");
-  assert.equal(losers.length, 49);
-  for (const { reason } of losers) code("PICKUP_GONE")(reason);
-  assert.deepEqual(refusals, Array(49).fill("reused"));
-});
-
-Deno.test("consumePickup() survives changes to the Grant that do not concern it", async () => {
-  await using world = await BindingWorld.start(plane);
-  const { grant, ...result } = await bind(world, await world.export("pg"));
-  let touched = 0;
-  const kube = new KubeClient(world.kube.transport);
-  const find = kube.find.bind(kube);
-  kube.find = async (...args) => {
-    const found = await find(...args);
-    if (touched++ < 3) await patchGrant(world, grant, { labels: { touched: String(touched) } });
-    return found;
-  };
-  await consumePickup({ kube, now: () => new Date() }, tokenOf(result), patience());
-  assert.equal(touched, 4);
-});
-
-Deno.test("consumePickup() gives one answer to everything that is not a good pickup", async () => {
-  await using world = await BindingWorld.start(plane);
-  const good = tokenOf(
-    await bind(world, await world.export("pg"), { config: { pickupTtlMs: 1000 } }),
-  );
-  const [grant = ""] = good.split(".");
-  const refusals: unknown[] = [];
-  using client = await counting();
-  const consume = (token: string, now = () => new Date(0)) =>
-    consumePickup(
-      { kube: client.kube, now, onRefused: (why) => refusals.push(why) },
-      token,
-      patience(),
-    );
-  const messages = new Set<string>();
-  const isGone = (error: unknown) => {
-    messages.add((error as Error).message);
-    return code("PICKUP_GONE")(error);
-  };
-  for (const malformed of ["", "x", `${grant}.`, `${good}=`, `${grant}.${"é".repeat(32)}`]) {
-    await assert.rejects(consume(malformed), isGone);
-  }
-  assert.deepEqual(client.counts, {}, "a malformed token needs no call");
-  await assert.rejects(consume(`${grant}.${"A".repeat(32)}`), isGone);
-  await assert.rejects(consume(`${"bm8tc3VjaC1ncmFudA"}.${"A".repeat(32)}`), isGone);
-  await assert.rejects(consume(good, () => new Date(Date.now() + 1001)), isGone);
-  assert.deepEqual(refusals.slice(5), ["unknown", "unknown", "expired"]);
-  assert.equal(messages.size, 1);
-  await consume(good); // refusals spend nothing
 });

@@ -229,7 +229,7 @@ Deno.test("POST /api/apply", async (t) => {
     assert.ok(lines.every(({ subject: who }) => who === subject));
     assert.deepEqual(
       [...new Set(lines.map(({ outcome }) => outcome))].sort(),
-      ["APPLY_FAILED", "INVALID_REQUEST", "UNAVAILABLE", "ok"],
+      ["APPLY_FAILED", "INVALID_REQUEST", "KUBECONFIG_REJECTED", "UNAVAILABLE", "ok"],
     );
   });
 

@@ -92,7 +92,7 @@ Deno.test("a consumer logs in, binds, picks up, installs and is seen by its prov
       const etag = first.headers.get("ETag") ?? "";
       assert.match(etag, /^"[^"]+"$/);
       assert.equal(first.headers.get("Cache-Control"), "private, no-cache");
-      assert.equal(first.headers.get("Vary"), "Cookie, Authorization");
+      assert.equal(first.headers.get("Vary"), "Cookie, Authorization, Accept-Encoding");
       for (const known of [etag, `"other", W/${etag}`]) {
         const again = await gateway.as(token, path, { headers: { "If-None-Match": known } });
         assert.equal(again.status, 304);

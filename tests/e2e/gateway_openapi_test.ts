@@ -72,6 +72,15 @@ Deno.test("the OpenAPI document and the metrics tell of every endpoint", async (
         const [type = ""] = answer.headers.get("Content-Type")?.split(";") ?? [];
         const types = Object.keys(documented.content ?? {});
         assert.ok(types.length === 0 || types.includes(type), `${method} gave ${type}`);
+        const etag = answer.headers.get("ETag");
+        assert.equal(etag !== null, "304" in operation.responses, `${method} has ETag ${etag}`);
+        if (etag !== null) {
+          const known = { headers: { ...init.headers, "If-None-Match": etag } };
+          const again = await gateway.request(concrete(path), { method, ...known });
+          assert.equal(await again.text(), "");
+          assert.equal(again.status, 304);
+          assert.equal(again.headers.get("ETag"), etag);
+        }
         if (operation.security.length === 0) continue;
         await failure(await gateway.request(concrete(path), { method, ...body }), 401);
       }

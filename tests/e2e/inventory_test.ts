@@ -1,19 +1,12 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import {
-  CONFIG_MAPS,
-  type LabelSelector,
-  type RelatedResource,
-  SECRETS,
-} from "../../server/api/resources.ts";
+import { CONFIG_MAPS, type RelatedResource, SECRETS } from "../../server/api/resources.ts";
 import type { Catalog, Clusters, Instances } from "../../server/api/wire.ts";
-import type { ApiObjects } from "../../server/inventory/api_watch.ts";
 import type { InventoryAnswer } from "../../server/inventory/inventory.ts";
-import { matchesSelector, selectorText } from "../../server/inventory/selector.ts";
 import { boundaryName, FIELD_MANAGERS } from "../../server/names.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { InventoryWorld, synced } from "../support/inventory_world.ts";
-import { configMap } from "../support/kube.ts";
+import { configMap, plainSecret } from "../support/kube.ts";
 
 const { cli } = FIELD_MANAGERS;
 
@@ -24,13 +17,6 @@ const decoded = <T>({ body }: InventoryAnswer): T => JSON.parse(new TextDecoder(
 
 const places = ({ instances }: Instances): string[] =>
   instances.map(({ api, namespace = "", name }) => `${api} ${namespace}/${name}`);
-
-const secret = (namespace: string, name: string, metadata: object = {}) => ({
-  apiVersion: "v1",
-  kind: "Secret",
-  metadata: { ...metadata, name, namespace },
-  stringData: { password: "marker-data" },
-});
 
 /** Asks until the answer is as wanted. */
 const answerWhen = <T>(
@@ -94,14 +80,14 @@ Deno.test("Inventory shows clusters and instances as konnectors wrote them", asy
   await world.widget("a", "unmanaged", {});
 
   const { kube } = world;
-  await kube.create(SECRETS, secret(namespace, `ca-${id}`), cli);
-  await kube.create(SECRETS, secret(namespace, `other-${id}`), cli);
+  await kube.create(SECRETS, plainSecret(namespace, `ca-${id}`), cli);
+  await kube.create(SECRETS, plainSecret(namespace, `other-${id}`), cli);
   await kube.create(CONFIG_MAPS, configMap(namespace, "cm", {}, { [id]: "shared" }), cli);
   const grantName = ada.metadata.name;
   for (const [name, label] of [["in-1", "input"], ["in-2", "other"], ["in-3", "input"]]) {
     const metadata = synced(uid1, grantName);
     const labels = { ...metadata.labels, [id]: label };
-    await kube.create(SECRETS, secret(namespace, name ?? "", { ...metadata, labels }), cli);
+    await kube.create(SECRETS, plainSecret(namespace, name ?? "", { ...metadata, labels }), cli);
   }
 
   await using at = await world.inventory();
@@ -291,94 +277,4 @@ Deno.test("Inventory answers the rest when an API cannot be listed, and says so 
   assert.ok(performance.now() - started < 30_000, "a refusal is not waited for");
   assert.equal(at.logged.length, 1);
   assert.match(at.logged[0] ?? "", /widgets\.forbidden\..*forbidden/);
-});
-
-Deno.test("ApiCaches selects by labels as the API server reads them", async (t) => {
-  await using world = await InventoryWorld.start(provider);
-  const { namespace, id } = world;
-  const key = `example.org/${id}`;
-  const objects = {
-    x: { [key]: "x" },
-    y: { [key]: "y", more: "" },
-    empty: { [key]: "" },
-    bare: {},
-  };
-  for (const [name, labels] of Object.entries(objects)) {
-    await world.kube.create(CONFIG_MAPS, configMap(namespace, name, {}, labels), cli);
-  }
-  const selectors: LabelSelector[] = [
-    { matchLabels: { [key]: "x" } },
-    { matchLabels: { [key]: "" } },
-    { matchExpressions: [{ key, operator: "In", values: ["y", "x"] }] },
-    { matchExpressions: [{ key, operator: "In", values: [""] }] },
-    { matchExpressions: [{ key, operator: "In", values: ["", "y"] }] },
-    { matchExpressions: [{ key, operator: "NotIn", values: ["x"] }] },
-    { matchExpressions: [{ key, operator: "Exists" }] },
-    { matchExpressions: [{ key, operator: "DoesNotExist" }] },
-    { matchLabels: { more: "" }, matchExpressions: [{ key, operator: "Exists" }] },
-    {},
-  ];
-  await using at = await world.inventory();
-  for (const labelSelector of selectors) {
-    await t.step(selectorText(labelSelector) || "everything", async () => {
-      const rule = { resource: "configmaps", selector: { labelSelector } } as const;
-      const found = await at.apis.providerObjects(rule);
-      const names = [...found?.values() ?? []].map(({ metadata }) => metadata)
-        .filter((each) => each.namespace === namespace && each.name in objects)
-        .map(({ name }) => name);
-      const expected = Object.entries(objects)
-        .filter(([, labels]) => matchesSelector(labels, labelSelector)).map(([name]) => name);
-      assert.deepEqual(names.sort(), expected.sort());
-    });
-  }
-});
-
-Deno.test("ApiCaches holds nothing secret, and nothing of what nobody asked for", async () => {
-  await using world = await InventoryWorld.start(provider);
-  const { namespace, id } = world;
-  // As a user would: the annotation that this leaves behind holds the whole Secret.
-  for (const name of ["ca", "tls", "other"]) {
-    const { labels, annotations } = synced("uid-1", "binding");
-    const metadata = { labels: { ...labels, [id]: "yes" }, annotations };
-    const stdin = JSON.stringify(secret(namespace, `${name}-${id}`, metadata));
-    const { code, stderr } = await provider.kubectl(["apply", "-f", "-"], { stdin });
-    assert.equal(code, 0, stderr);
-  }
-  const live = await world.kube.get(SECRETS, { namespace, name: `ca-${id}` });
-  assert.match(JSON.stringify(live.metadata.annotations), /marker-data/);
-
-  await using at = await world.inventory();
-  const resource = "secrets";
-  const labelSelector = { matchLabels: { [id]: "yes" } };
-  const named = (...names: string[]) =>
-    at.apis.providerObjects({ resource, selector: { names: names.map((n) => `${n}-${id}`) } });
-  const all = (objects: ApiObjects | undefined) => [...objects?.values() ?? []];
-  const mine = (objects: ApiObjects | undefined) =>
-    all(objects).filter(({ metadata }) => metadata.namespace === namespace)
-      .map(({ metadata }) => metadata.name.replace(`-${id}`, "")).sort();
-  const sources = {
-    labelled: await at.apis.providerObjects({ resource, selector: { labelSelector } }),
-    one: await named("ca"),
-    two: await named("tls", "ca"),
-    none: await named("absent", "missing"),
-    copies: await at.apis.managedCopies(resource),
-  };
-  assert.deepEqual(mine(sources.labelled), ["ca", "other", "tls"]);
-  assert.deepEqual(mine(sources.one), ["ca"]);
-  assert.deepEqual(all(sources.two).length, 2);
-  assert.deepEqual(mine(sources.two), ["ca", "tls"]);
-  assert.deepEqual(all(sources.none), []);
-  assert.deepEqual(mine(sources.copies), ["ca", "other", "tls"]);
-  for (const objects of Object.values(sources)) {
-    for (const each of all(objects)) {
-      assert.deepEqual(Object.keys(each), ["metadata"]);
-      assert.doesNotMatch(JSON.stringify(each), /marker|last-applied|managedFields/);
-    }
-  }
-
-  await world.kube.delete(SECRETS, { namespace, name: `other-${id}` });
-  await world.kube.delete(SECRETS, { namespace, name: `ca-${id}` });
-  await eventually("the rest is known", () => mine(sources.two).join() === "tls");
-  await eventually("the rest is known", () => mine(sources.labelled).join() === "tls");
-  assert.equal(await named("tls", "ca"), await named("ca", "tls"));
 });

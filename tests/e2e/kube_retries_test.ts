@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { CONFIG_MAPS, type ConfigMap } from "../../server/api/resources.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
-import { isUnanswered, KubeError } from "../../server/kube/kube_error.ts";
+import { KubeError } from "../../server/kube/kube_error.ts";
 import { FIELD_MANAGERS } from "../../server/names.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { FaultProxy } from "../support/fault_proxy.ts";
@@ -118,8 +118,7 @@ for (const { kind, happens } of ANSWERS_LOST) {
         at.proxy.faults = (request) => request.method === method ? { kind } : undefined;
         await assert.rejects(
           write(at.kube, object),
-          (error) =>
-            isUnanswered(error) && error instanceof KubeError && error.reason === "ConnectionLost",
+          (error) => error instanceof KubeError && error.reason === "ConnectionLost",
         );
         at.proxy.faults = () => undefined;
         await at.settled();
@@ -140,7 +139,7 @@ Deno.test("KubeClient sends a write once when the server stalls, and gives up by
     await assert.rejects(
       write(at.kube, object),
       (error) =>
-        isUnanswered(error) && error instanceof KubeError &&
+        error instanceof KubeError &&
         error.reason === "DeadlineExceeded" && /no answer within 15 s$/.test(error.message),
     );
   }));
@@ -202,7 +201,7 @@ Deno.test("KubeClient reads again after a failure of the server, but never write
         at.proxy.faults = () => ({ kind: "status", code });
         await assert.rejects(
           act(at.kube, target),
-          (error) => error instanceof KubeError && error.status === code && !isUnanswered(error),
+          (error) => error instanceof KubeError && error.status === code,
         );
         at.proxy.faults = () => undefined;
         assert.deepEqual(at.proxy.arrivals.map((arrival) => arrival.method), [method]);

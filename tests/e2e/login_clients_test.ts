@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { CLIENT_SECRET, IdentityProvider } from "../support/identity_provider.ts";
 import { GATEWAY_URL } from "../support/login_browser.ts";
 import { assertRefused, LoginGateway } from "../support/login_gateway.ts";
@@ -107,5 +108,22 @@ Deno.test("a login ends where it was asked to, with the cookies of the specifica
     const { status, headers } = await browser.get("/api/auth/logout");
     assert.deepEqual({ status, to: headers.get("Location") }, { status: 302, to: "/login" });
     assert.equal((await browser.get("/api/me")).status, 401);
+  });
+  await t.step("and leaves a line that names who did, if that is known", async () => {
+    const browser = gateway.browser();
+    const logOut = async () => {
+      const lines = () => gateway.backend.log.filter(({ code }) => code === "logout");
+      const before = lines().length;
+      assert.equal((await browser.get("/api/auth/logout")).status, 302);
+      const line = await eventually("it is logged", () => lines()[before]);
+      return [line["outcome"], line["subject"]];
+    };
+    assert.deepEqual(await logOut(), ["ok", undefined]);
+    await browser.logIn();
+    const session = browser.cookie("xbind_session") ?? assert.fail("no session");
+    assert.deepEqual(await logOut(), ["ok", `${idp.issuer}#ada`]);
+    browser.setCookie("xbind_session", `${session.slice(0, -4)}AAAA`);
+    assert.deepEqual(await logOut(), ["ok", undefined]);
+    gateway.assertNotLogged([session]);
   });
 });

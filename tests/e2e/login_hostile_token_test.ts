@@ -29,6 +29,14 @@ const encrypted = (claims: JWTPayload) =>
   new EncryptJWT(claims).setProtectedHeader({ alg: "dir", enc: "A256GCM" })
     .encrypt(crypto.getRandomValues(new Uint8Array(32)));
 
+/** Where somebody who trusts the header of a token would look for its key. */
+const ELSEWHERE = {
+  alg: "RS256",
+  kid: publicJwk.kid,
+  jku: "https://127.0.0.1:1/jwks",
+  x5u: "https://127.0.0.1:1/cert",
+};
+
 const CASES: readonly [string, Plan, RegExp][] = [
   ["another nonce", { claims: { nonce: "x".repeat(43) } }, /nonce/],
   ["no nonce", { claims: { nonce: undefined } }, /nonce/],
@@ -75,6 +83,38 @@ const CASES: readonly [string, Plan, RegExp][] = [
     /form/,
   ],
   ["encrypted instead of signed", { idToken: encrypted }, /form/],
+  ["an expiry that is text", { claims: { exp: `${seconds + 60}` } }, /"exp"/],
+  ["an expiry that is a list", { claims: { exp: [seconds + 60] } }, /"exp"/],
+  ["a start that is text", { claims: { nbf: "0" } }, /"nbf"/],
+  ["an audience that is a number", { claims: { aud: 7 } }, /"aud"/],
+  ["audiences of all kinds", { claims: { aud: [HOSTILE_CLIENT.id, 7, null] } }, /azp|"aud"/],
+  ["an audience that only begins so", { claims: { aud: `${HOSTILE_CLIENT.id}-2` } }, /"aud"/],
+  ["an issuer that is a list", { claims: { iss: ["https://evil.example"] } }, /"iss"/],
+  ["a nonce that is a list", { claims: { nonce: ["x"] } }, /nonce/],
+  ["a sub that is a number", { claims: { sub: 7 } }, /nonempty string/],
+  ["a sub that is an object", { claims: { sub: { toString: "ada" } } }, /nonempty string/],
+  ["a sub that is a list", { claims: { sub: ["ada"] } }, /nonempty string/],
+  ["a key that the token has elsewhere", { key: other.privateKey, header: ELSEWHERE }, /signature/],
+  ["a kid that is a path", {
+    key: other.privateKey,
+    header: { alg: "RS256", kid: "../../../../dev/null" },
+  }, /unknown key/],
+  [
+    "an algorithm in small letters",
+    { idToken: (it) => `${encoded({ alg: "rs256", kid: publicJwk.kid })}.${encoded(it)}.AA` },
+    /algorithm|form/,
+  ],
+  [
+    "no signature",
+    { idToken: (it) => `${encoded({ alg: "RS256", kid: publicJwk.kid })}.${encoded(it)}.` },
+    /signature|form/,
+  ],
+  [
+    "claims that are a list",
+    { idToken: () => `${encoded({ alg: "RS256", kid: publicJwk.kid })}.${encoded([])}.AA` },
+    /signature|form/,
+  ],
+  ["half a megabyte", { idToken: () => `${"a".repeat(500_000)}.b.c` }, /./],
   ["half a character in the user name", { claims: { sub: "\ud800" } }, /nonempty string/],
   ["a text", { idToken: () => "a.b.c" }, /form/],
   ["nothing", { idToken: () => "" }, /no ID token/],

@@ -4,12 +4,15 @@ import { eventually } from "../../scripts/controlplane/eventually.ts";
 import type { Instances } from "../../server/api/wire.ts";
 import { Backend } from "../support/backend.ts";
 import { sharedProvider } from "../support/control_planes.ts";
+import { INSPECTABLE, Inspector } from "../support/inspector.ts";
 import { uniqueName, workspace } from "../support/kube.ts";
 import { GATEWAY_URL, LoginBrowser } from "../support/login_browser.ts";
 
+const plane = await sharedProvider();
+
 /** Without the second one, V8 leaves out all but the first 1,024 characters of a string. */
-const INSPECTABLE = {
-  denoFlags: ["--inspect=127.0.0.1:0"],
+const WHOLE_STRINGS = {
+  denoFlags: INSPECTABLE,
   env: { DENO_V8_FLAGS: "--heap-snapshot-string-limit=10000000" },
 };
 
@@ -24,31 +27,16 @@ async function apply(plane: ControlPlane, object: object): Promise<void> {
 
 /** Everything that the process can reach in its heap, as text. */
 async function heapOf(backend: Backend): Promise<string> {
-  const url = await eventually("the inspector listens", () => {
-    return backend.lines.join("\n").match(/Debugger listening on (ws:\S+)/)?.[1];
-  });
-  const socket = new WebSocket(url);
-  const parts: string[] = [];
-  await new Promise<void>((resolve, reject) => {
-    socket.onopen = () =>
-      socket.send(JSON.stringify({ id: 1, method: "HeapProfiler.takeHeapSnapshot" }));
-    socket.onmessage = ({ data }) => {
-      const { id, params, error } = JSON.parse(data);
-      if (params?.chunk !== undefined) parts.push(params.chunk);
-      if (error) reject(new Error(error.message));
-      if (id === 1) resolve();
-    };
-    socket.onerror = () => reject(new Error("the inspector cannot be reached"));
-    socket.onclose = () => reject(new Error("the inspector went away"));
-  });
-  const closed = new Promise((resolve) => socket.onclose = resolve);
-  socket.close();
-  await closed;
+  await using inspector = await Inspector.attach(backend);
+  const parts: unknown[] = [];
+  inspector.onEvent = ({ params: { chunk } }) => {
+    if (chunk !== undefined) parts.push(chunk);
+  };
+  await inspector.ask("HeapProfiler.takeHeapSnapshot");
   return parts.join("");
 }
 
 Deno.test("the inventory holds no value of a Secret, not even by last-applied-configuration", async (t) => {
-  const plane = await sharedProvider();
   await using place = await workspace(plane, "secrets-in-memory");
   await using backend = await Backend.start(plane, {
     flags: [
@@ -57,7 +45,7 @@ Deno.test("the inventory holds no value of a Secret, not even by last-applied-co
       "--listen-address=127.0.0.1:0",
       `--external-url=${GATEWAY_URL}`,
     ],
-    ...INSPECTABLE,
+    ...WHOLE_STRINGS,
   });
   using browser = new LoginBrowser({ gateway: await backend.addressOf("/") });
   const exportName = uniqueName("secrets-in-memory");

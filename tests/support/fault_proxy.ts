@@ -59,6 +59,9 @@ export interface FaultProxyOptions {
   readonly serverNames?: [string, ...string[]];
 }
 
+/** How long an API server leaves a connection open that nobody uses. */
+const KEEP_ALIVE_MS = 90_000;
+
 interface OpenStream extends Exchange {
   silent: boolean;
 }
@@ -96,6 +99,7 @@ export class FaultProxy implements AsyncDisposable {
       issueServerCertificate(this.#authority, options.serverNames ?? ["127.0.0.1", "localhost"]),
       (request, answer) => void this.#handle({ request, answer }),
     );
+    this.#server.keepAliveTimeout = KEEP_ALIVE_MS;
     this.#server.on("secureConnection", (socket) => this.#count(socket));
   }
 

@@ -45,6 +45,11 @@ export class Gateway implements AsyncDisposable {
       ...options,
       flags: ["--listen-address=127.0.0.1:0", "--oidc-mock", ...options.flags ?? []],
     });
+    return await Gateway.of(backend);
+  }
+
+  /** The gateway of a backend that has just been started; ends that if it does not answer. */
+  static async of(backend: Backend): Promise<Gateway> {
     try {
       return new Gateway(backend, await backend.addressOf("/"));
     } catch (cause) {

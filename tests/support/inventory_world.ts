@@ -22,6 +22,7 @@ import {
 import { ApiCaches, type ApiCachesTiming } from "../../server/inventory/api_caches.ts";
 import { heartbeatCache } from "../../server/inventory/heartbeats.ts";
 import { Inventory } from "../../server/inventory/inventory.ts";
+import { Outage } from "../../server/inventory/outage.ts";
 import { Cache } from "../../server/kube/cache.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
 import { installCrds } from "../../server/kube/crds.ts";
@@ -254,7 +255,7 @@ export class InventoryWorld implements AsyncDisposable {
       stop.abort();
       await run;
     });
-    const inventory = new Inventory({ caches, apis, log });
+    const inventory = new Inventory({ caches, outage: NO_OUTAGE, apis, log });
     return {
       inventory,
       apis,
@@ -314,6 +315,9 @@ export const synced = (uid: string, binding?: string): Partial<ObjectMeta> => ({
     ...(binding ? { [ANNOTATIONS.relatedBinding]: binding } : {}),
   },
 });
+
+/** These tests break watches; calls have tests of their own. */
+const NO_OUTAGE = new Outage({ probe: () => Promise.resolve() });
 
 const userOf = (id: string): string => `inventory-test-${id}`;
 

@@ -82,6 +82,14 @@ export const configMap = (
   data,
 });
 
+/** A Secret whose password is `marker-data`, to look for where it must not be. */
+export const plainSecret = (namespace: string, name: string, metadata: object = {}) => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { ...metadata, name, namespace },
+  stringData: { password: "marker-data" },
+});
+
 /** Runs a cache, and resolves at its first sync; disposing it stops the cache. */
 export async function running<T extends MetadataObject, Index extends string>(
   cache: Cache<T, Index>,

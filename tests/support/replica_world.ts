@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type AuditEvent, auditEvents } from "../../scripts/controlplane/audit_events.ts";
 import { eventually, type Patience } from "../../scripts/controlplane/eventually.ts";
 import { NAMESPACES } from "../../server/api/resources.ts";
-import { Backend } from "./backend.ts";
+import { Backend, type BackendOptions } from "./backend.ts";
 import { FaultProxy } from "./fault_proxy.ts";
 import { IssuerWorld } from "./issuer_world.ts";
 
@@ -21,12 +21,17 @@ export class Replica implements AsyncDisposable {
     this.proxy = proxy;
   }
 
-  static async start({ plane }: IssuerWorld, user: string): Promise<Replica> {
+  static async start(
+    { plane }: IssuerWorld,
+    user: string,
+    options: Pick<BackendOptions, "denoFlags"> = {},
+  ): Promise<Replica> {
     const identity = plane.userCertificate(user, ["system:masters"]);
     const proxy = await FaultProxy.start(plane, { identity });
     const backend = await Backend.start(plane, {
       flags: ["--enable-gateway=false", "--leader-elect"],
       kubeconfig: await proxy.kubeconfig(),
+      ...options,
     });
     return new Replica(user, backend, proxy);
   }

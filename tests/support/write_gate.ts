@@ -117,11 +117,11 @@ export class WriteGate {
 
 const NAMESPACED = /^namespaces\/[^/]+\/(?=[^/]+)(?!(?:status|finalize)$)/;
 
-/** Which write a request is; undefined for one that only reads, and for Events. */
+/** Which write a request is; undefined for one that only reads or asks, and for Events. */
 export function writeOf({ method, path }: Pick<Arrival, "method" | "path">): Write | undefined {
   const verb = VERBS[method];
   const [, rest = ""] = /^\/(?:api|apis\/[^/]+)\/[^/]+\/([^?]+)/.exec(path) ?? [];
   const [resource = "", name = "", subresource] = rest.replace(NAMESPACED, "").split("/");
-  if (!verb || resource === "" || resource === "events") return undefined;
+  if (!verb || resource === "" || /^events$|reviews$/.test(resource)) return undefined;
   return { what: `${verb} ${subresource ? `${resource}/${subresource}` : resource}`, name };
 }

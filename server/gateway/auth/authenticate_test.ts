@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { unauthenticated, XbindError } from "../../errors.ts";
-import { authenticate } from "./authenticate.ts";
+import { authenticate, knownCaller } from "./authenticate.ts";
 import { createSessionCodec } from "./session.ts";
 
 const now = () => new Date("2026-03-04T05:06:07Z");
@@ -12,10 +12,20 @@ const expired = await (await createSessionCodec({ sessionTtlMs: -1_000, now })).
   subject: "late",
 });
 
-const reviewToken = (token: string) =>
-  token === "provider-token"
-    ? Promise.resolve({ subject: "kubernetes#ada" })
-    : Promise.reject(unauthenticated("the provider does not accept the token"));
+/** A provider that accepts one token, and counts what it is asked. */
+const providerReviews = () => {
+  const asked: string[] = [];
+  return {
+    asked,
+    review: (token: string) => {
+      asked.push(token);
+      return token === "provider-token"
+        ? Promise.resolve({ subject: "kubernetes#ada" })
+        : Promise.reject(unauthenticated("the provider does not accept the token"));
+    },
+    known: (token: string) => token === "seen-before" ? { subject: "kubernetes#bob" } : undefined,
+  };
+};
 
 const subjectOf = async (
   deps: Parameters<typeof authenticate>[0],
@@ -76,10 +86,10 @@ Deno.test("authenticate() with token review asks about foreign bearer tokens and
   ];
   for (const [name, authorization, cookieHeader, expected, reviews] of cases) {
     await t.step(name, async () => {
-      let asked = 0;
-      const deps = { codec, reviewToken: (token: string) => (asked++, reviewToken(token)) };
+      const provider = providerReviews();
+      const deps = { codec, reviews: provider };
       assert.equal(await subjectOf(deps, authorization, cookieHeader), expected);
-      assert.equal(asked, reviews);
+      assert.equal(provider.asked.length, reviews);
     });
   }
 });
@@ -93,4 +103,29 @@ Deno.test("authenticate() says that an expired session has expired", async () =>
     authenticate({ codec: aging }, { authorization: `Bearer ${token}`, cookie: undefined }),
     /the session has expired; log in again/,
   );
+});
+
+Deno.test("knownCaller() tells callers apart without asking the provider", async (t) => {
+  const cases: readonly (readonly [string, string | undefined, string | undefined, string?])[] = [
+    ["nothing", undefined, undefined],
+    ["a session as bearer", `Bearer ${bearer}`, cookie, "bearer"],
+    ["a session as cookie", undefined, cookie, "cookie"],
+    ["a cookie beside another scheme", "Basic YTpi", cookie, "cookie"],
+    ["a bad bearer beside a good cookie", "Bearer a b", cookie],
+    ["no bearer at all after the scheme", "Bearer", cookie],
+    ["a damaged session", `Bearer ${bearer.slice(0, -4)}`, undefined],
+    ["an expired session", `Bearer ${expired}`, undefined],
+    ["a login state", `Bearer ${state}`, undefined],
+    ["a provider token that was reviewed", "Bearer seen-before", cookie, "kubernetes#bob"],
+    ["a provider token that was not", "Bearer provider-token", cookie],
+    ["a reviewed token as cookie", undefined, "xbind_session=seen-before"],
+  ];
+  for (const [name, authorization, cookieHeader, expected] of cases) {
+    await t.step(name, async () => {
+      const reviews = providerReviews();
+      const caller = await knownCaller({ codec, reviews }, { authorization, cookie: cookieHeader });
+      assert.equal(caller?.subject, expected);
+      assert.deepEqual(reviews.asked, []);
+    });
+  }
 });

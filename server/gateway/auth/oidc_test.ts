@@ -13,7 +13,7 @@ import {
   SECRET,
   startIssuer,
   startOidc,
-} from "./hostile_issuer_test.ts";
+} from "../../../tests/support/hostile_issuer.ts";
 import { startMockIssuer } from "./mock_issuer.ts";
 
 Deno.test("createOidc() logs in with the mock issuer", async () => {

@@ -20,8 +20,13 @@ export interface TokenReviewDeps {
   readonly pause?: (ms: number) => Promise<void>;
 }
 
-/** Asks the provider whose token it is; throws when it is nobody's or cannot be asked. */
-export type ReviewToken = (token: string, signal?: AbortSignal) => Promise<Identity>;
+/** Whose the provider's tokens are. */
+export interface TokenReviews {
+  /** Asks the provider, unless it is known; throws when it is nobody's or cannot be asked. */
+  review(token: string, signal?: AbortSignal): Promise<Identity>;
+  /** Whose token it is, if the provider said so a moment ago. */
+  known(token: string): Identity | undefined;
+}
 
 type Verdict = { readonly identity: Identity } | { readonly error: XbindError };
 
@@ -33,13 +38,13 @@ const MAX_KNOWN = 1_000;
 const RATE = { perSecond: 20, maxWaitMs: 2_000 };
 
 /** Reviews of provider tokens: remembered shortly, shared by callers of one token, and rationed. */
-export const createTokenReview = (deps: TokenReviewDeps): ReviewToken => {
+export const createTokenReviews = (deps: TokenReviewDeps): TokenReviews => {
   const { kube, now, monotonicMs = () => performance.now(), pause = sleep } = deps;
-  const known = new ExpiringMap<Verdict>(MAX_KNOWN, now);
+  const remembered = new ExpiringMap<Verdict>(MAX_KNOWN, now);
   const underway = new Map<string, Promise<Verdict>>();
   const rate = new ReviewRate({ ...RATE, monotonicMs });
 
-  const review = async (token: string, key: string): Promise<Verdict> => {
+  const ask = async (token: string, key: string): Promise<Verdict> => {
     const waitMs = rate.reserve();
     if (waitMs === undefined) {
       throw unavailable("verify the provider token", "too many tokens wait for their review", 2);
@@ -50,29 +55,37 @@ export const createTokenReview = (deps: TokenReviewDeps): ReviewToken => {
     const endsAt = "error" in verdict
       ? time + REFUSED_FOR_MS
       : Math.min(time + ACCEPTED_FOR_MS, expiryOf(token));
-    known.set(key, verdict, endsAt);
+    remembered.set(key, verdict, endsAt);
     return verdict;
   };
 
-  return async (token, signal) => {
-    const key = createHash("sha256").update(token).digest("hex");
-    let verdict = known.get(key);
-    if (!verdict) {
-      // One caller that goes away must not take the answer from the others.
-      const shared = underway.get(key) ?? review(token, key).finally(() => underway.delete(key));
-      underway.set(key, shared);
-      verdict = await untilAborted(shared, signal);
-    }
-    if ("error" in verdict) throw verdict.error;
-    return verdict.identity;
+  return {
+    async review(token, signal) {
+      const key = keyOf(token);
+      let verdict = remembered.get(key);
+      if (!verdict) {
+        // One caller that goes away must not take the answer from the others.
+        const shared = underway.get(key) ?? ask(token, key).finally(() => underway.delete(key));
+        underway.set(key, shared);
+        verdict = await untilAborted(shared, signal);
+      }
+      if ("error" in verdict) throw verdict.error;
+      return verdict.identity;
+    },
+    known(token) {
+      const verdict = remembered.get(keyOf(token));
+      return verdict && "identity" in verdict ? verdict.identity : undefined;
+    },
   };
 };
+
+const keyOf = (token: string): string => createHash("sha256").update(token).digest("hex");
 
 const askProvider = async (
   kube: TokenReviewDeps["kube"],
   token: string,
 ): Promise<Verdict> => {
-  using limit = deadline(REVIEW_TIMEOUT_MS, undefined, impossible("the provider did not answer"));
+  using limit = deadline(REVIEW_TIMEOUT_MS, undefined, tooSlow());
   try {
     const answer = await kube.request<unknown>("POST", PATH, {
       apiVersion: "authentication.k8s.io/v1",
@@ -82,7 +95,6 @@ const askProvider = async (
     return verdictIn(answer);
   } catch (error) {
     if (error instanceof KubeError) return { error: impossible(reasonOf(error), error) };
-    if (error instanceof XbindError) return { error };
     throw error;
   }
 };
@@ -114,6 +126,12 @@ export const verdictIn = (answer: unknown): Verdict => {
     }),
   };
 };
+
+const tooSlow = () =>
+  new KubeError("Cannot review a token: no answer in time", {
+    status: 0,
+    reason: "DeadlineExceeded",
+  });
 
 const impossible = (reason: string, cause?: unknown) =>
   providerFailed("verify the provider token", reason, cause);

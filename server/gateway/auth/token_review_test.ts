@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { UnsecuredJWT } from "jose";
 import { XbindError } from "../../errors.ts";
 import { KubeError } from "../../kube/kube_error.ts";
-import { createTokenReview, verdictIn } from "./token_review.ts";
+import { createTokenReviews, verdictIn } from "./token_review.ts";
 
 const accepted = (username: string) => ({
   status: { authenticated: true, user: { username, groups: ["system:authenticated"] } },
@@ -20,13 +20,13 @@ const provider = (answer: (token: string) => unknown = () => accepted("ada")) =>
     asked.push(token);
     return await answer(token) as T;
   };
-  const review = createTokenReview({
+  const reviews = createTokenReviews({
     kube: { request },
     now: () => new Date(clock.ms),
     monotonicMs: () => clock.ms,
     pause: (ms) => new Promise((resume) => void paused.push({ ms, resume })),
   });
-  return { clock, asked, paused, review };
+  return { clock, asked, paused, reviews, review: reviews.review };
 };
 
 const hasCode = (code: string) => (error: unknown) =>
@@ -61,7 +61,7 @@ Deno.test("verdictIn() reads what the provider answered", async (t) => {
   }
 });
 
-Deno.test("createTokenReview() remembers a positive answer for ten seconds", async () => {
+Deno.test("createTokenReviews() remembers a positive answer for ten seconds", async () => {
   const { clock, asked, review } = provider();
   await review("t");
   clock.ms += 9_999;
@@ -72,7 +72,7 @@ Deno.test("createTokenReview() remembers a positive answer for ten seconds", asy
   assert.equal(asked.length, 2);
 });
 
-Deno.test("createTokenReview() forgets a positive answer when the token expires", async () => {
+Deno.test("createTokenReviews() forgets a positive answer when the token expires", async () => {
   const { clock, asked, review } = provider();
   const token = new UnsecuredJWT().setExpirationTime(clock.ms / 1000 + 3).encode();
   await review(token);
@@ -84,7 +84,7 @@ Deno.test("createTokenReview() forgets a positive answer when the token expires"
   assert.equal(asked.length, 2);
 });
 
-Deno.test("createTokenReview() remembers a failure for one second", async (t) => {
+Deno.test("createTokenReviews() remembers a failure for one second", async (t) => {
   const down = new KubeError("Cannot post: connection refused to 10.0.0.1", {
     status: 0,
     reason: "ConnectionFailed",
@@ -109,7 +109,7 @@ Deno.test("createTokenReview() remembers a failure for one second", async (t) =>
   }
 });
 
-Deno.test("createTokenReview() asks once for callers that come together, whoever goes away", async () => {
+Deno.test("createTokenReviews() asks once for callers that come together, whoever goes away", async () => {
   const gate = Promise.withResolvers<unknown>();
   const { asked, review } = provider(() => gate.promise);
   const gone = new AbortController();
@@ -124,7 +124,7 @@ Deno.test("createTokenReview() asks once for callers that come together, whoever
   assert.deepEqual(asked, ["t"]);
 });
 
-Deno.test("createTokenReview() puts off what is too much for a second, and refuses what waits too long", async () => {
+Deno.test("createTokenReviews() puts off what is too much for a second, and refuses what waits too long", async () => {
   const { asked, paused, review } = provider();
   await Promise.all(Array.from({ length: 20 }, (_, i) => review(`t${i}`)));
   assert.equal(asked.length, 20);
@@ -142,4 +142,18 @@ Deno.test("createTokenReview() puts off what is too much for a second, and refus
   for (const { resume } of paused) resume();
   await Promise.all(waiting);
   assert.equal(asked.length, 60);
+});
+
+Deno.test("TokenReviews.known() asks nothing, and knows only whom the provider accepted just now", async () => {
+  const { clock, asked, reviews } = provider((token) =>
+    token === "good" ? accepted("ada") : REFUSED
+  );
+  assert.equal(reviews.known("good"), undefined);
+  await reviews.review("good");
+  await assert.rejects(reviews.review("bad"));
+  assert.equal(reviews.known("good")?.subject, "kubernetes#ada");
+  assert.equal(reviews.known("bad"), undefined);
+  clock.ms += 10_000;
+  assert.equal(reviews.known("good"), undefined);
+  assert.deepEqual(asked, ["good", "bad"]);
 });

@@ -2,6 +2,7 @@ import type { Handler } from "hono";
 import type { ApplyRequest } from "../../api/wire.ts";
 import { type ApplyDeps, applyToConsumer } from "../../binding/apply.ts";
 import { XbindError } from "../../errors.ts";
+import { auditLine, outcomeOf } from "../../runtime/audit_line.ts";
 import type { Env } from "../env.ts";
 import { readJson } from "../read_json.ts";
 import { requestSignal } from "../request_signal.ts";
@@ -18,11 +19,15 @@ export const apply =
     const about = { subject: identity.subject, export: request.export ?? "" };
     try {
       const result = await applyToConsumer(deps, identity, request, work.signal);
-      c.get("log").info("applied", { code: "apply", outcome: "ok", ...about });
+      c.get("log").info("applied", auditLine("apply", "ok", about));
       return c.json(result);
     } catch (error) {
-      const outcome = error instanceof XbindError ? error.code : "UNEXPECTED";
-      c.get("log").info("not applied", { code: "apply", outcome, ...about });
+      // Which field was refused tells an attempt from a mistake; the message has no values.
+      if (error instanceof XbindError && error.code === "KUBECONFIG_REJECTED") {
+        const line = auditLine("kubeconfig", "rejected", { ...about, reason: error.message });
+        c.get("log").info("kubeconfig rejected", line);
+      }
+      c.get("log").info("not applied", auditLine("apply", outcomeOf(error), about));
       throw error;
     }
   };

@@ -1,7 +1,8 @@
 import type { Handler } from "hono";
 import type { BindRequest } from "../../api/wire.ts";
 import { type BindDeps, bindExport } from "../../binding/bind.ts";
-import { unavailable, XbindError } from "../../errors.ts";
+import { unavailable } from "../../errors.ts";
+import { auditLine, outcomeOf } from "../../runtime/audit_line.ts";
 import type { Env } from "../env.ts";
 import { readJson } from "../read_json.ts";
 import { requestSignal } from "../request_signal.ts";
@@ -22,11 +23,10 @@ export const bind = (deps: BindDeps & { readonly stopping: AbortSignal }): Handl
     waiting++;
     try {
       const result = await bindExport(deps, identity, request.export, work.signal);
-      c.get("log").info("bound", { code: "bind", outcome: "ok", grant: result.grant, ...about });
+      c.get("log").info("bound", auditLine("bind", "ok", { grant: result.grant, ...about }));
       return c.json(result);
     } catch (error) {
-      const outcome = error instanceof XbindError ? error.code : "UNEXPECTED";
-      c.get("log").info("not bound", { code: "bind", outcome, ...about });
+      c.get("log").info("not bound", auditLine("bind", outcomeOf(error), about));
       throw error;
     } finally {
       waiting--;

@@ -1,6 +1,7 @@
 import type { Context, Handler } from "hono";
 import type { TLSSocket } from "node:tls";
-import { XbindError } from "../../errors.ts";
+import { auditLine, outcomeOf } from "../../runtime/audit_line.ts";
+import { type AuthenticateDeps, knownCaller } from "../auth/authenticate.ts";
 import {
   clearSessionCookie,
   clearStateCookie,
@@ -13,6 +14,7 @@ import type { Oidc } from "../auth/oidc.ts";
 import { withToken } from "../auth/redirect.ts";
 import type { SessionCodec } from "../auth/session.ts";
 import type { Env } from "../env.ts";
+import { credentialHeaders } from "../signed_in.ts";
 
 /** What logins are served with. */
 export interface LoginDeps {
@@ -40,20 +42,21 @@ export const callback = (deps: LoginDeps): Handler<Env> => async (c) => {
     const { identity, redirect } = await oidc.finishLogin(url, state, c.req.raw.signal);
     const token = await codec.sealSession(identity);
     c.header("Set-Cookie", sessionCookie(token, sessionTtlMs, isTls(c)), { append: true });
-    c.get("log").info("logged in", { code: "login", outcome: "ok", subject: identity.subject });
+    c.get("log").info("logged in", auditLine("login", "ok", { subject: identity.subject }));
     const target = redirect.kind === "local" ? redirect.location : withToken(redirect.url, token);
     return c.redirect(target, 302);
   } catch (error) {
-    const outcome = error instanceof XbindError ? error.code : "UNEXPECTED";
-    c.get("log").info("not logged in", { code: "login", outcome, error });
+    c.get("log").info("not logged in", auditLine("login", outcomeOf(error), { error }));
     throw error;
   }
 };
 
 /** `GET /api/auth/logout`: forgets the cookie; tokens that were copied live on. */
-export const logout: Handler<Env> = (c) => {
+export const logout = (deps: AuthenticateDeps): Handler<Env> => async (c) => {
+  const caller = await knownCaller(deps, credentialHeaders(c));
   c.header("Set-Cookie", clearSessionCookie(isTls(c)), { append: true });
-  c.get("log").info("logged out", { code: "logout", outcome: "ok" });
+  const who = caller ? { subject: caller.subject } : {};
+  c.get("log").info("logged out", auditLine("logout", "ok", who));
   return c.redirect("/login", 302);
 };
 

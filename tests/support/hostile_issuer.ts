@@ -12,23 +12,29 @@ import {
 import {
   createAuthority,
   issueServerCertificate,
-} from "../../../scripts/controlplane/certificates.ts";
-import { XbindError } from "../../errors.ts";
-import { createLogger } from "../../runtime/log.ts";
-import { createOidc, type Oidc, type OidcDeps } from "./oidc.ts";
-import type { OidcSettings } from "./oidc_settings.ts";
-import { createSessionCodec } from "./session.ts";
+} from "../../scripts/controlplane/certificates.ts";
+import { XbindError } from "../../server/errors.ts";
+import { createLogger } from "../../server/runtime/log.ts";
+import { createOidc, type Oidc, type OidcDeps } from "../../server/gateway/auth/oidc.ts";
+import type { OidcSettings } from "../../server/gateway/auth/oidc_settings.ts";
+import { createSessionCodec } from "../../server/gateway/auth/session.ts";
 
-// Shared by the tests of oidc.ts; it has none of its own.
-
+/** What the gateway is registered as. */
 export const CLIENT = "client-1";
+/** The code that every approval gives. */
 export const CODE = "code-that-must-not-leak";
+/** A client secret that needs encoding wherever it goes. */
 export const SECRET = "s3cret/+ that must not leak";
+/** Where approvals come back to. */
 export const CALLBACK = "https://gw.example/api/auth/oidc/callback";
 
+/** The key that ID tokens are signed with. */
 export const rsa = await generateKeyPair("RS256");
+/** A key that is not announced, unless a test rotates to it. */
 export const otherRsa = await generateKeyPair("RS256");
+/** `rsa` as it is announced. */
 export const publicJwk = { ...await exportJWK(rsa.publicKey), kid: "k1", use: "sig" };
+/** `otherRsa` as it would be announced. */
 export const otherJwk = { ...await exportJWK(otherRsa.publicKey), kid: "k2", use: "sig" };
 
 /** What the issuer under test does wrong, or differently. */
@@ -97,8 +103,10 @@ export const startIssuer = async (scheme: "http" | "https" = "http") => {
   });
 };
 
+/** See `startIssuer`. */
 export type Issuer = Awaited<ReturnType<typeof startIssuer>>;
 
+/** Our side of the login, against that issuer. */
 export const startOidc = async (
   settings: Partial<OidcSettings> & { readonly issuerUrl: string },
   deps: Partial<OidcDeps> = {},
@@ -152,11 +160,13 @@ export const approve = (issuer: Pick<Issuer, "nonce">, authorizationUrl: string)
   return callback;
 };
 
+/** A whole login. */
 export const logIn = async (issuer: Issuer, oidc: Oidc, redirect?: string) => {
   const { authorizationUrl, stateCookie } = await oidc.startLogin(redirect);
   return await oidc.finishLogin(approve(issuer, authorizationUrl), stateCookie);
 };
 
+/** Fails unless the promise does, with that code and message. */
 export const fails = (promise: Promise<unknown>, code: string, message = /./) =>
   assert.rejects(promise, (error) => {
     assert.ok(error instanceof XbindError, String(error));
@@ -167,4 +177,5 @@ export const fails = (promise: Promise<unknown>, code: string, message = /./) =>
     return true;
   });
 
+/** Settings that name the issuer by its root. */
 export const asRoot = (issuer: Issuer) => ({ issuerUrl: issuer.url });

@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { base64, OIDC, run } from "../tests/support/config_runs.ts";
+import { configWarnings, describeConfig, logSettings } from "./config.ts";
+
+Deno.test("configWarnings() names what will surprise", async (t) => {
+  const KEYS = [
+    `--cookie-signing-key=${base64(32)}`,
+    `--cookie-encryption-key=${base64(32)}`,
+  ];
+  const cases: readonly [string, readonly string[], readonly RegExp[]][] = [
+    ["nothing with keys", [...OIDC, ...KEYS], []],
+    ["missing keys", OIDC, [
+      /^--cookie-signing-key is not set/,
+      /^--cookie-encryption-key is not set/,
+    ]],
+    ["several replicas with keys of their own", [...OIDC, "--leader-elect"], [
+      /^--cookie-signing-key is not set/,
+      /^--cookie-encryption-key is not set/,
+      /^--leader-elect means several replicas.*kubectl create secret generic xbind-cookie-keys /,
+    ]],
+    ["several replicas with shared keys", [...OIDC, ...KEYS, "--leader-elect"], []],
+    ["no keys needed without a gateway", ["--enable-gateway=false"], []],
+    ["a short signing key", [...OIDC, ...KEYS, `--cookie-signing-key=${base64(31)}`], [
+      /^--cookie-signing-key is short \(31 bytes\)/,
+    ]],
+    ["the mock issuer", [...KEYS, "--oidc-mock"], [/^--oidc-mock signs EVERYBODY in/]],
+    ["an http issuer", [...OIDC, ...KEYS, "--oidc-issuer-url=http://idp"], [
+      /^--oidc-issuer-url is not https/,
+    ]],
+    ["scopes without openid", [...OIDC, ...KEYS, "--oidc-scopes=email"], [/lacks openid/]],
+    ["an idle boundary switch", ["--enable-gateway=false", "--reaper-delete-boundary"], [
+      /^--reaper-delete-boundary has no effect without --reaper-revoke/,
+    ]],
+    ["a working boundary switch", [
+      ...["--enable-gateway=false", "--reaper-delete-boundary", "--reaper-revoke"],
+    ], []],
+  ];
+  for (const [name, args, expected] of cases) {
+    await t.step(name, () => {
+      const found = configWarnings(run(args));
+      assert.equal(found.length, expected.length, found.join("\n"));
+      expected.forEach((pattern, i) => assert.match(found[i] ?? "", pattern));
+    });
+  }
+});
+
+Deno.test("describeConfig() shows what differs from the defaults, secrets only as set", () => {
+  const args = [
+    ...["--oidc-mock", "--pickup-ttl=90s", "--oidc-scopes=openid,email", "--install-crds=false"],
+    ...["--rate-limit=2", `--cookie-signing-key=${base64(32)}`, "--session-ttl=12h"],
+  ];
+  assert.deepEqual(describeConfig(run(args)), {
+    "install-crds": "false",
+    "pickup-ttl": "1m30s",
+    "rate-limit": "2",
+    "oidc-scopes": "openid,email",
+    "oidc-mock": "true",
+    "cookie-signing-key": "[set]",
+  });
+});
+
+Deno.test("logSettings() follows the logging flags", async (t) => {
+  const production = {
+    encoder: "json",
+    level: "info",
+    stacktraceLevel: "error",
+    timeEncoding: "iso8601",
+  };
+  const devel = { ...production, encoder: "console", level: "debug", stacktraceLevel: "warn" };
+  const cases: readonly [readonly string[], object][] = [
+    [[], production],
+    [["--zap-devel"], devel],
+    [["--zap-devel", "--zap-encoder=json", "--zap-log-level=error"], {
+      ...devel,
+      encoder: "json",
+      level: "error",
+    }],
+    [["--zap-log-level=7", "--zap-stacktrace-level=panic", "--zap-time-encoding=nano"], {
+      ...production,
+      level: 7,
+      stacktraceLevel: "panic",
+      timeEncoding: "nano",
+    }],
+  ];
+  for (const [args, expected] of cases) {
+    await t.step(args.join(" ") || "no flags", () => {
+      assert.deepEqual(logSettings(run(["--oidc-mock", ...args])), expected);
+    });
+  }
+});

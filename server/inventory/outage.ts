@@ -1,0 +1,74 @@
+import { deadline } from "../runtime/deadline.ts";
+import { aborted, isAbort, type Runnable } from "../runtime/runnable.ts";
+import { sleep } from "../runtime/sleep.ts";
+import type { AwaitableCache } from "./availability.ts";
+
+/** What tells of the end of an outage. */
+export interface OutageOptions {
+  /** A call of the kind that failed; whatever is answered resolves, only a failed call rejects. */
+  readonly probe: (signal: AbortSignal) => Promise<unknown>;
+  /** A clock in milliseconds that never goes back; the process's own unless given. */
+  readonly now?: () => number;
+  /** For tests; otherwise `PROBE_TIMING`. */
+  readonly timing?: { readonly limitMs: number; readonly pauseMs: number };
+}
+
+const PROBE_TIMING = { limitMs: 2_000, pauseMs: 500 };
+
+/**
+ * The time for which the provider has failed live calls. Watches may stand all the while and say
+ * nothing, so views count it like a watch that is cut off.
+ */
+export class Outage implements AwaitableCache {
+  readonly hasSynced = true;
+  readonly #options: OutageOptions;
+  #begun = Promise.withResolvers<void>();
+  #since: number | undefined;
+
+  constructor(options: OutageOptions) {
+    this.#options = options;
+  }
+
+  whenSynced(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  brokenForMs(): number | undefined {
+    return this.#since === undefined ? undefined : this.#now() - this.#since;
+  }
+
+  /** A live call failed: the outage lasts from the first of them until a probe is answered. */
+  begin(): void {
+    this.#since ??= this.#now();
+    this.#begun.resolve();
+  }
+
+  /** Finds the end of every outage until the signal aborts. */
+  readonly run: Runnable = async (signal) => {
+    const stopped = aborted(signal);
+    while (!signal.aborted) {
+      await Promise.race([this.#begun.promise, stopped]);
+      await this.#untilAnswered(signal).catch((error) => {
+        if (!isAbort(signal, error)) throw error;
+      });
+      this.#begun = Promise.withResolvers();
+      this.#since = undefined;
+    }
+  };
+
+  async #untilAnswered(signal: AbortSignal): Promise<void> {
+    const { probe, timing: { limitMs, pauseMs } = PROBE_TIMING } = this.#options;
+    while (!signal.aborted) {
+      try {
+        using limit = deadline(limitMs, signal, new Error("no answer in time"));
+        return void await probe(limit.signal);
+      } catch {
+        await sleep(pauseMs, signal);
+      }
+    }
+  }
+
+  #now(): number {
+    return (this.#options.now ?? (() => performance.now()))();
+  }
+}

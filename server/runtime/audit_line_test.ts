@@ -1,0 +1,18 @@
+import assert from "node:assert/strict";
+import { pickupGone } from "../errors.ts";
+import { auditLine, outcomeOf } from "./audit_line.ts";
+
+Deno.test("auditLine() names the source, unless the request's log does", () => {
+  assert.deepEqual(auditLine("grant.revoked", "ok", { grant: "g" }), {
+    code: "grant.revoked",
+    outcome: "ok",
+    source: "issuer",
+    grant: "g",
+  });
+  assert.deepEqual(auditLine("bind", "ok"), { code: "bind", outcome: "ok" });
+});
+
+Deno.test("outcomeOf() tells failures apart by their code", () => {
+  assert.equal(outcomeOf(pickupGone()), "PICKUP_GONE");
+  for (const bug of [new Error("x"), "x", undefined]) assert.equal(outcomeOf(bug), "UNEXPECTED");
+});
