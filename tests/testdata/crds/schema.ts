@@ -25,10 +25,12 @@ export const CRDS_FOLDER = new URL("../../../crds/", import.meta.url);
 
 /** The definitions of this repository with their file names. */
 export const readCrds = (): { file: string; crd: CustomResourceDefinition }[] =>
-  [...Deno.readDirSync(CRDS_FOLDER)].map(({ name }) => ({
-    file: name,
-    crd: parse(Deno.readTextFileSync(new URL(name, CRDS_FOLDER))) as CustomResourceDefinition,
-  }));
+  [...Deno.readDirSync(CRDS_FOLDER)].map(({ name }) => name)
+    .filter((name) => name.endsWith(".yaml"))
+    .map((file) => ({
+      file,
+      crd: parse(Deno.readTextFileSync(new URL(file, CRDS_FOLDER))) as CustomResourceDefinition,
+    }));
 
 /** The schema of the one version a definition has. */
 export const schemaOf = (crd: CustomResourceDefinition): SchemaNode =>
