@@ -35,7 +35,7 @@ for (const name of ["ci.yml", "release.yml"]) {
         [...run.matchAll(TASK)].map(([, task]) => task)
       );
       assert.ok(tasks.length > 0);
-      for (const task of tasks) assert.ok(task !== undefined && task in project.tasks, task);
+      for (const task of tasks) assert.ok(task !== undefined && task in project.tasks, `${task}`);
     });
     await t.step("pins every action to a commit", () => {
       for (const { uses } of steps) {

@@ -45,7 +45,7 @@ Deno.test("kubectl bind doctor", async (t) => {
     const lines = await checkUp(1);
     assert.match(lines.get("konnector") ?? "", /^failed: it does not run, image .*:served: /);
     const unready = `failed: Connection/${grant} Ready=False (Unreachable): no route. See`;
-    assert.ok(lines.get("connections")?.startsWith(unready), lines.get("connections"));
+    assert.ok(lines.get("connections")?.startsWith(unready), [...lines].join("\n"));
     assert.match(lines.get("clusterbindings") ?? "", /^failed: .* has no status yet/);
     assert.match(lines.get("heartbeat") ?? "", /^failed: the provider never heard from widgets-/);
   });
