@@ -31,6 +31,7 @@ const endless = (head: string, piece: string): HostileAnswer => (_, socket) => {
 };
 
 const bomb = gzipSync(Buffer.alloc(256 * MIB));
+const HINT = "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n";
 const OK_HEAD = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
 
 /** Each must end in 502, whatever it takes. */
@@ -58,7 +59,7 @@ const SERVERS: Record<string, HostileAnswer> = {
   "endless headers": endless(OK_HEAD, `X-Header: ${"x".repeat(1_000)}\r\n`),
   "one endless header": endless(`${OK_HEAD}X-Header: `, "x".repeat(MIB)),
   "an endless status line": endless("HTTP/1.1 200 ", "O".repeat(MIB)),
-  "endless early hints": endless("", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n".repeat(500)),
+  "endless early hints": endless(HINT, HINT.repeat(500)),
   "a length that lies": raw(`${OK_HEAD}Content-Length: 1000000\r\n\r\n{}`),
   "two lengths": raw(`${OK_HEAD}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}x`),
   "a negative length": raw(`${OK_HEAD}Content-Length: -1\r\n\r\n{}`),
