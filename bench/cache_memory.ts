@@ -1,3 +1,4 @@
+import { ControlPlane } from "../scripts/controlplane/control_plane.ts";
 import { CONFIG_MAPS, NAMESPACES } from "../server/api/resources.ts";
 import { KubeClient } from "../server/kube/client.ts";
 import { loadTarget } from "../server/kube/load_target.ts";
@@ -5,6 +6,7 @@ import { Transport } from "../server/kube/transport.ts";
 import { ANNOTATIONS, LABELS } from "../server/names.ts";
 import { BACKEND_RUN_FLAGS } from "../scripts/run_flags.ts";
 import type { Figure } from "./figure.ts";
+import type { Run } from "./scenario.ts";
 
 /** What the measuring process reports. */
 export interface CacheMemory {
@@ -20,12 +22,10 @@ const GOALS: Record<number, { readonly megabytes: number; readonly seconds?: num
 };
 
 /** Time and resident memory that a metadata cache of each size costs a process of its own. */
-export async function benchCacheMemory(
-  kubeconfig: string,
-  sizes: readonly number[],
-  progress: (text: string) => void,
-): Promise<Figure[]> {
-  const figures: Figure[] = [];
+export async function* benchCacheMemory({ full, sized, progress }: Run): AsyncGenerator<Figure> {
+  await using plane = await ControlPlane.start({ name: "bench", controllerManager: false });
+  const kubeconfig = plane.adminKubeconfig;
+  const sizes = [sized(10_000, 10_000), ...(full ? [sized(100_000, 100_000)] : [])];
   let present = 0;
   for (const size of sizes) {
     progress(`creating ${size - present} objects`);
@@ -38,7 +38,7 @@ export async function benchCacheMemory(
     const goal = GOALS[size];
     const fits = goal &&
       megabytes <= goal.megabytes && syncMs <= (goal.seconds ?? Infinity) * 1000;
-    figures.push({
+    yield {
       name: `cache of ${size} metadata objects`,
       measured: `${megabytes.toFixed(0)} MB, ${(syncMs / 1000).toFixed(2)} s`,
       comparedTo: "the same process without them",
@@ -46,9 +46,8 @@ export async function benchCacheMemory(
         ? `≤ ${goal.megabytes} MB${goal.seconds ? `, ≤ ${goal.seconds} s` : ""}`
         : "(information)",
       ...(fits === undefined ? {} : { met: fits }),
-    });
+    };
   }
-  return figures;
 }
 
 async function createObjects(kubeconfig: string, from: number, to: number): Promise<void> {

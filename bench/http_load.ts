@@ -4,24 +4,26 @@
  */
 import { say } from "../scripts/say.ts";
 import { percentile } from "./figure.ts";
+import type { Load } from "./load.ts";
 
 /** What the load generator reports. */
 export interface LoadResult {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
+  /** Of one answer, as it was sent. */
   readonly bytes: number;
 }
 
-const [target = "", token = "", inFlight = "1", seconds = "1", encoding = "identity"] = Deno.args;
-const { hostname, port, pathname } = new URL(target);
-const request = new TextEncoder().encode(
-  `GET ${pathname} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: Bearer ${token}\r\n` +
-    `Accept-Encoding: ${encoding}\r\n\r\n`,
-);
+const BUFFER_BYTES = 512 * 1024;
 
 /** Sends one request and reads its whole answer; returns the size of the body. */
-async function roundTrip(connection: Deno.TcpConn, buffer: Uint8Array): Promise<number> {
+async function roundTrip(
+  connection: Deno.TcpConn,
+  request: Uint8Array,
+  status: number,
+  buffer: Uint8Array,
+): Promise<number> {
   await connection.write(request);
   let head = "";
   let bodyRead = 0;
@@ -36,7 +38,8 @@ async function roundTrip(connection: Deno.TcpConn, buffer: Uint8Array): Promise<
     head += new TextDecoder("latin1").decode(buffer.subarray(0, read));
     const end = head.indexOf("\r\n\r\n");
     if (end < 0) continue;
-    if (!head.startsWith("HTTP/1.1 200")) throw new Error(head.slice(0, 100));
+    if (!head.startsWith(`HTTP/1.1 ${status}`)) throw new Error(head.slice(0, 100));
+    if (status === 304) return 0;
     length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? NaN);
     if (Number.isNaN(length)) throw new Error("the answer has no length");
     bodyRead = head.length - end - 4;
@@ -44,25 +47,41 @@ async function roundTrip(connection: Deno.TcpConn, buffer: Uint8Array): Promise<
   return length;
 }
 
-if (import.meta.main) {
+async function measure(target: string, load: Load): Promise<LoadResult> {
+  const { token, inFlight, seconds, encoding = "gzip", etag } = load;
+  const { hostname, port, pathname } = new URL(target);
+  const headers = {
+    Host: `${hostname}:${port}`,
+    "Accept-Encoding": encoding,
+    ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+    ...(etag === undefined ? {} : { "If-None-Match": etag }),
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const request = new TextEncoder().encode(
+    `GET ${pathname} HTTP/1.1\r\n${lines.join("")}\r\n`,
+  );
   const times: number[] = [];
   let bytes = 0;
   const start = performance.now();
-  const end = start + Number(seconds) * 1000;
-  await Promise.all(Array.from({ length: Number(inFlight) }, async () => {
+  const end = start + seconds * 1000;
+  await Promise.all(Array.from({ length: inFlight }, async () => {
     using connection = await Deno.connect({ hostname, port: Number(port) });
-    const buffer = new Uint8Array(512 * 1024);
+    const buffer = new Uint8Array(BUFFER_BYTES);
     while (performance.now() < end) {
       const sent = performance.now();
-      bytes = await roundTrip(connection, buffer);
+      bytes = await roundTrip(connection, request, etag === undefined ? 200 : 304, buffer);
       times.push(performance.now() - sent);
     }
   }));
-  const result: LoadResult = {
+  return {
     perSecond: times.length / (performance.now() - start) * 1000,
     p50: percentile(times, 0.5),
     p99: percentile(times, 0.99),
     bytes,
   };
-  say(JSON.stringify(result));
+}
+
+if (import.meta.main) {
+  const [target = "", load = "{}"] = Deno.args;
+  say(JSON.stringify(await measure(target, JSON.parse(load))));
 }

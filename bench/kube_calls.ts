@@ -1,3 +1,4 @@
+import { ControlPlane } from "../scripts/controlplane/control_plane.ts";
 import { CONFIG_MAPS } from "../server/api/resources.ts";
 import { Cache } from "../server/kube/cache.ts";
 import { KubeClient } from "../server/kube/client.ts";
@@ -5,6 +6,7 @@ import { wholeObjects } from "../server/kube/follow.ts";
 import { loadTarget } from "../server/kube/load_target.ts";
 import { Transport } from "../server/kube/transport.ts";
 import { type Figure, ms, percentile } from "./figure.ts";
+import type { Run } from "./scenario.ts";
 
 const KEY = { namespace: "default", name: "bench-call" };
 
@@ -25,7 +27,10 @@ async function callsPerSecond(
 }
 
 /** Calls per second of our client and of the stock one, and how fast a write reaches the cache. */
-export async function benchKubeCalls(kubeconfig: string, seconds: number): Promise<Figure[]> {
+export async function* benchKubeCalls({ full, progress }: Run): AsyncGenerator<Figure> {
+  await using plane = await ControlPlane.start({ name: "bench", controllerManager: false });
+  const kubeconfig = plane.adminKubeconfig;
+  const seconds = full ? 5 : 2;
   const target = await loadTarget({ kubeconfig, env: {}, order: "file-first" });
   using transport = new Transport(target, { userAgent: "xbind-bench" });
   const kube = new KubeClient(transport);
@@ -37,8 +42,8 @@ export async function benchKubeCalls(kubeconfig: string, seconds: number): Promi
   });
   await kube.apply(CONFIG_MAPS, object("0"), "xbind-cli");
 
-  const figures: Figure[] = [];
   for (const inFlight of [1, 16]) {
+    progress(`gets of one object, ${inFlight} in flight`);
     const rates: number[] = [];
     const stockRates: number[] = [];
     // In turns, so that whatever else the machine does hits both alike.
@@ -48,15 +53,16 @@ export async function benchKubeCalls(kubeconfig: string, seconds: number): Promi
     }
     const rate = percentile(rates, 0.5);
     const stockRate = percentile(stockRates, 0.5);
-    figures.push({
+    yield {
       name: `get of one object, ${inFlight} in flight`,
       measured: `${rate.toFixed(0)}/s`,
       comparedTo: `client-node ${stockRate.toFixed(0)}/s`,
       goal: `≥ 4 ×: ${(rate / stockRate).toFixed(1)} ×`,
       met: rate / stockRate >= 4,
-    });
+    };
   }
-  return [...figures, await benchEventLatency(kube, object)];
+  progress("from a write to the cache");
+  yield await benchEventLatency(kube, object);
 }
 
 async function benchEventLatency(

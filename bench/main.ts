@@ -1,52 +1,120 @@
 /**
  * `deno task bench`: figures on a real control plane, each beside something measured in the same
- * run. `--quick` (the default) takes a few minutes, `--full` uses the sizes of the goals.
+ * run. `--quick` (the default) takes up to 5 minutes, `--full` uses the sizes of the goals and takes
+ * up to 40, `--faults`, which is part of it, measures only how soon all is well after something
+ * broke, `--soak` is an hour of steady load. `--only` picks scenarios, `--shrink` divides sizes to
+ * see that they work, `--write-docs` puts results into docs/performance.md.
  */
-import { ControlPlane } from "../scripts/controlplane/control_plane.ts";
 import { say } from "../scripts/say.ts";
 import { VERSION } from "../server/version.ts";
+import { benchAuthentication } from "./authentication.ts";
+import { benchBind } from "./bind.ts";
 import { benchCacheMemory } from "./cache_memory.ts";
-import { type Figure, figureTable } from "./figure.ts";
-import { benchGateway } from "./gateway.ts";
+import { benchCatalog } from "./catalog.ts";
+import { benchCli } from "./cli.ts";
+import { benchExhaustion } from "./exhaustion.ts";
+import { benchFaults } from "./faults.ts";
+import { figureTable } from "./figure.ts";
+import { GrowingProvider } from "./growing_provider.ts";
+import { benchGrowth } from "./growth.ts";
 import { benchIssuer } from "./issuer.ts";
 import { benchKubeCalls } from "./kube_calls.ts";
+import { benchMemory } from "./memory.ts";
+import { type BenchOptions, parseOptions, USAGE } from "./options.ts";
+import { benchProvisioning } from "./provisioning.ts";
+import { benchReaper } from "./reaper.ts";
+import { keepResults, newestFullResults, readResults, type Results } from "./results.ts";
+import type { Run, Scenario } from "./scenario.ts";
+import { benchSoak } from "./soak.ts";
+import { benchStart } from "./start.ts";
+import { benchTakeover } from "./takeover.ts";
+import { benchUi } from "./ui.ts";
+import { writeDocs } from "./write_docs.ts";
 
-const full = Deno.args.includes("--full");
-const unknown = Deno.args.filter((arg) => arg !== "--full" && arg !== "--quick");
-if (unknown.length > 0) {
-  say(`Cannot run the benchmarks: unknown argument "${unknown[0]}"; use --quick or --full`);
-  Deno.exit(2);
-}
+const SCENARIOS: readonly Scenario[] = [
+  { name: "kube-calls", modes: ["quick", "full"], run: benchKubeCalls },
+  { name: "cache", modes: ["quick", "full"], run: benchCacheMemory },
+  { name: "start", modes: ["quick", "full"], run: benchStart },
+  { name: "bind", modes: ["quick", "full"], run: benchBind },
+  { name: "authentication", modes: ["quick", "full"], run: benchAuthentication },
+  { name: "catalog", modes: ["quick", "full"], run: benchCatalog },
+  { name: "issuer", modes: ["quick", "full"], run: benchIssuer },
+  { name: "provisioning", modes: ["quick", "full"], run: benchProvisioning },
+  { name: "cli", modes: ["quick", "full"], run: ({ full, progress }) => benchCli(full, progress) },
+  { name: "ui", modes: ["quick", "full"], run: benchUi },
+  {
+    name: "takeover",
+    modes: ["full", "faults"],
+    run: ({ progress }) => benchTakeover(3, progress),
+  },
+  { name: "faults", modes: ["faults"], run: ({ progress }) => benchFaults(progress) },
+  { name: "exhaustion", modes: ["faults"], run: ({ progress }) => benchExhaustion(progress) },
+  // On one provider that grows from one to the next: last, and in this order.
+  { name: "growth", modes: ["quick", "full"], run: benchGrowth },
+  { name: "reaper", modes: ["quick", "full"], run: benchReaper },
+  { name: "memory", modes: ["quick", "full"], run: benchMemory },
+  { name: "soak", modes: ["soak"], run: benchSoak },
+];
 
 const start = performance.now();
-const progress = (text: string) =>
-  say(`[${((performance.now() - start) / 1000).toFixed(0).padStart(4)} s] ${text}`);
+const seconds = () => (performance.now() - start) / 1000;
+const progress = (text: string) => say(`[${seconds().toFixed(0).padStart(4)} s] ${text}`);
 
-progress("booting a control plane");
-const figures: Figure[] = [];
-const add = (figure: Figure) => {
-  figures.push(figure);
-  progress(`  ${figure.name}: ${figure.measured} (${figure.goal})`);
-};
-{
-  await using plane = await ControlPlane.start({ name: "bench", controllerManager: false });
-  progress("calls and events");
-  (await benchKubeCalls(plane.adminKubeconfig, full ? 5 : 2)).forEach(add);
-  const sizes = full ? [10_000, 100_000] : [10_000];
-  (await benchCacheMemory(plane.adminKubeconfig, sizes, progress)).forEach(add);
+async function measure({ mode, only, shrink, soakMinutes }: BenchOptions): Promise<Results> {
+  const startedAt = new Date().toISOString();
+  const figures: Results["figures"][number][] = [];
+  await using stack = new AsyncDisposableStack();
+  let growing: Promise<GrowingProvider> | undefined;
+  const run: Omit<Run, "progress"> = {
+    full: mode === "full",
+    sized: (quick, full) => Math.max(1, Math.round((mode === "full" ? full : quick) / shrink)),
+    growingProvider: () => growing ??= GrowingProvider.start().then((made) => stack.use(made)),
+    soakMinutes,
+  };
+  const chosen = SCENARIOS.filter(({ name, modes }) =>
+    only.length > 0 ? only.includes(name) : modes.includes(mode)
+  );
+  for (const [index, { name, run: bench }] of chosen.entries()) {
+    const prefix = `${index + 1}/${chosen.length} ${name}:`;
+    const add = (figure: Results["figures"][number]) => {
+      figures.push(figure);
+      progress(`${prefix}   ${figure.name}: ${figure.measured} (${figure.goal})`);
+    };
+    progress(`${prefix} begins`);
+    try {
+      const told = { ...run, progress: (text: string) => progress(`${prefix} ${text}`) };
+      for await (const figure of bench(told)) add({ ...figure, scenario: name });
+    } catch (error) {
+      // The others can still be measured, which took long enough.
+      progress(`${prefix} ${error instanceof Error ? error.stack : error}`);
+      const failure = { name: `scenario ${name}`, comparedTo: "", goal: "to end", met: false };
+      add({ ...failure, measured: `failed: ${error}`, scenario: name });
+    }
+  }
+  const cores = navigator.hardwareConcurrency;
+  return { version: VERSION, mode, startedAt, seconds: seconds(), cores, shrink, only, figures };
 }
-for await (const figure of benchIssuer(full, progress)) add(figure);
-for await (const figure of benchGateway(full, progress)) add(figure);
-say("");
-say(figureTable(figures));
 
-await Deno.mkdir("bench/results", { recursive: true });
-const file = `bench/results/${new Date().toISOString().replaceAll(":", "-")}.json`;
-const record = {
-  version: VERSION,
-  mode: full ? "full" : "quick",
-  cores: navigator.hardwareConcurrency,
-};
-await Deno.writeTextFile(file, JSON.stringify({ ...record, figures }, undefined, 2) + "\n");
-say(`\nkept in ${file}`);
-Deno.exit(figures.some(({ met }) => met === false) ? 1 : 0);
+function optionsOrExit(): BenchOptions {
+  try {
+    return parseOptions(Deno.args, SCENARIOS.map(({ name }) => name));
+  } catch (error) {
+    say(`Cannot run the benchmarks: ${(error as Error).message}\nUse: deno task bench ${USAGE}`);
+    Deno.exit(2);
+  }
+}
+
+const options = optionsOrExit();
+let results: Results | undefined;
+if (options.measures) {
+  results = await measure(options);
+  say(`\n${figureTable(results.figures)}\n\nkept in ${await keepResults(results)}`);
+}
+if (options.writeDocs) {
+  const { from } = options.writeDocs;
+  const shown = results ?? (from ? await readResults(from) : await newestFullResults());
+  if (!shown) say("Cannot write the documentation: no full run is kept; use --full");
+  for (const file of shown ? await writeDocs(shown) : []) say(`wrote ${file}`);
+  if (!shown) Deno.exit(1);
+}
+Deno.exit(results?.figures.some(({ met }) => met === false) ? 1 : 0);

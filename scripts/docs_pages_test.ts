@@ -33,7 +33,9 @@ const OTHERS = {
     ...["concurrent-serviceaccount-token-syncs", "kube-api-burst", "kube-api-qps"],
   ],
   "deploy/install.sh": ["base-url", "dir"],
-  "deno tasks": ["archives", "full"],
+  "deno tasks": [
+    ...["archives", "faults", "full", "minutes", "only", "quick", "shrink", "soak", "write-docs"],
+  ],
   "the placeholder of docs/flags.md": ["name"],
 };
 

@@ -8,6 +8,7 @@ import { CLI_VARIABLE } from "../tests/support/cli.ts";
 import { startSharedPlanes } from "../tests/support/control_planes.ts";
 import { SOAK_VARIABLE } from "../tests/support/soak.ts";
 import { bundleBackend, bundleCli } from "./build/bundles.ts";
+import { chromiumBinary } from "./chromium.ts";
 import { helmBinary } from "./helm.ts";
 import { say } from "./say.ts";
 import { addTallies, type Tally, tallyLine, tallyOf } from "./tally.ts";
@@ -25,13 +26,16 @@ const CHECKS: [name: string, args: string[]][] = [
   ["crds/generated.json is current", ["run", "--quiet", "-A", "scripts/crds_json.ts", "--check"]],
   ["docs/openapi.json is current", ["run", "--quiet", "-A", "scripts/openapi_doc.ts", "--check"]],
 ];
-const UNIT_TESTS = ["server/", "cli/", "ui/", "scripts/"];
+const UNIT_TESTS = ["server/", "cli/", "ui/", "scripts/", "tests/support/", "bench/"];
 const END_TO_END_TESTS = ["tests/e2e/", "tests/browser/"];
 /** The second part is run every day too, but asks more when `SOAK_VARIABLE` is set. */
 const SOAK_TESTS = [
   "tests/soak/",
+  "tests/e2e/faults_test.ts",
   "tests/e2e/rights_matrix_test.ts",
   "tests/e2e/schemathesis_test.ts",
+  "tests/e2e/single_use_history_test.ts",
+  "tests/e2e/single_use_test.ts",
 ];
 
 /** Runs deno with these arguments, output passed through, and returns what it printed. */
@@ -107,14 +111,16 @@ if (mode !== "ok") {
     const cli = `${dir}/cli`;
     await bundleBackend(bundle);
     await bundleCli(cli, Deno.execPath());
-    // Before, so that no test waits for its build; without one, the chart's tests fail by themselves.
+    // Before, so that no test waits for them; the tests that need one that is missing fail.
     const helm = await helmBinary().catch((error) => (say(error.message), ""));
+    const chromium = await chromiumBinary().catch((error) => (say(error.message), ""));
     await using planes = await startSharedPlanes();
     const env = {
       ...planes.env,
       [BUNDLE_VARIABLE]: bundle,
       [CLI_VARIABLE]: cli,
       HELM_BIN: helm,
+      CHROME_PATH: chromium,
       DENO_JOBS: "3",
     };
     const isSoak = mode === "soak";

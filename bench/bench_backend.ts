@@ -1,0 +1,125 @@
+import type { ControlPlane } from "../scripts/controlplane/control_plane.ts";
+import { eventually } from "../scripts/controlplane/eventually.ts";
+import type { BindResult } from "../server/api/wire.ts";
+import { Backend, type BackendOptions } from "../tests/support/backend.ts";
+import { type SealedSessions, sealedSessions } from "../tests/support/sealed_sessions.ts";
+
+/** How a backend under measurement is started. */
+export interface BenchBackendOptions extends Pick<BackendOptions, "flags"> {
+  /** Shared by replicas; new ones unless given. */
+  readonly sessions?: SealedSessions;
+}
+
+const GATEWAY_FLAGS = ["--oidc-mock", "--listen-address=127.0.0.1:0"];
+
+/** A backend process with sessions for anybody, known to the API server by its own name. */
+export class BenchBackend implements AsyncDisposable {
+  readonly backend: Backend;
+  readonly user: string;
+  readonly sessions: SealedSessions;
+  #url = "";
+
+  private constructor(backend: Backend, user: string, sessions: SealedSessions) {
+    this.backend = backend;
+    this.user = user;
+    this.sessions = sessions;
+  }
+
+  /** Starts one; it serves its metrics when this resolves, and need not be ready. */
+  static async start(
+    plane: ControlPlane,
+    { flags = [], sessions }: BenchBackendOptions = {},
+  ): Promise<BenchBackend> {
+    const user = `backend-${crypto.randomUUID().slice(0, 8)}`;
+    const sealed = sessions ?? await sealedSessions();
+    const backend = await Backend.start(plane, {
+      kubeconfig: await plane.kubeconfigFor(user, ["system:masters"]),
+      flags: [...GATEWAY_FLAGS, ...flags],
+      env: sealed.env,
+    });
+    const started = new BenchBackend(backend, user, sealed);
+    try {
+      await backend.addressOf("/metrics");
+      if (!flags.includes("--enable-gateway=false")) started.#url = await backend.addressOf("/");
+      return started;
+    } catch (cause) {
+      await backend[Symbol.asyncDispose]();
+      throw new Error(`The backend did not start: ${backend.lines.join("\n")}`, { cause });
+    }
+  }
+
+  /** The gateway, such as `http://127.0.0.1:4711`. */
+  get url(): string {
+    return this.#url;
+  }
+
+  /** Waits until its caches are filled. */
+  async ready(timeoutMs = 120_000): Promise<void> {
+    const url = `${await this.backend.addressOf("/readyz")}/readyz`;
+    await eventually("the backend is ready", async () => {
+      const answer = await fetch(url);
+      await answer.body?.cancel();
+      return answer.ok;
+    }, { timeoutMs, everyMs: 10 });
+  }
+
+  /** The value of a metric; the text is all that stands before the value. */
+  async metric(text: string): Promise<number> {
+    const answer = await fetch(`${await this.backend.addressOf("/metrics")}/metrics`);
+    const line = (await answer.text()).split("\n").find((each) => each.startsWith(`${text} `));
+    return Number(line?.slice(text.length + 1) ?? NaN);
+  }
+
+  /** How many Grants it has reconciled with success. */
+  reconciled(): Promise<number> {
+    return this.metric('controller_runtime_reconcile_total{controller="grant",result="success"}');
+  }
+
+  /** Waits until it has filled its caches and looked at every Grant that was there. */
+  async settled(): Promise<void> {
+    await this.ready();
+    let before = -1;
+    await eventually("the backend is at rest", async () => {
+      const now = await this.reconciled() || 0; // not shown before the first
+      const isAtRest = now === before;
+      before = now;
+      return isAtRest;
+    }, { timeoutMs: 300_000, everyMs: 500 });
+  }
+
+  /** Resident memory in megabytes. */
+  async residentMb(): Promise<number> {
+    return await this.metric("process_resident_memory_bytes") / 1e6;
+  }
+
+  /** Time on the processor since its start, in seconds. */
+  cpuSeconds(): Promise<number> {
+    return this.metric("process_cpu_seconds_total");
+  }
+
+  /** Sends a request as somebody; the answer must be 200. */
+  async as(token: string, path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = { Authorization: `Bearer ${token}` };
+    const answer = await fetch(this.#url + path, { ...init, headers });
+    if (!answer.ok) throw new Error(`${path} was answered ${answer.status} ${await answer.text()}`);
+    return answer;
+  }
+
+  /** Binds an Export. */
+  async bind(token: string, exportName: string): Promise<BindResult> {
+    const body = JSON.stringify({ export: exportName });
+    return await (await this.as(token, "/api/bind", { method: "POST", body })).json();
+  }
+
+  /** Picks up a bundle; returns its text. */
+  async pickUp({ pickupURL }: BindResult): Promise<string> {
+    const answer = await fetch(this.#url + pickupURL);
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`a pickup was answered ${answer.status} ${text}`);
+    return text;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.backend[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,32 @@
+import { ControlPlane, type ControlPlaneOptions } from "../scripts/controlplane/control_plane.ts";
+import { eventually } from "../scripts/controlplane/eventually.ts";
+import { CRDS, EXPORTS, isReady } from "../server/api/resources.ts";
+import type { KubeClient } from "../server/kube/client.ts";
+import { FIELD_MANAGERS } from "../server/names.ts";
+import { connect } from "../tests/support/kube.ts";
+import { BenchBackend } from "./bench_backend.ts";
+import { COG_CRD, EXPORT, exportFor } from "./samples.ts";
+
+/** A provider with one Export to bind, which no backend serves at the moment. */
+export interface BindWorld extends AsyncDisposable {
+  readonly plane: ControlPlane;
+  readonly kube: KubeClient;
+}
+
+/** Boots a provider, and lets a backend make its Export Ready. */
+export async function startBindWorld(options: ControlPlaneOptions): Promise<BindWorld> {
+  await using stack = new AsyncDisposableStack();
+  const plane = stack.use(await ControlPlane.start({ name: "bench", ...options }));
+  const { kube } = stack.use(await connect(plane, { maxInFlight: 200 }));
+  await using backend = await BenchBackend.start(plane);
+  await backend.ready();
+  await kube.apply(CRDS, COG_CRD, FIELD_MANAGERS.installer);
+  await kube.apply(EXPORTS, exportFor(EXPORT), FIELD_MANAGERS.cli);
+  await eventually("the Export is Ready", async () => {
+    return isReady(await kube.get(EXPORTS, { name: EXPORT }));
+  });
+  // The API server holds creations back for 2 s after a CRD was installed: not what we measure.
+  await backend.bind(await backend.sessions.seal("warm-up"), EXPORT);
+  const kept = stack.move();
+  return { plane, kube, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}

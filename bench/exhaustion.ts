@@ -1,0 +1,71 @@
+import { sleep } from "../server/runtime/sleep.ts";
+import { type Attack, ATTACKS } from "../tests/support/attacks.ts";
+import { ExhaustionWorld } from "../tests/support/exhaustion_world.ts";
+import { ProcessView } from "../tests/support/process_view.ts";
+import { type Figure, latencies, ms, percentile } from "./figure.ts";
+
+const MEASURED_MS = 5_000;
+const PAUSE_MS = 10;
+/** Connections of attackers have timed out by then, and memory had time to be given back. */
+const AFTERMATH_MS = 15_000;
+const MIB = 1024 * 1024;
+const GOAL = { lagMs: 250, moreMib: 256 };
+
+/** What others feel of each attack, and what it costs the process. */
+export async function* benchExhaustion(progress: (text: string) => void): AsyncGenerator<Figure> {
+  await using world = await ExhaustionWorld.start();
+  await waits(world); // a process that has just started is slow
+  const quiet = await waits(world);
+  for (const attack of ATTACKS) {
+    progress(attack.name);
+    await world.renew();
+    await world.othersAreServed();
+    yield* figuresOf(world, attack, percentile(quiet, 0.99));
+  }
+}
+
+async function* figuresOf(
+  world: ExhaustionWorld,
+  attack: Attack,
+  quietP99: number,
+): AsyncGenerator<Figure> {
+  const view = new ProcessView(world.gateway.backend.pid);
+  const beforeMib = view.residentBytes() / MIB;
+  let times: number[];
+  {
+    await using _standing = await attack.begin(world);
+    times = await waits(world);
+  }
+  const lagMs = await world.metric("xbind_event_loop_lag_seconds") * 1_000;
+  const moreMib = view.peakResidentBytes() / MIB - beforeMib;
+  await sleep(AFTERMATH_MS);
+  const leftMib = view.residentBytes() / MIB - beforeMib;
+  yield {
+    name: `catalog during ${attack.name}`,
+    measured: latencies(times),
+    comparedTo: `undisturbed p99 ${ms(quietP99)}`,
+    goal: "lag ≤ 250 ms",
+    met: lagMs <= GOAL.lagMs,
+  };
+  yield {
+    name: `cost of ${attack.name}`,
+    measured: `lag ${ms(lagMs)}, ${moreMib.toFixed(0)} MiB more`,
+    comparedTo: `${leftMib.toFixed(0)} MiB more ${AFTERMATH_MS / 1_000} s later`,
+    goal: `≤ ${GOAL.moreMib} MiB more`,
+    met: moreMib <= GOAL.moreMib,
+  };
+}
+
+/** How long somebody waits for the catalog, time and again. */
+async function waits(world: ExhaustionWorld): Promise<number[]> {
+  const token = await world.seal("other");
+  const times: number[] = [];
+  const end = performance.now() + MEASURED_MS;
+  while (performance.now() < end) {
+    const sent = performance.now();
+    await (await world.gateway.as(token, "/api/catalog")).text();
+    times.push(performance.now() - sent);
+    await sleep(PAUSE_MS);
+  }
+  return times;
+}

@@ -1,0 +1,159 @@
+import { sleep } from "../server/runtime/sleep.ts";
+import { apiRequestsDuring } from "./api_requests.ts";
+import { BenchBackend } from "./bench_backend.ts";
+import { type Figure, ms, type Point, timed } from "./figure.ts";
+import type { GrowingProvider } from "./growing_provider.ts";
+import { load, serve, type Server } from "./load.ts";
+import type { Run } from "./scenario.ts";
+import {
+  costAtRest,
+  costOfChange,
+  firstAnswer,
+  type View,
+  type ViewCost,
+  VIEWS,
+} from "./view_cost.ts";
+
+/** Exports, Grants with Leases and objects: as many of each. */
+const SIZES = [100, 1_000, 10_000];
+const QUICK_SIZES = SIZES.slice(0, 2);
+const SETTLING_MS = 3_000;
+const MOST_GROWTH = 12;
+/** Whatever the size: what is not sent is not built either. */
+const MOST_GROWTH_OF_304 = 2;
+
+type Costs = Record<View["name"], ViewCost>;
+
+/** What starting, holding and showing it costs as a provider grows, beside a naive server. */
+export async function* benchGrowth(run: Run): AsyncGenerator<Figure> {
+  const { full, sized, progress } = run;
+  const provider = await run.growingProvider();
+  await using naive = await serve("naive_server.ts", provider.plane.adminKubeconfig);
+  const bySize: { size: number; costs: Costs }[] = [];
+  for (const step of full ? SIZES : QUICK_SIZES) {
+    const size = sized(step, step);
+    await provider.growTo({ exports: size, grants: size, objects: size }, progress);
+    progress(`starting on ${size} of everything`);
+    const start = performance.now();
+    await using backend = await BenchBackend.start(provider.plane, { flags: ["--enable-reaper"] });
+    await backend.ready();
+    yield await startFigure(backend, size, performance.now() - start);
+    const costs: Partial<Costs> = {};
+    for (const view of VIEWS) {
+      progress(`${view.name} of ${size}`);
+      const { cost, requests } = await costOf(view, provider, backend, run);
+      costs[view.name] = cost;
+      yield await viewFigure(view, size, { ...cost, requests }, naive, full);
+    }
+    bySize.push({ size, costs: costs as Costs });
+    progress(`${size} heartbeats`);
+    yield await heartbeatFigure(backend, provider);
+  }
+  yield* growthFigures(bySize, full);
+}
+
+async function startFigure(backend: BenchBackend, size: number, readyMs: number): Promise<Figure> {
+  const restMs = await timed(() => backend.settled());
+  await sleep(SETTLING_MS);
+  const resident = await backend.residentMb();
+  return {
+    name: `start with ${size} Exports, Grants and Leases`,
+    measured: `caches filled after ${ms(readyMs)}, ${resident.toFixed(0)} MB resident`,
+    comparedTo: `every Grant looked at after ${ms(readyMs + restMs)}`,
+    goal: "(information)",
+    points: [
+      { plot: "start", line: "caches filled, ms", size, value: readyMs },
+      { plot: "memory", line: "resident, MB", size, value: resident },
+    ],
+  };
+}
+
+async function costOf(
+  view: View,
+  provider: GrowingProvider,
+  { url, user, sessions }: BenchBackend,
+  { full }: Run,
+): Promise<{ cost: ViewCost; requests: number }> {
+  const token = await sessions.seal("reader");
+  const { tookMs: firstMs } = await firstAnswer(url + view.path, token);
+  let atRest: Awaited<ReturnType<typeof costAtRest>> | undefined;
+  const asked = await apiRequestsDuring(provider.plane, user, async () => {
+    atRest = await costAtRest(url + view.path, token, full ? 3 : 1);
+  });
+  const rebuiltMs = await costOfChange(view, provider, { url, token }, full ? 10 : 4);
+  const none = { keptMs: NaN, unchangedMs: NaN, bytes: NaN };
+  return { cost: { firstMs, rebuiltMs, ...atRest ?? none }, requests: asked.length };
+}
+
+async function viewFigure(
+  { name, path }: View,
+  size: number,
+  cost: ViewCost & { requests: number },
+  naive: Server,
+  full: boolean,
+): Promise<Figure> {
+  const { p50: naiveMs } = await load(naive.url + path, { inFlight: 1, seconds: full ? 3 : 1 });
+  const point = (line: string, value: number): Point => ({
+    plot: "views",
+    line: `${name}, ${line}`,
+    size,
+    value,
+  });
+  return {
+    name: `${name} of ${size}, p50 of one caller`,
+    measured: `kept ${ms(cost.keptMs)}, after a change ${ms(cost.rebuiltMs)}, ` +
+      `304 ${ms(cost.unchangedMs)}, first ${ms(cost.firstMs)}; ${cost.requests} API requests`,
+    comparedTo: `a list per request ${ms(naiveMs)}; ${(cost.bytes / 1000).toFixed(0)} kB`,
+    goal: "0 API requests",
+    met: cost.requests === 0,
+    points: [
+      point("kept", cost.keptMs),
+      point("after a change", cost.rebuiltMs),
+      point("a list per request", naiveMs),
+    ],
+  };
+}
+
+/** What a renewal of every Lease costs a replica that merely watches. */
+async function heartbeatFigure(backend: BenchBackend, provider: GrowingProvider): Promise<Figure> {
+  const { grants } = provider.size;
+  const before = await backend.cpuSeconds();
+  const tookMs = await timed(() => provider.beatAll());
+  await sleep(SETTLING_MS); // the last ones arrive
+  const cpuSeconds = await backend.cpuSeconds() - before;
+  return {
+    name: `${grants} heartbeats, each Lease once`,
+    measured: `${(1_000 * cpuSeconds / grants).toFixed(3)} ms of CPU each`,
+    comparedTo: `written at ${(grants / tookMs * 1000).toFixed(0)}/s`,
+    goal: "(information)",
+  };
+}
+
+/** How much more the largest size costs than the one before. */
+function* growthFigures(
+  bySize: readonly { size: number; costs: Costs }[],
+  full: boolean,
+): Generator<Figure> {
+  const [before, last] = bySize.slice(-2);
+  if (!before || !last) return;
+  for (const { name } of VIEWS) {
+    const ratio = (of: "keptMs" | "rebuiltMs" | "unchangedMs") =>
+      last.costs[name][of] / before.costs[name][of];
+    const [kept, rebuilt, unchanged] = [
+      ratio("keptMs"),
+      ratio("rebuiltMs"),
+      ratio("unchangedMs"),
+    ];
+    const isJudged = full && name !== "catalog";
+    const times = (value: number) => `${value.toFixed(1)} ×`;
+    yield {
+      name: `${name}, p50 at ${last.size} against ${before.size}`,
+      measured: `kept ${times(kept)}, after a change ${times(rebuilt)}, 304 ${times(unchanged)}`,
+      comparedTo: `${(last.size / before.size).toFixed(0)} times as many objects`,
+      goal: isJudged ? `≤ ${MOST_GROWTH} ×, 304 ≤ ${MOST_GROWTH_OF_304} ×` : "(information)",
+      ...(isJudged
+        ? { met: Math.max(kept, rebuilt) <= MOST_GROWTH && unchanged <= MOST_GROWTH_OF_304 }
+        : {}),
+    };
+  }
+}

@@ -1,0 +1,55 @@
+import { ControlPlane, type ControlPlaneOptions } from "../scripts/controlplane/control_plane.ts";
+import { eventually } from "../scripts/controlplane/eventually.ts";
+import { CRDS, EXPORTS, type Grant, GRANTS, isReady } from "../server/api/resources.ts";
+import { Cache } from "../server/kube/cache.ts";
+import type { KubeClient } from "../server/kube/client.ts";
+import { wholeObjects } from "../server/kube/follow.ts";
+import { keyOf } from "../server/kube/paths.ts";
+import { FIELD_MANAGERS } from "../server/names.ts";
+import { connect, running } from "../tests/support/kube.ts";
+import { BenchBackend, type BenchBackendOptions } from "./bench_backend.ts";
+import { COG_CRD, EXPORT, exportFor, grantFor } from "./samples.ts";
+
+/** A provider with a running issuer and a watch on its Grants. */
+export interface IssuerWorld extends AsyncDisposable {
+  readonly plane: ControlPlane;
+  readonly kube: KubeClient;
+  readonly grants: Cache<Grant>;
+  /** Ends with the world at the latest. */
+  readonly backend: BenchBackend;
+  /** Ends the backend before that. */
+  stopBackend(): Promise<void>;
+}
+
+/** Boots a provider and a backend; the first Grant has been issued when this resolves. */
+export async function startIssuerWorld(
+  options: ControlPlaneOptions,
+  backendOptions: BenchBackendOptions = {},
+): Promise<IssuerWorld> {
+  await using stack = new AsyncDisposableStack();
+  const plane = stack.use(await ControlPlane.start({ name: "bench", auditLog: true, ...options }));
+  const { kube } = stack.use(await connect(plane, { maxInFlight: 100 }));
+  const started = stack.use(new AsyncDisposableStack());
+  const backend = started.use(await BenchBackend.start(plane, backendOptions));
+  await backend.ready();
+  await kube.apply(CRDS, COG_CRD, FIELD_MANAGERS.installer);
+  await kube.apply(EXPORTS, exportFor(EXPORT), FIELD_MANAGERS.cli);
+  const grants = new Cache(wholeObjects(GRANTS));
+  stack.use(await running(grants, kube));
+  // The API server holds creations back for 2 s after a CRD was installed: not what we measure.
+  const warmUp = grantFor("warm-up");
+  await kube.create(GRANTS, warmUp, FIELD_MANAGERS.gateway);
+  await grants.waitFor(keyOf(warmUp), isReady, AbortSignal.timeout(30_000));
+  await eventually("the Export is Ready", async () => {
+    return isReady(await kube.get(EXPORTS, { name: EXPORT }));
+  });
+  const kept = stack.move();
+  return {
+    plane,
+    kube,
+    grants,
+    backend,
+    stopBackend: () => started.disposeAsync(),
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}

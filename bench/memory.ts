@@ -1,0 +1,89 @@
+import { eventually } from "../scripts/controlplane/eventually.ts";
+import { sleep } from "../server/runtime/sleep.ts";
+import { BenchBackend } from "./bench_backend.ts";
+import { type Figure, ms, timed } from "./figure.ts";
+import type { Run } from "./scenario.ts";
+import { VIEWS } from "./view_cost.ts";
+
+/** Two full collections of garbage happen in less. */
+const SETTLING_MS = 10_000;
+const FLAGS = { flags: ["--enable-reaper"] };
+const MOST_MB = 450;
+const MOST_LEFT = 1.2;
+
+/** Memory of all modules in one process on a large provider, and after everything was deleted. */
+export async function* benchMemory(run: Run): AsyncGenerator<Figure> {
+  const { full, sized, progress } = run;
+  const provider = await run.growingProvider();
+  const [grants, objects] = [sized(1_000, 10_000), sized(10_000, 100_000)];
+  await provider.growTo({ exports: 1, grants, objects }, progress);
+  const size = provider.size;
+
+  progress(`starting on ${size.grants} Grants and ${size.objects} objects`);
+  const start = performance.now();
+  const backend = await BenchBackend.start(provider.plane, FLAGS);
+  await using stack = new AsyncDisposableStack();
+  stack.use(backend);
+  await backend.ready();
+  const readyMs = performance.now() - start;
+  await backend.settled();
+  const firstLookMs = await timed(() => lookAtAll(backend));
+  await sleep(SETTLING_MS);
+  const resident = await backend.residentMb();
+  yield {
+    name: `start with ${size.grants} Grants, then the first look at ${size.objects} objects`,
+    measured: `caches filled after ${ms(readyMs)}, all views after ${ms(firstLookMs)} more`,
+    comparedTo: "",
+    goal: "(information)",
+  };
+  yield {
+    name: `resident memory, ${size.grants} Grants with all that is issued, ${size.objects} objects`,
+    measured: `${resident.toFixed(0)} MB`,
+    comparedTo: "all modules in one process",
+    goal: full ? `≤ ${MOST_MB} MB` : "(information)",
+    ...(full ? { met: resident <= MOST_MB } : {}),
+    points: [{
+      plot: "memory",
+      line: "with ten objects per Grant, MB",
+      size: grants,
+      value: resident,
+    }],
+  };
+
+  progress(`deleting ${size.objects} objects and ${size.grants} Grants`);
+  await provider.deleteObjects();
+  const revokedMs = await timed(async () => {
+    await provider.deleteGrants();
+    await eventually("the Grants are revoked", async () => {
+      const states = ["ready", "pending", "deleting"];
+      const counts = states.map((state) => backend.metric(`xbind_grants{state="${state}"}`));
+      return (await Promise.all(counts)).every((count) => count === 0);
+    }, { timeoutMs: 900_000, everyMs: 1_000 });
+  });
+  await lookAtAll(backend);
+  await sleep(SETTLING_MS);
+  const left = await backend.residentMb();
+  await stack.disposeAsync();
+
+  progress("another process, with as little from the start");
+  await using fresh = await BenchBackend.start(provider.plane, FLAGS);
+  await fresh.settled();
+  await lookAtAll(fresh);
+  await sleep(SETTLING_MS);
+  const idle = await fresh.residentMb();
+  yield {
+    name: "resident memory after all of that was deleted",
+    measured: `${left.toFixed(0)} MB`,
+    comparedTo: `a process that never had it ${idle.toFixed(0)} MB; revoked ${
+      (size.grants / revokedMs * 1000).toFixed(1)
+    } Grants/s`,
+    goal: `within 20 %: ${(100 * left / idle - 100).toFixed(0)} % more`,
+    met: left / idle <= MOST_LEFT,
+  };
+}
+
+/** Opens whatever is opened on demand. */
+async function lookAtAll(backend: BenchBackend): Promise<void> {
+  const token = await backend.sessions.seal("reader");
+  for (const { path } of VIEWS) await (await backend.as(token, path)).bytes();
+}

@@ -1,0 +1,137 @@
+import {
+  CLUSTER_ROLE_BINDINGS,
+  CLUSTER_ROLES,
+  EXPORTS,
+  type Grant,
+  GRANTS,
+  NAMESPACES,
+  ROLE_BINDINGS,
+  ROLES,
+  SECRETS,
+  SERVICE_ACCOUNTS,
+} from "../server/api/resources.ts";
+import {
+  ACCOUNT_UID_ANNOTATION,
+  type DesiredState,
+  desiredState,
+} from "../server/issuer/desired.ts";
+import { ISSUED, statusUpdate } from "../server/issuer/grant_status.ts";
+import { isFilled } from "../server/issuer/issued.ts";
+import { Cache } from "../server/kube/cache.ts";
+import type { KubeClient } from "../server/kube/client.ts";
+import { metadataObjects } from "../server/kube/follow.ts";
+import { keyOf } from "../server/kube/paths.ts";
+import { ANNOTATIONS, CLEANUP_FINALIZER, FIELD_MANAGERS, LABELS } from "../server/names.ts";
+import { running } from "../tests/support/kube.ts";
+import { API, EXPORT, grantFor } from "./samples.ts";
+
+/** How long a bind by hand took, in milliseconds. */
+export interface RawBind {
+  /** From reading the Export to the pickup. */
+  readonly bindMs: number;
+  /** From the creation of the Grant to its Ready. */
+  readonly grantMs: number;
+}
+
+/**
+ * The calls behind a bind, made by hand and in the only order that works: each needs what the one
+ * before it gave. While they run no issuer may, or it would do the same.
+ */
+export class RawBinds implements AsyncDisposable {
+  readonly #kube: KubeClient;
+  readonly #secrets: ReturnType<typeof secretCache>;
+  readonly #following: AsyncDisposable;
+
+  private constructor(
+    kube: KubeClient,
+    secrets: ReturnType<typeof secretCache>,
+    following: AsyncDisposable,
+  ) {
+    this.#kube = kube;
+    this.#secrets = secrets;
+    this.#following = following;
+  }
+
+  static async start(kube: KubeClient): Promise<RawBinds> {
+    const secrets = secretCache();
+    return new RawBinds(kube, secrets, await running(secrets, kube));
+  }
+
+  /** Only the calls that wait for each other: what no bind can be faster than. */
+  async chain(subject: string): Promise<RawBind> {
+    const desired = desiredOf(subject);
+    const took = await this.#bind(subject, desired, () => Promise.resolve());
+    await this.#giveRights(desired); // or the next issuer would have to
+    return took;
+  }
+
+  /** All writes of a bind: also those that can be made side by side with others. */
+  async everything(subject: string): Promise<RawBind> {
+    const desired = desiredOf(subject);
+    return await this.#bind(subject, desired, () => this.#giveRights(desired));
+  }
+
+  async #giveRights(
+    { role, roleBinding, clusterRole, clusterRoleBinding }: DesiredState,
+  ): Promise<void> {
+    await Promise.all([
+      this.#kube.create(ROLES, role, FIELD_MANAGERS.issuer),
+      this.#kube.create(ROLE_BINDINGS, roleBinding, FIELD_MANAGERS.issuer),
+      this.#kube.create(CLUSTER_ROLES, clusterRole, FIELD_MANAGERS.issuer),
+      this.#kube.create(CLUSTER_ROLE_BINDINGS, clusterRoleBinding, FIELD_MANAGERS.issuer),
+    ]);
+  }
+
+  async #bind(
+    subject: string,
+    { boundary, account, tokenSecret }: DesiredState,
+    meanwhile: () => Promise<void>,
+  ): Promise<RawBind> {
+    const kube = this.#kube;
+    const { issuer, gateway } = FIELD_MANAGERS;
+    const wanted = grantFor(subject);
+    const start = performance.now();
+    await kube.get(EXPORTS, { name: EXPORT });
+    const grantStart = performance.now();
+    const created = await kube.create(GRANTS, wanted, gateway);
+    const grant = await this.#patch(created, { finalizers: [CLEANUP_FINALIZER] }, issuer);
+    await kube.create(NAMESPACES, boundary, issuer);
+    const provisionAccount = async () => {
+      await kube.create(SERVICE_ACCOUNTS, account, issuer);
+      await kube.create(SECRETS, tokenSecret, issuer);
+      await this.#secrets.waitFor(keyOf(tokenSecret), isFilled, AbortSignal.timeout(60_000));
+    };
+    await Promise.all([provisionAccount(), meanwhile()]);
+    const status = statusUpdate(grant, ISSUED, new Date()) as Grant;
+    const ready = await kube.applyStatus(GRANTS, status, issuer);
+    const readyAt = performance.now();
+    const annotations = {
+      [ANNOTATIONS.pickupSha256]: "0".repeat(64),
+      [ANNOTATIONS.pickupExpiry]: new Date().toISOString(),
+      [ANNOTATIONS.boundAt]: new Date().toISOString(),
+    };
+    await this.#patch(ready, { annotations }, gateway);
+    return { bindMs: performance.now() - start, grantMs: readyAt - grantStart };
+  }
+
+  async #patch(
+    { metadata: { name, resourceVersion = "" } }: Grant,
+    metadata: Record<string, unknown>,
+    manager: typeof FIELD_MANAGERS.issuer | typeof FIELD_MANAGERS.gateway,
+  ): Promise<Grant> {
+    const patch = { metadata: { ...metadata, resourceVersion } };
+    return await this.#kube.mergePatch(GRANTS, { name }, patch, manager);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#following[Symbol.asyncDispose]();
+  }
+}
+
+const desiredOf = (subject: string): DesiredState =>
+  desiredState(grantFor(subject), [API], { issuerScope: "Cluster" });
+
+const secretCache = () =>
+  new Cache(metadataObjects(SECRETS, { labelSelector: LABELS.grant }, {
+    annotations: [ACCOUNT_UID_ANNOTATION],
+  }));
