@@ -1,4 +1,4 @@
-import manifests from "../../crds/generated.json" with { type: "json" };
+import manifests from "./crds_generated.json" with { type: "json" };
 import type { CustomResourceDefinition } from "./resources.ts";
 
 /** Copies, for whoever gets them may add to them. */
