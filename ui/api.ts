@@ -11,6 +11,7 @@ import type {
   ProviderInfo,
 } from "../server/api/wire.ts";
 import { loginUrl } from "./logic/login_url.ts";
+import { titledCatalog } from "./logic/titled_catalog.ts";
 
 /** A failure in words for the user; status 0 means that no answer came. */
 export class ApiError extends Error {
@@ -56,8 +57,10 @@ export async function readMe(signal: AbortSignal): Promise<Me> {
 }
 
 /** `GET /api/catalog`; undefined when it is what the caller has already. */
-export const readCatalog = (known: string | undefined, signal: AbortSignal) =>
-  readTagged<Catalog>("/api/catalog", known, signal);
+export async function readCatalog(known: string | undefined, signal: AbortSignal) {
+  const read = await readTagged<Catalog>("/api/catalog", known, signal);
+  return read && { ...read, data: titledCatalog(read.data) };
+}
 
 /** `GET /api/clusters`; undefined when it is what the caller has already. */
 export const readClusters = (known: string | undefined, signal: AbortSignal) =>

@@ -18,7 +18,11 @@ export function Modal(
   useLayoutEffect(() => {
     const element = dialog.current;
     if (!element) return;
-    element.showModal();
+    const open = () => {
+      if (element.isConnected && !element.open) element.showModal();
+    };
+    open();
+    queueMicrotask(open); // with the first drawing of the page it is not in the document before
     const cancel = (event: Event) => {
       if (event.target !== element) return; // a file chooser inside can be cancelled too
       event.preventDefault(); // our state decides, so that the address follows

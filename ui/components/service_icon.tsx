@@ -1,12 +1,12 @@
 import { useState } from "hono/jsx/dom";
-import { webUrl } from "../logic/web_url.ts";
+import { iconUrl } from "../logic/web_url.ts";
 
 /** The picture of a service, or its first letter where there is none to show. */
 export function ServiceIcon({ title, url }: { title: string; url: string | undefined }) {
   const [brokenUrl, setBrokenUrl] = useState<string | undefined>(undefined);
-  const source = webUrl(url);
+  const source = iconUrl(url, location.origin);
   if (source === undefined || source === brokenUrl) {
-    const [letter = "?"] = title.trim();
+    const [letter = "?"] = /[^\s\p{C}]/u.exec(title) ?? []; // the first that can be seen
     return (
       <span class="service-icon service-letter" aria-hidden="true">
         {letter}

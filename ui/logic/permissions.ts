@@ -42,13 +42,13 @@ export function secretRiskOf({ relatedResources = [] }: CatalogExport): SecretRi
   return rules.length > 0 ? "reads-secrets" : "none";
 }
 
-/** A related-resource rule as a sentence: which way, what, and which of them. */
+/** A related-resource rule in words: which way, what, and which of them. */
 export function relatedSentence({ resource, direction, selector }: CatalogRelatedResource): string {
   const kind = kindOf(resource);
-  const way = direction === "FromConsumer" ? "from your cluster" : "to your cluster";
+  const way = direction === "FromConsumer" ? "From your cluster" : "To your cluster";
   return selector === undefined
-    ? `All ${kind} are copied ${way}`
-    : `${kind} ${selectorWords(selector)} are copied ${way}`;
+    ? `${way}: all ${kind}`
+    : `${way}: ${kind} ${selectorWords(selector)}`;
 }
 
 function selectorWords(selector: string): string {

@@ -50,15 +50,15 @@ Deno.test("secretRiskOf() looks at Secrets only, and at the worst rule", () => {
 Deno.test("relatedSentence() says which way, what, and which of them", () => {
   const sentence = (selector?: string) =>
     relatedSentence({ ...SECRETS_OUT, ...(selector === undefined ? {} : { selector }) });
-  assert.equal(sentence(), "All Secrets are copied to your cluster");
-  assert.equal(sentence("names: a, b"), "Secrets named a, b are copied to your cluster");
+  assert.equal(sentence(), "To your cluster: all Secrets");
+  assert.equal(sentence("names: a, b"), "To your cluster: Secrets named a, b");
   assert.equal(
     sentence("app=x,tier in (a,b); names: c"),
-    "Secrets with labels app=x,tier in (a,b), named c are copied to your cluster",
+    "To your cluster: Secrets with labels app=x,tier in (a,b), named c",
   );
   assert.equal(
     relatedSentence({ resource: "configmaps", direction: "FromConsumer", selector: "app=x" }),
-    "ConfigMaps with labels app=x are copied from your cluster",
+    "From your cluster: ConfigMaps with labels app=x",
   );
-  assert.match(relatedSentence({ ...MAPS_OUT, resource: "widgets" }), /^All widgets /);
+  assert.match(relatedSentence({ ...MAPS_OUT, resource: "widgets" }), /: all widgets$/);
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { webUrl } from "./web_url.ts";
+import { iconUrl, webUrl } from "./web_url.ts";
 
 const CASES: [text: string | undefined, url: string | undefined][] = [
   [undefined, undefined],
@@ -20,5 +20,13 @@ const CASES: [text: string | undefined, url: string | undefined][] = [
 Deno.test("webUrl() lets only http and https through", async (t) => {
   for (const [text, url] of CASES) {
     await t.step(JSON.stringify(text) ?? "nothing", () => assert.equal(webUrl(text), url));
+  }
+});
+
+Deno.test("iconUrl() never leads to the gateway itself", () => {
+  const gateway = "https://gateway.example";
+  assert.equal(iconUrl("https://icons.example/a.svg", gateway), "https://icons.example/a.svg");
+  for (const text of [`${gateway}/api/auth/logout`, "HTTPS://Gateway.example:443/x", "/x"]) {
+    assert.equal(iconUrl(text, gateway), undefined);
   }
 });

@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import type { Page } from "playwright-core";
+import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
+import { DEPLOYMENTS, SECRETS } from "../../server/api/resources.ts";
+import { grantName } from "../../server/names.ts";
+import { ownPlane } from "../support/control_planes.ts";
+import { connect, type Connected, uniqueName } from "../support/kube.ts";
+import { subjectOf, UiWorld } from "../support/ui_world.ts";
+import { SAMPLE_GROUPS, SAMPLE_OFFERS } from "../testdata/sample_catalog.ts";
+
+const IMAGE = "registry.example.org/konnector:browser";
+let world: UiWorld;
+/** Of its own: other tests install other konnectors on the shared one. */
+let plane: ControlPlane;
+let consumer: Connected;
+
+Deno.test.beforeAll(async () => {
+  plane = await ownPlane({ name: "consumer", controllerManager: false });
+  consumer = await connect(plane);
+  world = await UiWorld.start(["--enable-apply", `--konnector-image=${IMAGE}`]);
+  await world.offer(SAMPLE_OFFERS, SAMPLE_GROUPS);
+});
+Deno.test.afterAll(async () => {
+  consumer?.[Symbol.dispose]();
+  await world?.[Symbol.asyncDispose]();
+  await plane?.[Symbol.asyncDispose]();
+});
+
+const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
+
+/** Binds, and opens the form that takes a kubeconfig. */
+async function openForm(page: Page, title: string): Promise<void> {
+  await button(page, `Bind ${title}`).click();
+  await button(page, "Bind").click();
+  await page.getByRole("tab", { name: "Apply" }).click();
+}
+
+/** What the page shows of a kubeconfig before it is sent. */
+const facts = async (page: Page) =>
+  Object.fromEntries(
+    (await page.locator(".facts div").allInnerTexts()).map((text) => text.split("\n")),
+  );
+
+const applied = async (page: Page): Promise<string[]> =>
+  await page.getByRole("list", { name: "Applied objects" }).getByRole("listitem")
+    .allInnerTexts();
+
+/** Whether the consumer has the credential of somebody for a service. */
+const hasSecret = async (who: string, exportName: string): Promise<boolean> => {
+  const name = grantName(exportName, subjectOf(who));
+  return await consumer.kube.find(SECRETS, { name, namespace: "xbind" }) !== undefined;
+};
+
+Deno.test("a kubeconfig file is shown first, then applied with the konnector", async () => {
+  const who = uniqueName("ada");
+  await world.visit({ who }, async ({ page, requests }) => {
+    await openForm(page, "PostgreSQL");
+    assert.equal(await button(page, "Apply").isDisabled(), true);
+    await page.getByLabel("Kubeconfig file").setInputFiles(plane.adminKubeconfig);
+    const { Context: context, ...rest } = await facts(page);
+    assert.ok(context);
+    assert.deepEqual(rest, { Server: plane.server, User: "admin" });
+    assert.equal(requests.some((request) => request.endsWith("/api/apply")), false);
+    assert.equal(await page.getByRole("checkbox").isChecked(), true);
+    await button(page, `Apply to ${context}`).click();
+    await page.getByRole("heading", { name: `Applied 13 objects to ${context}` }).waitFor();
+    const grant = grantName("postgresql", subjectOf(who));
+    assert.deepEqual((await applied(page)).slice(-4), [
+      "Deployment/konnector",
+      `Secret/${grant}`,
+      `Connection/${grant}`,
+      `ClusterBinding/${grant}`,
+    ]);
+    assert.equal(await hasSecret(who, "postgresql"), true);
+    const konnector = { name: "konnector", namespace: "xbind" };
+    assert.ok(JSON.stringify(await consumer.kube.get(DEPLOYMENTS, konnector)).includes(IMAGE));
+    await button(page, "Apply to another cluster").click();
+    assert.equal(await page.getByLabel("or paste it here").inputValue(), "");
+  });
+});
+
+Deno.test("a pasted kubeconfig is applied without the konnector if so wanted", async () => {
+  const who = uniqueName("bea");
+  await world.visit({ who }, async ({ page }) => {
+    await openForm(page, "Widgets");
+    await page.getByLabel("or paste it here").fill(await Deno.readTextFile(plane.adminKubeconfig));
+    const { Context: context, Server: server } = await facts(page);
+    assert.equal(server, plane.server);
+    await page.getByRole("checkbox").uncheck();
+    await button(page, `Apply to ${context}`).click();
+    await page.getByRole("heading", { name: `Applied 4 objects to ${context}` }).waitFor();
+    const grant = grantName("widgets", subjectOf(who));
+    assert.deepEqual(await applied(page), [
+      "Namespace/xbind",
+      `Secret/${grant}`,
+      `Connection/${grant}`,
+      `ClusterBinding/${grant}`,
+    ]);
+  });
+});
+
+Deno.test("a kubeconfig that cannot work is told before and after it is sent", async () => {
+  const who = uniqueName("cid");
+  const text = await Deno.readTextFile(plane.adminKubeconfig);
+  const options = { who, complaints: /status of (400|502)/ };
+  await world.visit(options, async ({ page }) => {
+    await openForm(page, "MySQL");
+    const area = page.getByLabel("or paste it here");
+    await area.fill("apiVersion: v1\n");
+    await page.getByText("It has no current-context.").waitFor();
+    await area.fill(text.replace(/client-key-data:.*/, "client-key: /etc/passwd"));
+    await page.getByText('It uses "client-key": the gateway accepts inline').waitFor();
+    await page.getByRole("button", { name: /^Apply to / }).click();
+    const alert = page.getByRole("alert");
+    await alert.getByText("Not applied").waitFor();
+    await alert.getByText(/client-key/).waitFor();
+    assert.equal(await alert.getByText("applying again is safe").count(), 0);
+    await area.fill(text.replace(/server: .*/, "server: https://127.0.0.1:1"));
+    await alert.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: /^Apply to / }).click();
+    await alert.getByText("applying again is safe").waitFor();
+    assert.equal(await hasSecret(who, "mysql"), false);
+    await area.fill(text);
+    await page.getByRole("button", { name: /^Apply to / }).click();
+    await page.getByRole("heading", { name: /^Applied 13 objects/ }).waitFor();
+    assert.equal(await hasSecret(who, "mysql"), true);
+  });
+});
+
+Deno.test("a cluster is connected by command, by file or by the gateway", async () => {
+  await world.visit({ at: "#/clusters?connect=1" }, async ({ page }) => {
+    await page.getByRole("dialog").waitFor(); // a link leads there as well
+    await button(page, "Close").click();
+    await button(page, "Connect a cluster").click();
+    const dialog = page.getByRole("dialog", { name: "Connect a cluster" });
+    await dialog.getByText(`kubectl bind connect --server ${world.origin}`).waitFor();
+    await button(page, "Copy the curl command").click();
+    await dialog.getByText("Copied").waitFor();
+    assert.equal(
+      await page.evaluate("navigator.clipboard.readText()"),
+      `curl -fsS '${world.origin}/api/konnector' | kubectl apply --server-side -f -`,
+    );
+    await page.getByRole("tab", { name: "Download" }).click();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      dialog.getByRole("link", { name: "Download konnector.yaml" }).click(),
+    ]);
+    assert.equal(download.suggestedFilename(), "konnector.yaml");
+    assert.ok((await Deno.readTextFile(await download.path())).includes(IMAGE));
+    await page.getByRole("tab", { name: "Apply" }).click();
+    assert.equal(await page.getByRole("checkbox").count(), 0);
+    await page.getByLabel("Kubeconfig file").setInputFiles(plane.adminKubeconfig);
+    await page.getByRole("button", { name: /^Apply to / }).click();
+    await page.getByRole("heading", { name: /^Applied 10 objects/ }).waitFor();
+    await button(page, "Done").click();
+    await dialog.waitFor({ state: "detached" });
+  });
+});
+
+Deno.test("a gateway that does not apply offers the other ways only", async () => {
+  await using gateway = await world.anotherGateway([]);
+  await world.visit({ gateway, at: "#/catalog?bind=widgets" }, async ({ page }) => {
+    await button(page, "Bind").click();
+    await page.getByRole("tab", { name: "Command" }).waitFor();
+    assert.equal(await page.getByRole("tab").count(), 2);
+    await page.goto(`${new URL(page.url()).origin}/#/clusters?connect=1`);
+    await page.getByRole("tab", { name: "Download" }).waitFor();
+    assert.equal(await page.getByRole("tab").count(), 2);
+  });
+});

@@ -1,0 +1,216 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { dirname, join } from "node:path";
+import type { Page } from "playwright-core";
+import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
+import { eventually } from "../../scripts/controlplane/eventually.ts";
+import { EXPORTS } from "../../server/api/resources.ts";
+import { grantName } from "../../server/names.ts";
+import { sharedConsumer } from "../support/control_planes.ts";
+import { temporaryDir, uniqueName } from "../support/kube.ts";
+import { subjectOf, UiWorld } from "../support/ui_world.ts";
+import { SAMPLE_GROUPS, SAMPLE_OFFERS } from "../testdata/sample_catalog.ts";
+
+const PICKUP_TTL_SECONDS = 6;
+const CRDS = new URL("../../crds", import.meta.url).pathname;
+let world: UiWorld;
+let consumer: ControlPlane;
+
+Deno.test.beforeAll(async () => {
+  consumer = await sharedConsumer();
+  world = await UiWorld.start();
+  await world.offer(SAMPLE_OFFERS, SAMPLE_GROUPS);
+  // All that a bundle needs of the konnector's manifest.
+  const crds = ["connections", "clusterbindings"].map((plural) => `${plural}.core.xbind.io`);
+  const files = crds.flatMap((crd) => ["-f", join(CRDS, `${crd}.yaml`)]);
+  await kubectl(["apply", "--server-side", "--force-conflicts", ...files]);
+  await kubectl(["wait", "--for=condition=Established", ...crds.map((crd) => `crd/${crd}`)]);
+  await kubectl(
+    ["apply", "-f", "-"],
+    '{ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "xbind" } }',
+  );
+});
+Deno.test.afterAll(() => world?.[Symbol.asyncDispose]());
+
+/** What kubectl says to the consumer cluster. */
+async function kubectl(args: string[], stdin?: string): Promise<string> {
+  const { code, stdout, stderr } = await consumer.kubectl(args, stdin ? { stdin } : {});
+  assert.equal(code, 0, stderr);
+  return stdout;
+}
+
+/** The credential that a consumer cluster was given, used with kubectl on the provider. */
+async function useCredential(grant: string, args: string[], stdin?: string): Promise<string> {
+  const path = "jsonpath={.data.kubeconfig}";
+  const encoded = await kubectl(["get", "secret", "-n", "xbind", grant, "-o", path]);
+  await using dir = await temporaryDir();
+  const kubeconfig = join(dir.path, "kubeconfig");
+  await Deno.writeTextFile(kubeconfig, Buffer.from(encoded, "base64").toString());
+  const options = { kubeconfig, ...(stdin ? { stdin } : {}) };
+  const { code, stdout, stderr } = await world.plane.kubectl(args, options);
+  assert.equal(code, 0, stderr);
+  return stdout;
+}
+
+const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
+
+/** From the catalog to a credential that can be picked up. */
+async function bind(page: Page, title: string): Promise<void> {
+  await button(page, `Bind ${title}`).click();
+  await button(page, "Bind").click();
+  await page.getByRole("heading", { name: "Your credential is ready" }).waitFor();
+}
+
+Deno.test("a bind tells what it gives, and its download works on a cluster", async () => {
+  const who = uniqueName("ada");
+  const grant = grantName("postgresql", subjectOf(who));
+  await world.visit({ who }, async ({ page, requests }) => {
+    await button(page, "Bind PostgreSQL").click();
+    const dialog = page.getByRole("dialog", { name: "Bind PostgreSQL" });
+    await dialog.getByText("This credential can read every Secret of the provider").waitFor();
+    for (const api of ["databases", "backups", "users"]) {
+      await dialog.getByText(`Read and write ${api}.pg.example.org`).waitFor();
+    }
+    const isBind = (request: string) => request.startsWith("POST");
+    assert.equal(requests.filter(isBind).length, 0);
+    await button(page, "Bind").click();
+    const ready = dialog.getByRole("heading", { name: "Your credential is ready" });
+    await ready.waitFor();
+    assert.equal(
+      await page.evaluate("document.activeElement.textContent"),
+      "Your credential is ready",
+    );
+    assert.match(await dialog.getByRole("timer").innerText(), /^(4:\d\d|5:00)$/);
+    await dialog.getByText("What this credential is allowed to do").click();
+    await dialog.getByText("Read and write backups.pg.example.org").waitFor();
+
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      button(page, "Download bundle").click(),
+    ]);
+    assert.equal(download.suggestedFilename(), `${grant}.yaml`);
+    await dialog.getByText("The pickup is used", { exact: true }).waitFor();
+    await dialog.getByText(`Saved as ${grant}.yaml`).waitFor();
+    await kubectl(["apply", "-f", await download.path()]);
+    const database = { apiVersion: "pg.example.org/v1", kind: "Database" };
+    const metadata = { name: "orders", namespace: "default" };
+    const text = JSON.stringify({ ...database, metadata });
+    assert.match(await useCredential(grant, ["create", "-f", "-"], text), /orders created/);
+    assert.equal(requests.filter(isBind).length, 1);
+
+    await button(page, "Done").click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByTitle("Bound, never connected").waitFor();
+    await button(page, "Bind again: PostgreSQL").waitFor();
+  });
+});
+
+Deno.test("the commands can be copied, and the copied line works once", async () => {
+  const who = uniqueName("bea");
+  await world.visit({ who }, async ({ page }) => {
+    await bind(page, "Widgets");
+    await page.getByRole("tab", { name: "Command" }).click();
+    const copied = async (name: string) => {
+      await button(page, name).click();
+      const field = page.locator(".copy").filter({ has: button(page, name) });
+      await field.getByText("Copied").waitFor();
+      return await page.evaluate<string>("navigator.clipboard.readText()");
+    };
+    assert.equal(
+      await copied("Copy the kubectl command"),
+      `kubectl bind export widgets --server ${world.origin}`,
+    );
+    const line = await copied("Copy the curl command");
+    const run = () =>
+      new Deno.Command("sh", {
+        args: ["-ec", line],
+        env: {
+          KUBECONFIG: consumer.adminKubeconfig,
+          PATH: `${dirname(consumer.kubectlPath)}:${Deno.env.get("PATH")}`,
+        },
+        stderr: "piped",
+      }).output();
+    const { success, stderr } = await run();
+    assert.ok(success, new TextDecoder().decode(stderr));
+    const grant = grantName("widgets", subjectOf(who));
+    await useCredential(grant, ["get", "widgets.example.org", "-A"]);
+    assert.equal((await run()).success, false);
+  });
+});
+
+Deno.test("a pickup that was used elsewhere is told, and a new bind helps", async () => {
+  const options = { who: uniqueName("cid"), complaints: /status of 410/ };
+  await world.visit(options, async ({ page }) => {
+    await bind(page, "MySQL");
+    await world.bind(options.who, "mysql"); // replaces the pickup that the page has
+    await button(page, "Download bundle").click();
+    await page.getByRole("alert").getByText("Not downloaded").waitFor();
+    await button(page, "Bind again").click();
+    await page.getByRole("timer").waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      button(page, "Download bundle").click(),
+    ]);
+    assert.match(await Deno.readTextFile(await download.path()), /kind: Connection/);
+  });
+});
+
+Deno.test("a pickup counts down to its end, after which one binds again", async () => {
+  await using gateway = await world.anotherGateway([`--pickup-ttl=${PICKUP_TTL_SECONDS}s`]);
+  await world.visit({ who: uniqueName("dan"), gateway }, async ({ page }) => {
+    await bind(page, "DNS records");
+    assert.match(await page.getByRole("timer").innerText(), /^0:0[1-6]$/);
+    await page.getByText("The pickup has expired").waitFor();
+    assert.equal(await button(page, "Download bundle").isDisabled(), true);
+    await page.getByRole("tab", { name: "Command" }).click();
+    await page.getByText("bind again for a new line").waitFor();
+    assert.equal(await button(page, "Copy the curl command").count(), 0);
+    await button(page, "Bind again").click();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      button(page, "Download bundle").click(),
+    ]);
+    assert.match(await Deno.readTextFile(await download.path()), /kind: Connection/);
+  });
+});
+
+Deno.test("a bind that fails says why, and can be tried again", async () => {
+  const offer = { name: "fleeting", title: "Fleeting", apis: ["widgets.example.org"] };
+  await world.offer([offer]);
+  await world.visit({ complaints: /status of 404/ }, async ({ page }) => {
+    await button(page, "Bind Fleeting").click();
+    await page.route("**/api/catalog", () => {}); // what the page knows stays as it is
+    await world.provider.kube.delete(EXPORTS, { name: "fleeting" });
+    await button(page, "Bind").click();
+    await page.getByRole("alert").getByText('Cannot find Export "fleeting"').waitFor();
+    await world.offer([offer]);
+    await button(page, "Try again").click();
+    await page.getByRole("heading", { name: "Your credential is ready" }).waitFor();
+  });
+});
+
+Deno.test("a bind shows its progress, and can be left", async () => {
+  await world.visit({ who: uniqueName("eve") }, async ({ page }) => {
+    const held = Promise.withResolvers<void>();
+    await page.route("**/api/bind", async (route) => {
+      await held.promise;
+      await route.continue().catch(() => {}); // the page may have given up
+    });
+    await button(page, "Bind Certificates").click();
+    await page.getByText("This credential can take the provider over").waitFor();
+    await button(page, "Bind").click();
+    await page.getByRole("progressbar", { name: "Preparing your credential" }).waitFor();
+    await button(page, "Cancel").click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    held.resolve();
+    await eventually("the address follows", () => page.url().endsWith("#/catalog"));
+  });
+});
+
+Deno.test("a link to a bind of what is not offered says so", async () => {
+  await world.visit({ at: "#/catalog?bind=absent" }, async ({ page }) => {
+    await page.getByRole("dialog", { name: "Not in the catalog" }).getByText("absent").waitFor();
+    await button(page, "Close").last().click();
+    await page.getByText(/\d services/).waitFor();
+  });
+});

@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import type { Page } from "playwright-core";
+import { eventually } from "../../scripts/controlplane/eventually.ts";
+import type { Clusters } from "../../server/api/wire.ts";
+import { grantName } from "../../server/names.ts";
+import { customType } from "../support/issuer_samples.ts";
+import { TestKonnector } from "../support/test_konnector.ts";
+import { subjectOf, UiWorld } from "../support/ui_world.ts";
+import { SAMPLE_GROUPS, SAMPLE_OFFERS } from "../testdata/sample_catalog.ts";
+
+const LIVE = "0a57a3ca-1111-4e6c-9d0e-6b1f0b0c0a01";
+const SECOND = "0b57a3ca-2222-4e6c-9d0e-6b1f0b0c0a02";
+const SILENT = "0c57a3ca-3333-4e6c-9d0e-6b1f0b0c0a03";
+
+let world: UiWorld;
+const stack = new DisposableStack();
+
+Deno.test.beforeAll(async () => {
+  world = await UiWorld.start();
+  await world.offer(SAMPLE_OFFERS, SAMPLE_GROUPS);
+  await world.provider.makeNamespace("team");
+  const silent = stack.use(await world.connect("bea", "mysql", SILENT));
+  await silent.beat(1);
+  const bundle = await world.bundle("ada", "postgresql");
+  for (const uid of [LIVE, SECOND]) {
+    const konnector = stack.use(await TestKonnector.start(bundle, uid));
+    await konnector.beat(3_600);
+    if (uid !== LIVE) continue;
+    for (const name of ["orders", "billing"]) {
+      await konnector.sync(customType("databases.pg.example.org"), "team", name);
+    }
+  }
+  await world.bind("ada", "widgets");
+  await world.bind("cid", "widgets");
+  const session = await world.session("ada");
+  await eventually("the clusters are as they should be", async () => {
+    const { clusters, pending } = await world.gateway.read<Clusters>(session, "/api/clusters");
+    const synced = clusters.flatMap(({ bindings }) => bindings.flatMap(({ apis }) => apis))
+      .some(({ syncedCount }) => syncedCount === 2);
+    return synced && pending?.length === 2 && clusters.some(({ live }) => !live);
+  });
+});
+Deno.test.afterAll(async () => {
+  stack.dispose();
+  await world?.[Symbol.asyncDispose]();
+});
+
+const cluster = (page: Page, uid: string) => page.getByRole("article", { name: `Cluster ${uid}` });
+
+/** UIDs of the clusters that are to be seen, in order. */
+const uids = (page: Page) => page.locator(".cluster-uid").allTextContents();
+
+async function shows(page: Page, expected: readonly string[]): Promise<void> {
+  await eventually(`the clusters ${expected} are shown`, async () => {
+    assert.deepEqual(await uids(page), expected);
+    return true;
+  });
+}
+
+Deno.test("the clusters tell who is there, what they have bound and what they synced", async () => {
+  await world.visit({ at: "#/clusters" }, async ({ page }) => {
+    await page.getByText("2 live, 1 silent, 2 never connected").waitFor();
+    assert.deepEqual(await uids(page), [LIVE, SECOND, SILENT]);
+    const live = cluster(page, LIVE);
+    const row = live.getByRole("row").filter({ hasText: "PostgreSQL" });
+    const text = await row.innerText();
+    for (const part of ["ada@example.org", "2 databases.pg.example.org", "0 backups.pg"]) {
+      assert.ok(text.includes(part), text);
+    }
+    await cluster(page, SILENT).getByText("Silent", { exact: true }).waitFor();
+    await row.getByRole("button", { name: "PostgreSQL" }).click();
+    await page.getByRole("dialog", { name: "PostgreSQL" }).getByText("team/orders").waitFor();
+    await page.keyboard.press("Escape");
+    await eventually("the address follows", () => page.url().endsWith("#/clusters"));
+  });
+});
+
+Deno.test("a Grant that heartbeats from two clusters is remarked in both", async () => {
+  await world.visit({ at: "#/clusters" }, async ({ page }) => {
+    for (const [uid, other] of [[LIVE, SECOND], [SECOND, LIVE]] as const) {
+      const text = await cluster(page, uid).locator(".notice").innerText();
+      assert.match(text, /One Grant heartbeats from 2 clusters/);
+      assert.ok(text.includes(other));
+    }
+    await cluster(page, SILENT).waitFor();
+    assert.equal(await cluster(page, SILENT).locator(".notice").count(), 0);
+  });
+});
+
+Deno.test("the clusters can be narrowed by state and by search", async () => {
+  await world.visit({ at: "#/clusters" }, async ({ page }) => {
+    await page.getByRole("button", { name: "Silent 1" }).click();
+    await shows(page, [SILENT]);
+    await page.getByRole("button", { name: "Live 2" }).click();
+    await shows(page, [LIVE, SECOND]);
+    await page.getByRole("searchbox").fill("0b57");
+    await shows(page, [SECOND]);
+    await eventually("the address follows", () => page.url().endsWith("?q=0b57&state=live"));
+    await page.reload();
+    await shows(page, [SECOND]);
+    await page.getByRole("searchbox").fill("nobody");
+    await page.getByText("No cluster matches").waitFor();
+    await page.getByRole("button", { name: "Clear search and filter" }).click();
+    await shows(page, [LIVE, SECOND, SILENT]);
+    await page.getByRole("button", { name: "Never connected 2" }).click();
+    await shows(page, []);
+    await page.getByRole("heading", { name: "Bound, never connected 2" }).waitFor();
+  });
+});
+
+Deno.test("a Grant that nobody uses can be bound again by whom it belongs to", async () => {
+  await world.visit({ at: "#/clusters" }, async ({ page }) => {
+    const pending = page.getByRole("region", { name: "Bound, never connected" });
+    const rows = pending.getByRole("row").filter({ hasText: "Widgets" });
+    await eventually("both are listed", async () => await rows.count() === 2);
+    const mine = rows.filter({ hasText: grantName("widgets", subjectOf("ada")) });
+    const other = rows.filter({ hasText: grantName("widgets", subjectOf("cid")) });
+    assert.equal(await other.getByRole("button").count(), 0);
+    await mine.getByRole("button", { name: "Bind again: Widgets" }).click();
+    const dialog = page.getByRole("dialog", { name: "Bind Widgets" });
+    await dialog.getByRole("button", { name: "Bind", exact: true }).click();
+    await dialog.getByRole("heading", { name: "Your credential is ready" }).waitFor();
+    await dialog.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("heading", { name: "Clusters", level: 1 }).waitFor();
+  });
+});

@@ -1,0 +1,199 @@
+import assert from "node:assert/strict";
+import { AxeBuilder } from "@axe-core/playwright";
+import type { Page } from "playwright-core";
+import { eventually } from "../../scripts/controlplane/eventually.ts";
+import type { Clusters } from "../../server/api/wire.ts";
+import { picture, SIZES, type Visit } from "../support/browser.ts";
+import { customType } from "../support/issuer_samples.ts";
+import { TestKonnector } from "../support/test_konnector.ts";
+import { UiWorld } from "../support/ui_world.ts";
+import { SAMPLE_GROUPS, SAMPLE_OFFERS } from "../testdata/sample_catalog.ts";
+
+const UIDS = [
+  "3f1c9a52-7f0e-4c1b-9a57-1c8a4be0d101",
+  "8d2e6b14-02aa-4f3c-8c61-77b1e0f9a202",
+  "b07f54c8-94d1-4b5e-a6f3-0e9d3c1ba303",
+];
+let world: UiWorld;
+let kubeconfig = "";
+
+Deno.test.beforeAll(async () => {
+  world = await UiWorld.start(["--enable-apply", "--provider-name=Northwind platform"]);
+  kubeconfig = world.plane.adminKubeconfig;
+  await world.offer(SAMPLE_OFFERS, SAMPLE_GROUPS);
+  await world.provider.makeNamespace("shop");
+  const connect = async (who: string, offer: string, uids: string[], seconds: number) => {
+    const bundle = await world.bundle(who, offer);
+    for (const uid of uids) {
+      using konnector = await TestKonnector.start(bundle, uid);
+      await konnector.beat(seconds);
+      if (offer !== "postgresql" || uid !== UIDS[0]) continue;
+      for (const name of ["orders", "billing", "search"]) {
+        await konnector.sync(customType("databases.pg.example.org"), "shop", name);
+      }
+    }
+  };
+  await connect("ada", "postgresql", UIDS.slice(0, 2), 3_600);
+  await connect("ada", "message-queues", UIDS.slice(0, 1), 3_600);
+  await connect("grace", "mysql", UIDS.slice(2), 1);
+  await world.bind("ada", "object-storage");
+  const session = await world.session("ada");
+  await eventually("the clusters are as they should be", async () => {
+    const { clusters } = await world.gateway.read<Clusters>(session, "/api/clusters");
+    const counts = clusters.flatMap(({ bindings }) => bindings.flatMap(({ apis }) => apis));
+    return counts.some(({ syncedCount }) => syncedCount === 3) &&
+      clusters.some(({ live }) => !live);
+  });
+});
+Deno.test.afterAll(() => world?.[Symbol.asyncDispose]());
+
+const dialogButton = (page: Page, name: string) =>
+  page.getByRole("dialog").getByRole("button", { name, exact: true });
+
+async function bindTo(page: Page, tab: string): Promise<void> {
+  await dialogButton(page, "Bind").click();
+  await page.getByRole("tab", { name: tab }).click();
+}
+
+/** A view or dialog, and how to get there from the start of the fragment. */
+interface Scene {
+  readonly name: string;
+  readonly at: string;
+  readonly until: (visit: Visit) => Promise<unknown>;
+}
+
+const VIEWS: readonly Scene[] = [
+  {
+    name: "catalog",
+    at: "#/catalog",
+    until: ({ page }) => page.locator(".badge").nth(2).waitFor(),
+  },
+  {
+    name: "search",
+    at: "#/catalog?q=nothing+like+it",
+    until: ({ page }) => page.getByText("No service matches").waitFor(),
+  },
+  {
+    name: "details",
+    at: "#/catalog?export=postgresql",
+    until: ({ page }) => page.getByText("shop/orders").waitFor(),
+  },
+  {
+    name: "clusters",
+    at: "#/clusters",
+    until: ({ page }) => page.getByText("3", { exact: true }).first().waitFor(),
+  },
+  {
+    name: "connect",
+    at: "#/clusters?connect=1",
+    until: ({ page }) => page.getByRole("tab", { name: "Apply" }).waitFor(),
+  },
+  {
+    name: "failure",
+    at: "#/catalog",
+    until: async ({ page }) => {
+      await page.route("**/api/catalog", (route) => route.abort());
+      await page.reload();
+      await page.getByText("Cannot load the catalog").waitFor();
+    },
+  },
+];
+
+const BINDS: readonly Scene[] = [
+  {
+    name: "bind_review",
+    at: "#/catalog?bind=postgresql",
+    until: ({ page }) => dialogButton(page, "Bind").waitFor(),
+  },
+  {
+    name: "bind_download",
+    at: "#/catalog?bind=postgresql",
+    until: async ({ page }) => {
+      await bindTo(page, "Download");
+      await page.getByText("What this credential is allowed to do").click();
+    },
+  },
+  {
+    name: "bind_command",
+    at: "#/catalog?bind=message-queues",
+    until: ({ page }) => bindTo(page, "Command"),
+  },
+  {
+    name: "bind_apply",
+    at: "#/catalog?bind=widgets",
+    until: async ({ page }) => {
+      await bindTo(page, "Apply");
+      await page.getByLabel("Kubeconfig file").setInputFiles(kubeconfig);
+      await page.getByRole("button", { name: /^Apply to/ }).waitFor();
+    },
+  },
+  {
+    name: "bind_applied",
+    at: "#/catalog?bind=dns-records",
+    until: async ({ page }) => {
+      await bindTo(page, "Apply");
+      await page.getByLabel("Kubeconfig file").setInputFiles(kubeconfig);
+      await page.getByRole("button", { name: /^Apply to/ }).click();
+      await page.getByRole("heading", { name: /^Applied/ }).waitFor();
+    },
+  },
+  {
+    name: "bind_used",
+    at: "#/catalog?bind=mysql",
+    until: async ({ page }) => {
+      await bindTo(page, "Download");
+      await dialogButton(page, "Download bundle").click();
+      await page.getByText("Saved as").waitFor();
+    },
+  },
+];
+
+/** What axe finds that keeps people from using the page, which has no frames. */
+async function seriousFindings(page: Page): Promise<string[]> {
+  const { violations, passes } = await new AxeBuilder({ page }).setLegacyMode().analyze();
+  assert.ok(passes.length > 0, "axe has looked at nothing");
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+}
+
+/** The views first: they show what was bound. */
+const LOOKS = Object.entries({ view: VIEWS, "step of a bind": BINDS }).flatMap(
+  ([what, scenes]) =>
+    (Object.keys(SIZES) as (keyof typeof SIZES)[]).flatMap((size) =>
+      (["light", "dark"] as const).map((scheme) => ({ what, scenes, size, scheme }))
+    ),
+);
+
+for (const { what, scenes, size, scheme } of LOOKS) {
+  Deno.test(`every ${what} can be used by everybody: ${size}, ${scheme}`, async (t) => {
+    const complaints = /ERR_FAILED/; // of the scene that is a failure
+    await world.visit({ size, scheme, complaints }, async (visit) => {
+      const { page } = visit;
+      for (const { name, at, until } of scenes) {
+        await t.step(name, async () => {
+          await page.goto(`/${at}`);
+          await until(visit);
+          await picture(page, `${name}_${size}_${scheme}`);
+          // Dark on a phone: the colours of one look and the layout of another.
+          if (scheme === "light" || size === "desktop") {
+            assert.deepEqual(await seriousFindings(page), []);
+          }
+          await page.unrouteAll();
+        });
+      }
+    });
+  });
+}
+
+Deno.test("the login page can be used by everybody", async (t) => {
+  for (const { size, scheme } of LOOKS.slice(0, 4)) {
+    await t.step(`${size}, ${scheme}`, async () => {
+      await world.visitAnonymously({ size, scheme, at: "login" }, async ({ page }) => {
+        await page.getByRole("heading", { name: "Sign in to Northwind platform" }).waitFor();
+        await picture(page, `login_${size}_${scheme}`);
+        assert.deepEqual(await seriousFindings(page), []);
+      });
+    });
+  }
+});
