@@ -10,6 +10,7 @@ import { leaseNamespace } from "./kube/lease_namespace.ts";
 import { Transport } from "./kube/transport.ts";
 import { type AnyCache, type ProviderCaches, runCaches, watchReports } from "./provider_caches.ts";
 import { reaper } from "./reaper/reaper.ts";
+import { EventLoopLag } from "./runtime/event_loop_lag.ts";
 import { serveManager } from "./runtime/health_server.ts";
 import type { Log } from "./runtime/log.ts";
 import type { Metrics } from "./runtime/metrics.ts";
@@ -73,6 +74,13 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
     }));
   }
   showGrants(metrics, grants);
+  const lag = new EventLoopLag();
+  metrics.gauge(
+    "xbind_event_loop_lag_seconds",
+    "The longest that work of this process had to wait for other work of it, of late",
+    [],
+    () => [{ value: lag.longestMs / 1_000 }],
+  );
 
   return all(
     serveManager({
@@ -82,6 +90,7 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
       ready: () => needed.every((cache) => cache.hasSynced) || "the caches are not filled yet",
       log,
     }),
+    lag.run,
     runCaches(ownCaches, kube),
     leadership.whileLeading(all(...controllers)),
   );

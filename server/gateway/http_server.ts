@@ -7,6 +7,7 @@ import { parseListenAddress } from "../flags/flag_values.ts";
 import type { Log } from "../runtime/log.ts";
 import { aborted, type Runnable } from "../runtime/runnable.ts";
 import { sleep } from "../runtime/sleep.ts";
+import { oneAtATime } from "./one_at_a_time.ts";
 import { SECURITY_HEADERS } from "./security_headers.ts";
 import { sentDirectly } from "./send_bytes.ts";
 
@@ -50,7 +51,12 @@ export async function bindServer(
       connectionsCheckingInterval: 1_000,
       maxHeaderSize: MAX_HEADER_BYTES,
     },
-    getRequestListener(serve, { overrideGlobalObjects: false, errorHandler: answerUnserved(log) }),
+    oneAtATime(
+      getRequestListener(serve, {
+        overrideGlobalObjects: false,
+        errorHandler: answerUnserved(log),
+      }),
+    ),
   );
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause: Error & { code?: string }) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { IssuerWorld } from "../support/issuer_world.ts";
-import { isElection, Replica, writesBy } from "../support/replica_world.ts";
+import { acquiredAfter, isElection, Replica, writesBy } from "../support/replica_world.ts";
 
 // Before any test, so that no test is charged with processes it does not end.
 const world = await IssuerWorld.start();
@@ -52,6 +52,11 @@ Deno.test("xbind-backend in replicas", async (t) => {
     await world.ready(await world.grant({ who: "after" }));
     const released = second.backend.log.find(({ msg }) => msg === "leadership released");
     assert.ok(released, "the Lease is left to run out");
+    const writes = await writesBy(world, second);
+    const last = writes.findLastIndex(isElection);
+    assert.deepEqual(writes.slice(last + 1), [], "it wrote after it had released the Lease");
+    const release = writes[last]?.requestReceivedTimestamp ?? "";
+    assert.ok(acquiredAfter(await writesBy(world, third), release) > release);
   });
 
   await t.step("the first that each wrote was its name into the Lease", async () => {

@@ -1,4 +1,3 @@
-import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { serviceCrds } from "../../server/api/crd_manifests.ts";
 import { CONFIG_MAPS, CRDS, NAMESPACES } from "../../server/api/resources.ts";
@@ -9,6 +8,7 @@ import { VERSION } from "../../server/version.ts";
 import { compactEtcd } from "./compact_etcd.ts";
 import type { Arrival, Fault } from "./fault_proxy.ts";
 import type { FaultWorld } from "./fault_world.ts";
+import { okJson } from "./gateway_world.ts";
 import { configMap } from "./kube.ts";
 import { sealedSubject } from "./sealed_sessions.ts";
 import { writeOf } from "./write_gate.ts";
@@ -95,7 +95,8 @@ export const API_FAULTS: readonly ApiFault[] = [
     },
     end: async (world) => {
       await compactEtcd(world.plane);
-      await world.plane.apiServer.restart();
+      await world.plane.apiServer.kill();
+      await world.plane.apiServer.start();
       heal(world);
     },
     isForgetful: true,
@@ -117,7 +118,7 @@ export const API_FAULTS: readonly ApiFault[] = [
     lastsMs: 3_000,
     begin: ({ plane }) => plane.controllerManager.kill(),
     // Answered when somebody does again: well before its time is up.
-    during: async (world) => assert.equal((await world.tryBind("patient")).status, 200),
+    during: async (world) => await okJson(await world.tryBind("patient")),
     end: ({ plane }) => plane.controllerManager.start(),
   },
   {
@@ -154,7 +155,13 @@ let cutting: ReturnType<typeof setInterval> | undefined;
 
 /** Faults that take minutes. */
 export const LONG_API_FAULTS: readonly ApiFault[] = [
-  killed(60),
+  {
+    ...killed(60),
+    end: async ({ plane }) => {
+      await plane.apiServer.start();
+      await plane.controllerManager.restart(); // which has a long back-off of its own
+    },
+  },
   { ...stalled, name: "watches stall for good", end: heal, lingersMs: 90_000 },
 ];
 

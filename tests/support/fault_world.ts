@@ -49,6 +49,7 @@ export class FaultWorld implements AsyncDisposable {
     const world = new FaultWorld(await Provider.of(plane), site, sessions);
     await world.provider.define(WIDGETS);
     await world.provider.offerReady(EXPORT, [WIDGETS]);
+    await world.changeThings(); // so that there is something to go when the first fault comes
     return world;
   }
 
@@ -62,6 +63,12 @@ export class FaultWorld implements AsyncDisposable {
 
   get gateway(): Gateway {
     return this.#site.gateway;
+  }
+
+  /** Kills the backend, and starts another. */
+  async crash(): Promise<void> {
+    await this.#site.kill();
+    await this.#site.succeed();
   }
 
   /** Makes what people bind once more, when it is gone. */
@@ -142,8 +149,9 @@ export class FaultWorld implements AsyncDisposable {
     const token = await this.#sessions.seal("auditor");
     const view = async <T>(path: string): Promise<T> => {
       const answer = await this.gateway.as(token, path);
+      const shown = await okJson<T>(answer);
       assert.equal(answer.headers.get("Age"), null, "the view is an old one");
-      return await okJson<T>(answer);
+      return shown;
     };
     const exports = await this.provider.kube.list(EXPORTS);
     assert.ok(exports.every(isReady), "an Export has not been judged");

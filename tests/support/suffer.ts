@@ -44,6 +44,6 @@ export async function suffer(world: FaultWorld, fault: ApiFault): Promise<Suffer
 const rejection = (promise: Promise<unknown>): Promise<never> =>
   promise.then(() => new Promise<never>(() => {}));
 
-/** Whether a request reads everything of a kind. */
-export const listsAll = ({ method, path, isWatch }: Arrival): boolean =>
-  method === "GET" && (isWatch ? path.includes("sendInitialEvents=true") : /[?&]limit=/.test(path));
+/** Whether a request reads everything of a kind into a cache, instead of going on with a watch. */
+export const fillsCache = ({ isWatch, path }: Arrival): boolean =>
+  isWatch && path.includes("sendInitialEvents=true");

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import http from "node:http";
+import type { AddressInfo } from "node:net";
+import { oneAtATime } from "./one_at_a_time.ts";
+import { sleep } from "../runtime/sleep.ts";
+
+const request = (path: string, body = "") =>
+  `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+
+/** A server whose answers hold what was asked, and somebody connected to it. */
+async function serve(
+  options: { answerBytes?: number; maxTakenMs?: number },
+  run: (connection: Deno.TcpConn, began: string[]) => Promise<void>,
+): Promise<void> {
+  const began: string[] = [];
+  const { answerBytes = 0, ...limits } = options;
+  const server = http.createServer(oneAtATime(async (request, response) => {
+    began.push(request.url ?? "");
+    let body = "";
+    for await (const part of request) body += part;
+    await sleep(body.length); // later ones would overtake, if they could
+    const text = `${request.url} ${body};`.padEnd(answerBytes, ".");
+    response.writeHead(200, { "Content-Length": String(text.length) }).end(text);
+  }, limits));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const connection = await Deno.connect({ hostname: "127.0.0.1", port });
+  try {
+    await run(connection, began);
+  } finally {
+    connection.close();
+    server.closeAllConnections();
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  }
+}
+
+const say = (connection: Deno.TcpConn, text: string) =>
+  connection.write(new TextEncoder().encode(text));
+
+/** Reads until this was said, or the server closes. */
+async function heard(connection: Deno.TcpConn, end: string): Promise<string> {
+  const buffer = new Uint8Array(64 * 1024);
+  const decoder = new TextDecoder();
+  let text = "";
+  while (!text.includes(end)) {
+    const read = await connection.read(buffer).catch(() => null);
+    if (read === null) break;
+    text += decoder.decode(buffer.subarray(0, read), { stream: true });
+  }
+  return text;
+}
+
+Deno.test("oneAtATime() answers what was asked ahead, in order, bodies included", async () => {
+  await serve({}, async (connection) => {
+    const bodies = ["aaaaaaaaaaaaaaaaaaaa", "bb", "", "d"];
+    await say(connection, bodies.map((body, nth) => request(`/${nth}`, body)).join(""));
+    const said = await heard(connection, "/3 d;");
+    const answers = [...said.matchAll(/\/\d [a-d]*;/g)].map(([answer]) => answer);
+    assert.deepEqual(answers, bodies.map((body, nth) => `/${nth} ${body};`));
+    await say(connection, request("/again"));
+    assert.match(await heard(connection, "/again ;"), /^HTTP\/1\.1 200 /, "it is still open");
+  });
+});
+
+Deno.test("oneAtATime() begins nothing more for a caller that reads nothing", async () => {
+  await serve({ answerBytes: 16 * 1024 * 1024 }, async (connection, began) => {
+    await say(connection, [0, 1, 2, 3, 4, 5].map((nth) => request(`/${nth}`)).join(""));
+    await sleep(300); // long enough for all of them
+    assert.deepEqual(began, ["/0"]);
+  });
+});
+
+Deno.test("oneAtATime() cuts off who asks for too much ahead", async () => {
+  await serve({ answerBytes: 16 * 1024 * 1024 }, async (connection, began) => {
+    await say(connection, request("/").repeat(12));
+    const said = await heard(connection, "never said");
+    assert.ok(said.length < 16 * 1024 * 1024, `${said.length} bytes`);
+    assert.equal(began.length, 1);
+  });
+});
+
+Deno.test("oneAtATime() cuts off who does not take an answer in time", async () => {
+  await serve({ answerBytes: 16 * 1024 * 1024, maxTakenMs: 200 }, async (connection) => {
+    await say(connection, request("/"));
+    await sleep(400);
+    const said = await heard(connection, "never said");
+    assert.ok(said.length < 16 * 1024 * 1024, `${said.length} bytes`);
+  });
+});

@@ -1,0 +1,60 @@
+import { isAbort, type Runnable } from "./runnable.ts";
+import { sleep } from "./sleep.ts";
+
+const TICK_MS = 50;
+/** Longer than most scrape intervals: what lies between two scrapes is seen by one of them. */
+const WINDOW_MS = 60_000;
+
+/** The largest of the values of the last one or two windows. */
+export class RecentMaximum {
+  readonly #windowMs: number;
+  #window = -Infinity;
+  #present = 0;
+  #past = 0;
+
+  constructor(windowMs: number) {
+    this.#windowMs = windowMs;
+  }
+
+  add(value: number, nowMs: number): void {
+    this.#moveOn(nowMs);
+    this.#present = Math.max(this.#present, value);
+  }
+
+  at(nowMs: number): number {
+    this.#moveOn(nowMs);
+    return Math.max(this.#present, this.#past);
+  }
+
+  #moveOn(nowMs: number): void {
+    const window = Math.floor(nowMs / this.#windowMs);
+    if (window === this.#window) return;
+    this.#past = window === this.#window + 1 ? this.#present : 0;
+    this.#present = 0;
+    this.#window = window;
+  }
+}
+
+/** How long work that was due had to wait for other work of this process. */
+export class EventLoopLag {
+  readonly #longest = new RecentMaximum(WINDOW_MS);
+
+  /** The longest delay of the last minute or two. */
+  get longestMs(): number {
+    return this.#longest.at(performance.now());
+  }
+
+  /** Measures until the signal aborts. */
+  readonly run: Runnable = async (signal) => {
+    try {
+      while (!signal.aborted) {
+        const dueAt = performance.now() + TICK_MS;
+        await sleep(TICK_MS, signal);
+        const now = performance.now();
+        this.#longest.add(Math.max(0, now - dueAt), now);
+      }
+    } catch (error) {
+      if (!isAbort(signal, error)) throw error;
+    }
+  };
+}
