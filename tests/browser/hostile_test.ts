@@ -65,7 +65,7 @@ Deno.test("hostile texts are shown as they are, and nothing of them runs", async
     for (const target of targets) assert.match(target, /^https?:\/\//);
     for (let index = 0; index < BAD_LINKS.length; index++) {
       const card = page.locator(".card").filter({ hasText: `Link ${index}` });
-      assert.equal(await card.locator("img, a.outside").count(), 0, BAD_LINKS[index]);
+      assert.equal(await card.locator("img, a.outside").count(), 0, `${BAD_LINKS[index]}`);
     }
     await page.getByRole("link", { name: "blank", exact: true }).waitFor();
     assert.equal(await page.locator(".card script, .card style, .card-text img").count(), 0);
