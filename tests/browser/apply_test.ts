@@ -5,7 +5,7 @@ import { DEPLOYMENTS, SECRETS } from "../../server/api/resources.ts";
 import { grantName } from "../../server/names.ts";
 import { ownPlane } from "../support/control_planes.ts";
 import { connect, type Connected, uniqueName } from "../support/kube.ts";
-import { subjectOf, UiWorld } from "../support/ui_world.ts";
+import { once, subjectOf, UiWorld } from "../support/ui_world.ts";
 import { SAMPLE_GROUPS, SAMPLE_OFFERS } from "../testdata/sample_catalog.ts";
 
 const IMAGE = "registry.example.org/konnector:browser";
@@ -14,12 +14,12 @@ let world: UiWorld;
 let plane: ControlPlane;
 let consumer: Connected;
 
-Deno.test.beforeAll(async () => {
+Deno.test.beforeEach(once(async () => {
   plane = await ownPlane({ name: "consumer", controllerManager: false });
   consumer = await connect(plane);
   world = await UiWorld.start(["--enable-apply", `--konnector-image=${IMAGE}`]);
   await world.offer(SAMPLE_OFFERS, SAMPLE_GROUPS);
-});
+}));
 Deno.test.afterAll(async () => {
   consumer?.[Symbol.dispose]();
   await world?.[Symbol.asyncDispose]();

@@ -6,9 +6,10 @@ import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { EXPORTS } from "../../server/api/resources.ts";
 import { grantName } from "../../server/names.ts";
+import { picture, seriousFindings } from "../support/browser.ts";
 import { sharedConsumer } from "../support/control_planes.ts";
 import { temporaryDir, uniqueName } from "../support/kube.ts";
-import { subjectOf, UiWorld } from "../support/ui_world.ts";
+import { once, subjectOf, UiWorld } from "../support/ui_world.ts";
 import { SAMPLE_GROUPS, SAMPLE_OFFERS } from "../testdata/sample_catalog.ts";
 
 const PICKUP_TTL_SECONDS = 6;
@@ -16,7 +17,7 @@ const CRDS = new URL("../../crds", import.meta.url).pathname;
 let world: UiWorld;
 let consumer: ControlPlane;
 
-Deno.test.beforeAll(async () => {
+Deno.test.beforeEach(once(async () => {
   consumer = await sharedConsumer();
   world = await UiWorld.start();
   await world.offer(SAMPLE_OFFERS, SAMPLE_GROUPS);
@@ -29,7 +30,7 @@ Deno.test.beforeAll(async () => {
     ["apply", "-f", "-"],
     '{ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "xbind" } }',
   );
-});
+}));
 Deno.test.afterAll(() => world?.[Symbol.asyncDispose]());
 
 /** What kubectl says to the consumer cluster. */
@@ -161,6 +162,8 @@ Deno.test("a pickup counts down to its end, after which one binds again", async 
     await bind(page, "DNS records");
     assert.match(await page.getByRole("timer").innerText(), /^0:0[1-6]$/);
     await page.getByText("The pickup has expired").waitFor();
+    await picture(page, "bind_expired");
+    assert.deepEqual(await seriousFindings(page), []);
     assert.equal(await button(page, "Download bundle").isDisabled(), true);
     await page.getByRole("tab", { name: "Command" }).click();
     await page.getByText("bind again for a new line").waitFor();

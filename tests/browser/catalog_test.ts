@@ -3,14 +3,14 @@ import type { Page } from "playwright-core";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { ICON_HOST } from "../support/browser.ts";
 import { customType } from "../support/issuer_samples.ts";
-import { UiWorld } from "../support/ui_world.ts";
+import { once, UiWorld } from "../support/ui_world.ts";
 import { SAMPLE_GROUPS, SAMPLE_OFFERS } from "../testdata/sample_catalog.ts";
 
 let world: UiWorld;
-Deno.test.beforeAll(async () => {
+Deno.test.beforeEach(once(async () => {
   world = await UiWorld.start();
   await world.offer(SAMPLE_OFFERS, SAMPLE_GROUPS);
-});
+}));
 Deno.test.afterAll(() => world?.[Symbol.asyncDispose]());
 
 const card = (page: Page, title: string) =>

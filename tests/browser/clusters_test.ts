@@ -5,7 +5,7 @@ import type { Clusters } from "../../server/api/wire.ts";
 import { grantName } from "../../server/names.ts";
 import { customType } from "../support/issuer_samples.ts";
 import { TestKonnector } from "../support/test_konnector.ts";
-import { subjectOf, UiWorld } from "../support/ui_world.ts";
+import { once, subjectOf, UiWorld } from "../support/ui_world.ts";
 import { SAMPLE_GROUPS, SAMPLE_OFFERS } from "../testdata/sample_catalog.ts";
 
 const LIVE = "0a57a3ca-1111-4e6c-9d0e-6b1f0b0c0a01";
@@ -15,7 +15,7 @@ const SILENT = "0c57a3ca-3333-4e6c-9d0e-6b1f0b0c0a03";
 let world: UiWorld;
 const stack = new DisposableStack();
 
-Deno.test.beforeAll(async () => {
+Deno.test.beforeEach(once(async () => {
   world = await UiWorld.start();
   await world.offer(SAMPLE_OFFERS, SAMPLE_GROUPS);
   await world.provider.makeNamespace("team");
@@ -39,7 +39,7 @@ Deno.test.beforeAll(async () => {
       .some(({ syncedCount }) => syncedCount === 2);
     return synced && pending?.length === 2 && clusters.some(({ live }) => !live);
   });
-});
+}));
 Deno.test.afterAll(async () => {
   stack.dispose();
   await world?.[Symbol.asyncDispose]();

@@ -3,14 +3,14 @@ import type { Page } from "playwright-core";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { ICON_HOST, picture, SIZES } from "../support/browser.ts";
 import { customType } from "../support/issuer_samples.ts";
-import { UiWorld } from "../support/ui_world.ts";
+import { once, UiWorld } from "../support/ui_world.ts";
 import { BAD_LINKS, HOSTILE_GROUPS, hostileOffers } from "../testdata/hostile_catalog.ts";
 
 const LONG_UID = "u".repeat(200);
 let world: UiWorld;
 let names: string[] = [];
 
-Deno.test.beforeAll(async () => {
+Deno.test.beforeEach(once(async () => {
   const flags = [`--provider-name=${"Provider".repeat(30)}`, "--enable-apply"];
   world = await UiWorld.start(flags);
   const offers = hostileOffers(world.origin);
@@ -22,7 +22,7 @@ Deno.test.beforeAll(async () => {
   const widgets = customType("widgets.example.org");
   await konnector.sync(widgets, "n".repeat(63), "o".repeat(250));
   await world.bind(WHO, "markup");
-});
+}));
 Deno.test.afterAll(() => world?.[Symbol.asyncDispose]());
 
 /** Whose name is no shorter than what they write. */
@@ -68,6 +68,9 @@ Deno.test("hostile texts are shown as they are, and nothing of them runs", async
       assert.equal(await card.locator("img, a.outside").count(), 0, `${BAD_LINKS[index]}`);
     }
     await page.getByRole("link", { name: "blank", exact: true }).waitFor();
+    for (const letter of await page.locator(".service-letter").allTextContents()) {
+      assert.match(letter, /^[^\s\p{C}]$/u);
+    }
     assert.equal(await page.locator(".card script, .card style, .card-text img").count(), 0);
     assert.equal(await wasHit(page), "no");
     const elsewhere = requests.filter((request) => !request.includes(`GET ${world.origin}`));

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { UiWorld } from "../support/ui_world.ts";
+import { once, UiWorld } from "../support/ui_world.ts";
 import { SAMPLE_GROUPS, SAMPLE_OFFERS } from "../testdata/sample_catalog.ts";
 
 let world: UiWorld;
-Deno.test.beforeAll(async () => {
+Deno.test.beforeEach(once(async () => {
   world = await UiWorld.start(["--enable-apply"]);
   await world.offer(SAMPLE_OFFERS, SAMPLE_GROUPS);
-});
+}));
 Deno.test.afterAll(() => world?.[Symbol.asyncDispose]());
 
 /** What has the focus, in the words of a screen reader. */

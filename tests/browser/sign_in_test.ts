@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { sessionCookie } from "../support/browser.ts";
-import { UiWorld } from "../support/ui_world.ts";
+import { once, UiWorld } from "../support/ui_world.ts";
 import { SAMPLE_GROUPS, SAMPLE_OFFERS } from "../testdata/sample_catalog.ts";
 
 let world: UiWorld;
 /** Where the mock issuer asks people to sign in. */
 let issuer = "";
 
-Deno.test.beforeAll(async () => {
+Deno.test.beforeEach(once(async () => {
   world = await UiWorld.start(["--provider-name=Northwind platform"]);
   await world.offer(SAMPLE_OFFERS, SAMPLE_GROUPS);
   issuer = new URL((await world.gateway.startLogin()).authorizationUrl).origin;
-});
+}));
 Deno.test.afterAll(() => world?.[Symbol.asyncDispose]());
 
 /** The browser itself tells of the answer that sends people to the login page. */

@@ -3,8 +3,9 @@ import type { Page } from "playwright-core";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { freePort } from "../../scripts/controlplane/free_port.ts";
 import { EXPORTS, GRANTS } from "../../server/api/resources.ts";
+import { picture, seriousFindings } from "../support/browser.ts";
 import { FaultProxy } from "../support/fault_proxy.ts";
-import { UiWorld } from "../support/ui_world.ts";
+import { once, UiWorld } from "../support/ui_world.ts";
 
 const COUNT = 500;
 const API = "widgets.example.org";
@@ -26,9 +27,9 @@ const GROUPS = [{
 }];
 
 let world: UiWorld;
-Deno.test.beforeAll(async () => {
+Deno.test.beforeEach(once(async () => {
   world = await UiWorld.start();
-});
+}));
 Deno.test.afterAll(() => world?.[Symbol.asyncDispose]());
 
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
@@ -37,8 +38,12 @@ Deno.test("a provider without Exports and clusters says so, and how to begin", a
   await world.visit({}, async ({ page }) => {
     await page.getByText("Nothing is offered yet").waitFor();
     await page.getByText("0 services").waitFor();
+    await picture(page, "catalog_empty");
+    assert.deepEqual(await seriousFindings(page), []);
     await page.getByRole("link", { name: "Clusters" }).click();
     await page.getByText("No cluster is connected").waitFor();
+    await picture(page, "clusters_empty");
+    assert.deepEqual(await seriousFindings(page), []);
     await button(page, "How to connect").click();
     await page.getByRole("dialog", { name: "Connect a cluster" }).waitFor();
   });
@@ -122,6 +127,8 @@ Deno.test("a gateway that is gone is told beside what was known, until it is bac
     await page.getByText("This may be out of date").waitFor();
     await page.getByText("The gateway cannot be reached").waitFor();
     assert.ok(await page.locator(".card").count() > 0);
+    await picture(page, "catalog_stale");
+    assert.deepEqual(await seriousFindings(page), []);
     await page.getByRole("link", { name: /^The green service 6$/ }).click();
     await page.getByText("Cannot load the instances").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Bind" }).click();

@@ -21,8 +21,8 @@ export interface ApiFault {
   /** What must hold while it lasts; runs beside it. */
   during?(world: FaultWorld): Promise<unknown>;
   end(world: FaultWorld): Promise<unknown> | unknown;
-  /** Whether the backend must read everything again afterwards. */
-  readonly isForgetful?: boolean;
+  /** Whether the backend must read everything again afterwards; it must not without need. */
+  readonly isForgetful?: boolean | "perhaps";
   /** For how much longer than others it may be felt. */
   readonly lingersMs?: number;
 }
@@ -147,7 +147,7 @@ export const API_FAULTS: readonly ApiFault[] = [
       for (const { metadata: { name } } of serviceCrds()) await kube.delete(CRDS, { name });
     },
     end: reinstall,
-    isForgetful: true,
+    isForgetful: "perhaps", // it depends on when its watches end
   },
 ];
 

@@ -1,4 +1,6 @@
+import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { kubeconfigFor } from "../../scripts/controlplane/kubeconfig.ts";
+import { GRANTS } from "../../server/api/resources.ts";
 import { sleep } from "../../server/runtime/sleep.ts";
 import { PEMS, submitted } from "../testdata/hostile_kubeconfigs/parts.ts";
 import { BlackHole } from "./black_hole.ts";
@@ -14,6 +16,8 @@ export interface Attack {
   begin(world: ExhaustionWorld): Promise<Standing>;
   /** The only statuses that an attacker may see; with none, nothing is answered while it stands. */
   readonly statuses: readonly number[];
+  /** What it makes the gateway write to its provider; nothing, unless told. */
+  readonly writes?: readonly string[];
 }
 
 /** An attack that stands. */
@@ -119,9 +123,14 @@ export const ATTACKS: readonly Attack[] = [
       const body = JSON.stringify({ export: "widgets" });
       const head = `POST /api/bind HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n`;
       const said = `${head}Content-Length: ${body.length}\r\n\r\n${body}`;
-      return await HeldConnections.open(world.gateway.url, 200, said);
+      const waiting = await HeldConnections.open(world.gateway.url, 200, said);
+      await eventually("a Grant waits", async () => {
+        return (await world.provider.kube.list(GRANTS)).length > 0;
+      });
+      return waiting;
     },
     statuses: [],
+    writes: ["grants"],
   },
   {
     name: "50 applies to a black hole",

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { AxeBuilder } from "@axe-core/playwright";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { chromiumBinary } from "../../scripts/chromium.ts";
 import { noProgress } from "../../scripts/controlplane/progress.ts";
@@ -150,3 +151,17 @@ async function watched(
 export async function picture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), animations: "disabled" });
 }
+
+/** What axe finds that keeps people from using the page, which has no frames. */
+export async function seriousFindings(page: Page): Promise<string[]> {
+  await page.evaluate(MOTION_ENDED); // half-drawn colours are hard to read
+  const { violations, passes } = await new AxeBuilder({ page }).setLegacyMode().analyze();
+  assert.ok(passes.length > 0, "axe has looked at nothing");
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+}
+
+const MOTION_ENDED = `Promise.all(document.getAnimations()
+  .filter(({ effect }) => Number.isFinite(effect.getComputedTiming().endTime))
+  .map(({ finished }) => finished.catch(() => {})))`;

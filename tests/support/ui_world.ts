@@ -164,3 +164,9 @@ export const subjectOf = (who: string): string => `https://login.example.org#${w
 
 /** By this name the identity provider sends browsers back, and browsers trust it like https. */
 const originOf = ({ url }: Gateway): string => url.replace("127.0.0.1", "localhost");
+
+/** Sets up what the tests of a file share, before the first of them that is run. */
+export function once(setUp: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => done ??= setUp();
+}
