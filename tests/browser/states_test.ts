@@ -69,7 +69,8 @@ Deno.test("what cannot be loaded is told, and can be tried again", async (t) => 
         await alert.getByText(`Cannot load ${what}`).waitFor();
         proxy.faults = () => undefined;
         await eventually("trying again helps", async () => {
-          if (await alert.count() > 0) await button(page, "Try again").click();
+          // It goes by itself when the page looks again meanwhile.
+          await button(page, "Try again").click({ timeout: 1_000 }).catch(() => {});
           return await page.getByText(then).isVisible();
         }, { everyMs: 500 });
         assert.equal(await alert.count(), 0);
@@ -116,7 +117,7 @@ Deno.test("five hundred services can be searched, filtered and scrolled through"
 Deno.test("a gateway that is gone is told beside what was known, until it is back", async () => {
   const flags = [`--listen-address=127.0.0.1:${freePort()}`];
   await using gateway = await world.anotherGateway(flags);
-  const options = { gateway, at: undefined, complaints: /ERR_CONNECTION_REFUSED|ERR_EMPTY/ };
+  const options = { gateway, at: undefined, complaints: /ERR_CONNECTION_|ERR_EMPTY/ };
   await world.visit(options, async ({ page }) => {
     await page.clock.install();
     await page.goto("/");
