@@ -1,16 +1,21 @@
 /**
- * Prints the gets per second of one client, ours or the stock one, each in a process of its own:
- * what one leaves behind (open connections, timers, garbage) would slow the other.
+ * Prints the gets per second of one client: ours, the stock one, or a bare TLS connection that
+ * knows nothing but this request, which is as fast as any client on this machine can be. Each in
+ * a process of its own: what one leaves behind (connections, timers, garbage) would slow the next.
  */
+import { once } from "node:events";
+import { connect } from "node:tls";
 import { CoreV1Api, KubeConfig } from "@kubernetes/client-node";
 import { CONFIG_MAPS } from "../server/api/resources.ts";
 import { KubeClient } from "../server/kube/client.ts";
+import { CredentialSource } from "../server/kube/credentials.ts";
 import { loadTarget } from "../server/kube/load_target.ts";
+import { objectPath } from "../server/kube/paths.ts";
 import { Transport } from "../server/kube/transport.ts";
 
 const [client = "", kubeconfig = "", name = "", inFlight = "1", seconds = "1"] = Deno.args;
 const key = { namespace: "default", name };
-const WARM_UP_SECONDS = 0.5;
+const WARM_UP_SECONDS = 1;
 
 async function ours(): Promise<() => Promise<unknown>> {
   const target = await loadTarget({ kubeconfig, env: {}, order: "file-first" });
@@ -23,6 +28,31 @@ function stock(): () => Promise<unknown> {
   config.loadFromFile(kubeconfig);
   const api = config.makeApiClient(CoreV1Api);
   return () => api.readNamespacedConfigMap(key);
+}
+
+async function bare(): Promise<() => Promise<unknown>> {
+  const target = await loadTarget({ kubeconfig, env: {}, order: "file-first" });
+  const { tls, headers } = await new CredentialSource(target).current();
+  const { hostname, host, port } = new URL(target.server);
+  const socket = connect({ host: hostname, port: Number(port), ...tls });
+  await once(socket, "secureConnect");
+  const request = `GET ${objectPath(CONFIG_MAPS, key)} HTTP/1.1\r\nHost: ${host}\r\n` +
+    `Accept: application/json\r\nAuthorization: ${headers["Authorization"]}\r\n\r\n`;
+  let text = "";
+  let answered = (_: unknown) => {};
+  socket.setEncoding("utf8").on("data", (part) => {
+    text += part;
+    const body = text.indexOf("\r\n\r\n") + 4;
+    const length = Number(/content-length: (\d+)/i.exec(text)?.[1]);
+    if (body < 4 || text.length < body + length) return;
+    answered(JSON.parse(text.slice(body)));
+    text = "";
+  });
+  return () =>
+    new Promise((resolve) => {
+      answered = resolve;
+      socket.write(request);
+    });
 }
 
 async function callsPerSecond(call: () => Promise<unknown>, seconds: number): Promise<number> {
@@ -38,7 +68,8 @@ async function callsPerSecond(call: () => Promise<unknown>, seconds: number): Pr
   return calls / (performance.now() - start) * 1000;
 }
 
-const call = client === "ours" ? await ours() : stock();
+const clients = { ours, stock, bare };
+const call = await clients[client as keyof typeof clients]();
 await callsPerSecond(call, WARM_UP_SECONDS);
 await Deno.stdout.write(
   new TextEncoder().encode(`${await callsPerSecond(call, Number(seconds))}\n`),

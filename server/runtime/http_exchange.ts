@@ -159,10 +159,11 @@ const FRAMING_BYTES = 1024 * 1024;
 
 /** Looks at all that arrives: the size of a chunk may have digits without end, and no body. */
 function framingGuard(
-  { socket }: http.IncomingMessage,
+  { socket, headers }: http.IncomingMessage,
   maxBytes: number,
   tooLarge: () => void,
-): Disposable {
+): Disposable | undefined {
+  if (headers["transfer-encoding"] === undefined) return undefined; // no chunks
   const limit = socket.bytesRead + 2 * maxBytes + FRAMING_BYTES;
   const timer = setInterval(() => {
     if (socket.bytesRead > limit) tooLarge();
