@@ -65,7 +65,7 @@ export class RawBinds implements AsyncDisposable {
     return took;
   }
 
-  /** All writes of a bind: also those that can be made side by side with others. */
+  /** All calls that a bind depends on, those side by side that can be. */
   async everything(subject: string): Promise<RawBind> {
     const desired = desiredOf(subject);
     return await this.#bind(subject, desired, () => this.#giveRights(desired));
@@ -94,8 +94,10 @@ export class RawBinds implements AsyncDisposable {
     await kube.get(EXPORTS, { name: EXPORT });
     const grantStart = performance.now();
     const created = await kube.create(GRANTS, wanted, gateway);
-    const grant = await this.#patch(created, { finalizers: [CLEANUP_FINALIZER] }, issuer);
-    await kube.create(NAMESPACES, boundary, issuer);
+    const [grant] = await Promise.all([
+      this.#patch(created, { finalizers: [CLEANUP_FINALIZER] }, issuer),
+      kube.create(NAMESPACES, boundary, issuer),
+    ]);
     const provisionAccount = async () => {
       await kube.create(SERVICE_ACCOUNTS, account, issuer);
       await kube.create(SECRETS, tokenSecret, issuer);

@@ -63,8 +63,7 @@ export const reconcileGrant = (deps: GrantDeps): Reconcile => async (name, signa
   if (!cached) return await cleanUp(deps, name, signal);
   try {
     if (isDeleting(cached)) return await revoke(deps, cached, signal);
-    const grant = await withFinalizer(deps, cached, signal);
-    return await provision(deps, grant, signal);
+    return await provision(deps, cached, signal);
   } catch (error) {
     deps.slots.release(name); // until it is tried again
     // Somebody wrote at the same time, which is an event of its own.
@@ -82,13 +81,16 @@ export const reconcileGrant = (deps: GrantDeps): Reconcile => async (name, signa
   }
 };
 
-async function provision(deps: GrantDeps, grant: Grant, signal: AbortSignal): Promise<Outcome> {
+async function provision(deps: GrantDeps, seen: Grant, signal: AbortSignal): Promise<Outcome> {
   const { kube, caches, config } = deps;
-  const { apis, missing } = grantableApis(grant, caches);
-  const desired = desiredState(grant, apis, config);
-  if (await ensureBoundary(kube, caches, desired.boundary, signal) === "terminating") {
-    return await waitForBoundary(deps, grant, signal);
-  }
+  const { apis, missing } = grantableApis(seen, caches);
+  const desired = desiredState(seen, apis, config);
+  // The boundary outlives its Grants, so only what comes after it has to wait for the finalizer.
+  const [grant, boundary] = await together([
+    withFinalizer(deps, seen, signal),
+    ensureBoundary(kube, caches, desired.boundary, signal),
+  ]);
+  if (boundary === "terminating") return await waitForBoundary(deps, grant, signal);
   const [token] = await together([
     ensureAccountAndToken(deps, grant, desired, signal),
     ensureRights(deps, desired, signal),
@@ -162,6 +164,7 @@ async function ensureAccountAndToken(
   return await ensureToken(deps, tokenSecret, present, isUrgent(grant, deps.now()), signal);
 }
 
+/** In pairs: all four at once would slow down the account, which the token has to wait for. */
 async function ensureRights(
   { kube, caches }: GrantDeps,
   { role, roleBinding, clusterRole, clusterRoleBinding }: DesiredState,
@@ -176,16 +179,18 @@ async function ensureRights(
       isSame: hasDigest(rulesDigest(role.rules)),
     }, signal),
     ensure(kube, {
-      type: ROLE_BINDINGS,
-      object: roleBinding,
-      cache: caches.roleBindings,
-      isSame: hasDigest(bindingDigest(roleBinding)),
-    }, signal),
-    ensure(kube, {
       type: CLUSTER_ROLES,
       object: clusterRole,
       cache: caches.clusterRoles,
       isSame: hasDigest(rulesDigest(clusterRole.rules)),
+    }, signal),
+  ]);
+  await together([
+    ensure(kube, {
+      type: ROLE_BINDINGS,
+      object: roleBinding,
+      cache: caches.roleBindings,
+      isSame: hasDigest(bindingDigest(roleBinding)),
     }, signal),
     ensure(kube, {
       type: CLUSTER_ROLE_BINDINGS,

@@ -1,6 +1,7 @@
 import { EVENTS, type KubeObject } from "../api/resources.ts";
 import { FIELD_MANAGERS } from "../names.ts";
 import type { Log } from "../runtime/log.ts";
+import { sleep } from "../runtime/sleep.ts";
 import type { KubeClient } from "./client.ts";
 
 /** Tells the people who look at an object what happened to it. */
@@ -14,6 +15,8 @@ export type RecordEvent = (
 const REMEMBERED = 5_000;
 const MAX_PENDING = 200;
 const REPEAT_AFTER_MS = 3_600_000;
+/** Long enough for a bind to end that was waiting for the news: an Event is never in its way. */
+const QUIET_MS = 100;
 const MAX_NOTE_LENGTH = 1_000;
 
 /**
@@ -35,11 +38,9 @@ export function eventRecorder(
     told.set(key, now().getTime());
     if (told.size > REMEMBERED) told.delete(told.keys().next().value ?? "");
     pending++;
-    kube.create(
-      EVENTS,
-      eventFor(object, type, reason, note, instance, now()),
-      FIELD_MANAGERS.issuer,
-    )
+    const event = eventFor(object, type, reason, note, instance, now());
+    sleep(QUIET_MS)
+      .then(() => kube.create(EVENTS, event, FIELD_MANAGERS.issuer))
       .catch((error) => log.debug("cannot record an Event", { reason, error }))
       .finally(() => pending--);
   };

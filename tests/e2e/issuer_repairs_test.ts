@@ -277,10 +277,10 @@ Deno.test("issuer() never takes over an object that somebody else made", async (
       await kube.delete(type, key);
       await world.ready(grant, RECOVERY);
       assert.equal((await world.issuedObjects(grant)).size, 7);
-      assert.match(
-        (await world.eventsOf(grant)).join("\n"),
-        /^Warning ProvisioningFailed: .*\nNormal/,
-      );
+      await eventually("both are told, in order", async () => {
+        const told = (await world.eventsOf(grant)).join("\n");
+        return /^Warning ProvisioningFailed: .*\nNormal/.test(told);
+      });
     });
   }
 });
