@@ -31,7 +31,7 @@ export interface IssuerDeps {
   readonly resyncMs?: number;
 }
 
-const MAX_UNFILLED_TOKENS = 20;
+const MAX_UNFILLED_TOKENS = 12;
 const GRANT_WORKERS = 20;
 const EXPORT_WORKERS = 4;
 const RESYNC_MS = 600_000;
