@@ -16,12 +16,12 @@ export const bind = (deps: BindDeps & { readonly stopping: AbortSignal }): Handl
   let waiting = 0;
   return async (c) => {
     const request = checkBody<BindRequest>(BIND_REQUEST, await readJson(c, BODY));
-    if (waiting >= MAX_WAITING) throw unavailable("bind", "too many binds are waiting", 5);
     using work = requestSignal(c, deps.stopping);
     const identity = c.get("identity");
     const about = { subject: identity.subject, export: request.export };
     waiting++;
     try {
+      if (waiting > MAX_WAITING) throw unavailable("bind", "too many binds are waiting", 5);
       const result = await bindExport(deps, identity, request.export, work.signal);
       c.get("log").info("bound", auditLine("bind", "ok", { grant: result.grant, ...about }));
       return c.json(result);
