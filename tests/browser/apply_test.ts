@@ -5,6 +5,7 @@ import { DEPLOYMENTS, SECRETS } from "../../server/api/resources.ts";
 import { grantName } from "../../server/names.ts";
 import { ownPlane } from "../support/control_planes.ts";
 import { connect, type Connected, uniqueName } from "../support/kube.ts";
+import { SecretSearch } from "../support/secret_search.ts";
 import { once, subjectOf, UiWorld } from "../support/ui_world.ts";
 import { SAMPLE_GROUPS, SAMPLE_OFFERS } from "../testdata/sample_catalog.ts";
 
@@ -166,5 +167,51 @@ Deno.test("a gateway that does not apply offers the other ways only", async () =
     await page.goto(`${new URL(page.url()).origin}/#/clusters?connect=1`);
     await page.getByRole("tab", { name: "Download" }).waitFor();
     assert.equal(await page.getByRole("tab").count(), 2);
+  });
+});
+
+/** All that a page can keep in a browser for later, or for other pages of its origin, as JSON. */
+const KEPT = `(async () => {
+  const cached = [];
+  for (const name of await caches.keys()) {
+    for (const { url } of await (await caches.open(name)).keys()) cached.push(url);
+  }
+  return JSON.stringify({
+    local: { ...localStorage },
+    session: { ...sessionStorage },
+    databases: await indexedDB.databases(),
+    cached,
+    cookies: document.cookie,
+    address: location.href,
+    history: history.state,
+    name: window.name,
+  });
+})()`;
+const kept = async (page: Page): Promise<string> => await page.evaluate<string>(KEPT);
+
+Deno.test("nothing that was typed, delivered or signed in with stays in the browser", async () => {
+  const search = new SecretSearch();
+  const kubeconfig = await Deno.readTextFile(plane.adminKubeconfig);
+  search.plant("the kubeconfig's key", /client-key-data: (\S+)/.exec(kubeconfig)?.[1]);
+  await world.visit({ who: uniqueName("dora") }, async ({ page, context }) => {
+    const session = (await context.cookies()).find(({ httpOnly }) => httpOnly);
+    search.plant("the session", session?.value);
+    const bound = page.waitForResponse((answer) => answer.url().endsWith("/api/bind"));
+    await openForm(page, "PostgreSQL");
+    const { pickupURL } = await (await bound).json();
+    search.plant("the pickup", pickupURL.split("/").at(-1));
+    await page.getByLabel("or paste it here").fill(kubeconfig);
+    search.look("filled in", await kept(page));
+    const { Context: target } = await facts(page);
+    await button(page, `Apply to ${target}`).click();
+    await page.getByRole("heading", { name: /^Applied 13 objects/ }).waitFor();
+    search.look("applied", await kept(page));
+    await page.reload();
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    search.look("loaded again", `${await kept(page)} ${await page.content()}`);
+    search.assertNothingFound(["filled in", "applied", "loaded again"]);
+    await page.evaluate((text) => localStorage.setItem("left", text), pickupURL);
+    search.look("loaded again", await kept(page));
+    assert.throws(() => search.assertNothingFound(["filled in", "applied", "loaded again"]));
   });
 });
