@@ -1,9 +1,9 @@
 /**
  * `deno task bench`: figures on a real control plane, each beside something measured in the same
  * run. `--quick` (the default) takes up to 5 minutes, `--full` uses the sizes of the goals and takes
- * up to 40, `--faults`, which is part of it, measures only how soon all is well after something
- * broke, `--soak` is an hour of steady load. `--only` picks scenarios, `--shrink` divides sizes to
- * see that they work, `--write-docs` puts results into docs/performance.md.
+ * up to 40, `--faults` measures how soon all is well after something broke, and how others fare
+ * under attack, `--soak` is an hour of steady load. `--only` picks scenarios, `--shrink` divides
+ * sizes to see that they work, `--write-docs` puts results into docs/performance.md.
  */
 import { say } from "../scripts/say.ts";
 import { VERSION } from "../server/version.ts";
