@@ -51,7 +51,9 @@ async function installed(most: number): Promise<string[]> {
 const BEGINNINGS: Record<string, () => Promise<unknown>> = {
   "where nothing is": async () => {
     for (const { metadata: { name } } of await kube.list(CRDS)) await kube.delete(CRDS, { name });
-    await eventually("all are gone", async () => (await kube.list(CRDS)).length === 0);
+    const areGone = async () => (await kube.list(CRDS)).length === 0;
+    // The API server takes its time with one that was deleted before it was served.
+    await eventually("all are gone", areGone, { timeoutMs: 180_000 });
   },
   "over what somebody has edited": async () => {
     for (const { metadata: { name, resourceVersion = "" } } of await kube.list(CRDS)) {
