@@ -38,6 +38,14 @@ export const exportCommand = (io: Io): Command => {
           "Leave one of them out",
         );
       }
+      if (options.konnectorImage !== undefined && !options.installKonnector) {
+        throw new CliError(
+          "usage",
+          "Cannot use --konnector-image together with --install-konnector=false: no konnector is " +
+            "installed",
+          "Leave one of them out",
+        );
+      }
       const { runExport } = await import("../consumer/run_export.ts");
       await runExport(io, exportNameOf(name), { ...options, timeoutMs });
     });

@@ -27,6 +27,8 @@ Deno.test("kubectl bind export", async (t) => {
     await world.fails(["export", exportName, "--context", "x"], 2, /known: "admin@own"/);
     await world.fails(["export", exportName, "--output=xml"], 2, /Allowed choices are yaml/);
     await world.fails(["export", exportName, "-oyaml", "--wait"], 2, /--output together with/);
+    const image = ["--install-konnector=false", "--konnector-image=x"];
+    await world.fails(["export", exportName, ...image], 2, /--konnector-image together with/);
     await world.fails(["export", exportName, "--timeout=soon"], 2, /no duration/);
     await world.fails(["export"], 2, /missing required argument/);
     const without = ["export", exportName, "--install-konnector=false"];
