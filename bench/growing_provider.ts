@@ -117,6 +117,14 @@ export class GrowingProvider implements AsyncDisposable {
     await inTurn(this.#size.grants, WRITERS, (i) => this.beat(i));
   }
 
+  /** Deletes all Exports but the first ones. */
+  async keepExports(count: number): Promise<void> {
+    await inTurn(this.#size.exports - count, WRITERS, async (i) => {
+      await this.kube.delete(EXPORTS, { name: `service-${count + i}` });
+    });
+    this.#size = { ...this.#size, exports: count };
+  }
+
   /** Deletes all objects that consumers synced. */
   async deleteObjects(): Promise<void> {
     await inTurn(this.#size.objects, WRITERS, async (i) => {

@@ -13,7 +13,7 @@ import { freePort } from "./controlplane/free_port.ts";
 import { Guard } from "./controlplane/guard.ts";
 import { type Progress, progressTo } from "./controlplane/progress.ts";
 import { startControlPlanes } from "./controlplane/start_control_planes.ts";
-import { BACKEND_RUN_FLAGS } from "./run_flags.ts";
+import { BACKEND_ENV, BACKEND_RUN_FLAGS } from "./run_flags.ts";
 import { say } from "./say.ts";
 
 const ROOT = join(import.meta.dirname ?? "", "..");
@@ -87,7 +87,7 @@ const startBackend = async (provider: ControlPlane, guard: Guard): Promise<Backe
       `--health-probe-bind-address=${probeAddress}`,
       "--zap-encoder=console",
     ],
-    env: { KUBECONFIG: provider.adminKubeconfig, NO_COLOR: "1" },
+    env: { ...BACKEND_ENV, KUBECONFIG: provider.adminKubeconfig, NO_COLOR: "1" },
   });
   const log = guard.logFile("backend");
   const probes = `http://${probeAddress}/readyz`;

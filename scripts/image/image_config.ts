@@ -1,5 +1,5 @@
 import { FLAGS } from "../../server/flag_table.ts";
-import { BACKEND_RUN_FLAGS } from "../run_flags.ts";
+import { BACKEND_ENV, BACKEND_RUN_FLAGS } from "../run_flags.ts";
 
 /** What the image runs: the executable, or Deno itself with the bundle. */
 export type ImageForm = "executable" | "bundle";
@@ -46,6 +46,7 @@ export function imageConfig(form: ImageForm, version: string, revision?: string)
       // Certificates that somebody mounts over those of the image count.
       "DENO_TLS_CA_STORE=system",
       `SSL_CERT_FILE=${IMAGE_PATHS.certificates}`,
+      ...Object.entries(BACKEND_ENV).map(([name, value]) => `${name}=${value}`),
     ],
     Entrypoint: form === "executable" ? [IMAGE_PATHS.executable] : [
       IMAGE_PATHS.deno,

@@ -1,7 +1,7 @@
 import { bundleBackend } from "../../scripts/build/bundles.ts";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { BACKEND_RUN_FLAGS } from "../../scripts/run_flags.ts";
+import { BACKEND_ENV, BACKEND_RUN_FLAGS } from "../../scripts/run_flags.ts";
 
 /** Names the backend's bundle that the test runner made for all test files. */
 export const BUNDLE_VARIABLE = "XBIND_TEST_BACKEND";
@@ -71,7 +71,7 @@ export class Backend implements AsyncDisposable {
       args: [...first, ...args],
       cwd: dir,
       clearEnv: true,
-      env: { HOME: dir, ...denoEnv(), ...env },
+      env: { HOME: dir, ...BACKEND_ENV, ...denoEnv(), ...env },
       stdin: "null",
       stdout: "piped",
       stderr: "piped",
