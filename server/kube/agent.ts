@@ -1,9 +1,9 @@
 import http from "node:http";
 import https from "node:https";
-import net from "node:net";
+import type { LookupFunction } from "node:net";
 import type { Duplex } from "node:stream";
-import { connect as connectTls } from "node:tls";
 import { hostAndPort } from "../runtime/http_exchange.ts";
+import { dialingFirst } from "../runtime/tls_dialing.ts";
 import type { TlsMaterial } from "./credentials.ts";
 import type { KubeTarget } from "./kube_target.ts";
 
@@ -13,39 +13,48 @@ export type ConnectThroughProxy = (proxyUrl: URL, host: string, port: number) =>
 /** Idle connections close well before the API server's own 90 s, so that none is lost in a race. */
 const IDLE_CONNECTION_MS = 30_000;
 
+/** How a pool opens its connections. */
+export interface AgentOptions {
+  readonly keepAlive: boolean;
+  readonly lookup?: LookupFunction | undefined;
+  readonly connectThroughProxy?: ConnectThroughProxy | undefined;
+}
+
 /** A pool of connections to the target's server; `ca` replaces the system's roots. */
 export function createAgent(
   target: KubeTarget,
   tls: TlsMaterial,
-  options: http.AgentOptions,
-  connectThroughProxy?: ConnectThroughProxy,
+  { keepAlive, lookup, connectThroughProxy }: AgentOptions,
 ): http.Agent {
   const base = new URL(target.server);
-  const shared = { ...options, timeout: IDLE_CONNECTION_MS, scheduling: "lifo" } as const;
+  const shared = { keepAlive, timeout: IDLE_CONNECTION_MS, scheduling: "lifo" } as const;
+  const { host, port } = hostAndPort(base);
+  const { proxyUrl } = target;
+  const open = proxyUrl && connectThroughProxy
+    ? () => connectThroughProxy(new URL(proxyUrl), host, port)
+    : undefined;
+  if (base.protocol === "http:") {
+    return plainAgent(new http.Agent({ ...shared, ...(lookup ? { lookup } : {}) }), open);
+  }
   const secure = {
     ...tls,
     rejectUnauthorized: !target.insecureSkipTlsVerify,
     ...(target.tlsServerName ? { servername: target.tlsServerName } : {}),
   };
-  const isPlain = base.protocol === "http:";
-  const agent = isPlain ? new http.Agent(shared) : new https.Agent({ ...shared, ...secure });
+  const agent = dialingFirst(new https.Agent(shared), { host, port, secure, open, lookup });
   // The stock name spells out every certificate, for every request; this agent has one server.
   agent.getName = () => base.host;
-  if (!target.proxyUrl || !connectThroughProxy) return agent;
-
-  const proxyUrl = new URL(target.proxyUrl);
-  const { host, port } = hostAndPort(base);
-  const nameForTls = net.isIP(host) ? {} : { servername: host };
-  const dial = async (): Promise<Duplex> => {
-    const socket = await connectThroughProxy(proxyUrl, host, port);
-    return isPlain ? socket : connectTls({ host, ...nameForTls, ...secure, socket });
-  };
-  return Object.assign(agent, {
-    createConnection(_: unknown, done: (error: Error | null, socket?: Duplex) => void) {
-      dial().then((socket) => done(null, socket), done);
-    },
-  });
+  return agent;
 }
+
+const plainAgent = (agent: http.Agent, open?: () => Promise<Duplex>): http.Agent =>
+  open
+    ? Object.assign(agent, {
+      createConnection(_: unknown, done: (error: Error | null, socket?: Duplex) => void) {
+        open().then((socket) => done(null, socket), done);
+      },
+    })
+    : agent;
 
 /** Lets exchanges in flight finish on the old connections, and keeps none of them. */
 export function retireAgent(agent: http.Agent): void {

@@ -15,6 +15,7 @@ import { KubeError } from "./kube_error.ts";
 import type { KubeTarget } from "./kube_target.ts";
 import { tlsFault } from "./tls_fault.ts";
 import { untilAborted } from "./until_aborted.ts";
+import { Turnstile } from "../runtime/turnstile.ts";
 
 /** How a transport presents itself and what it may use. */
 export interface TransportOptions {
@@ -62,6 +63,7 @@ interface Pool {
   readonly streams: http.Agent;
 }
 
+const MAX_IN_FLIGHT = 50;
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 
 /**
@@ -73,6 +75,7 @@ export class Transport implements Disposable {
   readonly #options: TransportOptions;
   readonly #credentials: CredentialSource;
   readonly #base: URL;
+  readonly #turns: Turnstile;
   #pool: Pool | undefined;
 
   constructor(target: KubeTarget, options: TransportOptions) {
@@ -82,6 +85,7 @@ export class Transport implements Disposable {
     this.#options = options;
     this.#credentials = new CredentialSource(target, options.runExec);
     this.#base = new URL(target.server);
+    this.#turns = new Turnstile(options.maxInFlight ?? MAX_IN_FLIGHT);
   }
 
   /** Sends a request and reads the whole answer. */
@@ -89,6 +93,7 @@ export class Transport implements Disposable {
     const credentials = await untilAborted(this.#credentials.current(), request.signal);
     using limit = deadline(request.timeoutMs, request.signal, () => timedOut(request));
     return await asKubeError(request, async () => {
+      using _turn = await this.#turns.enter(limit.signal);
       const answer = await this.#open(request, credentials, "calls", limit.signal);
       return await this.#wholeAnswer(answer, credentials, limit.signal);
     });
@@ -171,19 +176,10 @@ export class Transport implements Disposable {
     if (fault && known) return known;
     if (fault) throw new ConfigFileError(this.target.origin, fault);
     if (known) retireAgent(known.calls);
-    const { connectThroughProxy, lookup, maxInFlight = 50 } = this.#options;
-    const agent = (options: http.AgentOptions) =>
-      createAgent(
-        this.target,
-        tls,
-        { ...options, ...(lookup ? { lookup } : {}) },
-        connectThroughProxy,
-      );
-    this.#pool = {
-      tls,
-      calls: agent({ keepAlive: true, maxSockets: maxInFlight }),
-      streams: agent({ keepAlive: false }),
-    };
+    const { connectThroughProxy, lookup } = this.#options;
+    const agent = (keepAlive: boolean) =>
+      createAgent(this.target, tls, { keepAlive, lookup, connectThroughProxy });
+    this.#pool = { tls, calls: agent(true), streams: agent(false) };
     return this.#pool;
   }
 }

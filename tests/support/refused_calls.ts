@@ -1,0 +1,50 @@
+/**
+ * Prints how many bytes each call keeps that an API server refuses to take, after garbage was
+ * collected. A program of its own, because only one that is started so can collect.
+ */
+import { getHeapStatistics } from "node:v8";
+import { Transport } from "../../server/kube/transport.ts";
+import { exchange } from "../../server/runtime/http_exchange.ts";
+import { webAgent } from "../../server/runtime/web_agent.ts";
+
+declare const gc: () => void;
+
+const CALLS = 200;
+const server = "https://127.0.0.1:1"; // nobody listens there
+const never = new AbortController().signal;
+
+async function usedBytes(): Promise<number> {
+  for (let i = 0; i < 5; i++) {
+    gc();
+    await new Promise((resolve) => setTimeout(resolve, 20)); // finalizers run in between
+  }
+  return getHeapStatistics().used_heap_size;
+}
+
+async function bytesPerCall(call: () => Promise<unknown>): Promise<number> {
+  const calls = async (count: number) => {
+    for (let i = 0; i < count; i++) await call().catch(() => {});
+  };
+  await calls(CALLS / 4); // what is made once is not counted
+  const before = await usedBytes();
+  await calls(CALLS);
+  return Math.round((await usedBytes() - before) / CALLS);
+}
+
+using transport = new Transport({
+  origin: "a test",
+  server,
+  context: "",
+  insecureSkipTlsVerify: false,
+  auth: { kind: "none" },
+  impersonation: {},
+}, { userAgent: "xbind-tests" });
+const call = { method: "GET", path: "/", attempt: "Cannot call", timeoutMs: 15_000 };
+const agent = webAgent(new URL(server), {});
+const request = { method: "GET", path: "/", headers: {} };
+const kept = {
+  kubernetes: await bytesPerCall(() => transport.send(call)),
+  identityProvider: await bytesPerCall(() => exchange(new URL(server), agent, request, never)),
+};
+await Deno.stdout.write(new TextEncoder().encode(JSON.stringify(kept)));
+Deno.exit(0);
