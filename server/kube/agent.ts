@@ -3,7 +3,7 @@ import https from "node:https";
 import type { LookupFunction } from "node:net";
 import type { Duplex } from "node:stream";
 import { hostAndPort } from "../runtime/http_exchange.ts";
-import { dialingFirst } from "../runtime/tls_dialing.ts";
+import { dialingBy, dialingFirst } from "../runtime/tls_dialing.ts";
 import type { TlsMaterial } from "./credentials.ts";
 import type { KubeTarget } from "./kube_target.ts";
 
@@ -34,7 +34,8 @@ export function createAgent(
     ? () => connectThroughProxy(new URL(proxyUrl), host, port)
     : undefined;
   if (base.protocol === "http:") {
-    return plainAgent(new http.Agent({ ...shared, ...(lookup ? { lookup } : {}) }), open);
+    const agent = new http.Agent({ ...shared, ...(lookup ? { lookup } : {}) });
+    return open ? dialingBy(agent, open) : agent;
   }
   const secure = {
     ...tls,
@@ -46,15 +47,6 @@ export function createAgent(
   agent.getName = () => base.host;
   return agent;
 }
-
-const plainAgent = (agent: http.Agent, open?: () => Promise<Duplex>): http.Agent =>
-  open
-    ? Object.assign(agent, {
-      createConnection(_: unknown, done: (error: Error | null, socket?: Duplex) => void) {
-        open().then((socket) => done(null, socket), done);
-      },
-    })
-    : agent;
 
 /** Lets exchanges in flight finish on the old connections, and keeps none of them. */
 export function retireAgent(agent: http.Agent): void {

@@ -2,6 +2,7 @@ import type http from "node:http";
 import type { LookupFunction } from "node:net";
 import { deadline } from "../runtime/deadline.ts";
 import { exchange, NoAnswerError, readBody, readText } from "../runtime/http_exchange.ts";
+import { Turnstile } from "../runtime/turnstile.ts";
 import { type ConnectThroughProxy, createAgent, retireAgent } from "./agent.ts";
 import { ConfigFileError } from "./config_file_error.ts";
 import {
@@ -15,7 +16,6 @@ import { KubeError } from "./kube_error.ts";
 import type { KubeTarget } from "./kube_target.ts";
 import { tlsFault } from "./tls_fault.ts";
 import { untilAborted } from "./until_aborted.ts";
-import { Turnstile } from "../runtime/turnstile.ts";
 
 /** How a transport presents itself and what it may use. */
 export interface TransportOptions {

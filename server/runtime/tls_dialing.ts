@@ -1,3 +1,4 @@
+import type http from "node:http";
 import type https from "node:https";
 import net, { isIP, type LookupFunction } from "node:net";
 import type { Duplex } from "node:stream";
@@ -27,11 +28,16 @@ const CONNECT_LIMIT_MS = 15_000;
 export function dialingFirst(agent: https.Agent, to: TlsDestination): https.Agent {
   const { host, secure, open = () => connectTcp(to) } = to;
   const nameForTls = isIP(host) ? {} : { servername: host };
+  return dialingBy(agent, async () => {
+    return connectTls({ host, ...nameForTls, ...secure, socket: await open() });
+  });
+}
+
+/** Lets an agent get its connections from here. */
+export function dialingBy<A extends http.Agent>(agent: A, dial: () => Promise<Duplex>): A {
   return Object.assign(agent, {
     createConnection(_: unknown, done: (error: Error | null, socket?: Duplex) => void) {
-      open()
-        .then((socket) => connectTls({ host, ...nameForTls, ...secure, socket }))
-        .then((socket) => done(null, socket), done);
+      dial().then((socket) => done(null, socket), done);
     },
   });
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { LookupFunction } from "node:net";
 import { createAuthority } from "../../scripts/controlplane/certificates.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { CONFIG_MAPS, NAMESPACES } from "../../server/api/resources.ts";
@@ -46,6 +47,28 @@ Deno.test("Transport lets a waiting call go ahead when the one before it is give
   caller.abort(new Error("given up"));
   await stalled;
   assert.equal((await waiting).metadata.name, "default");
+});
+
+Deno.test("Transport keeps no connection that stands only after its call was given up", async () => {
+  await using proxy = await FaultProxy.start(provider);
+  const found = Promise.withResolvers<void>();
+  const lookup: LookupFunction = (_host, options, done) =>
+    void found.promise.then(() =>
+      options.all ? done(null, [{ address: "127.0.0.1", family: 4 }]) : done(null, "127.0.0.1", 4)
+    );
+  const kubeconfig = await proxy.kubeconfig();
+  const text = await Deno.readTextFile(kubeconfig);
+  await Deno.writeTextFile(kubeconfig, text.replace("//127.0.0.1:", "//localhost:"));
+  using connected = await connect(kubeconfig, { maxInFlight: 1, lookup });
+  const caller = new AbortController();
+  const call = assert.rejects(connected.kube.get(NAMESPACES, key, caller.signal), /given up/);
+  caller.abort(new Error("given up"));
+  await call;
+  found.resolve();
+  assert.equal((await connected.kube.get(NAMESPACES, key)).metadata.name, "default");
+  assert.equal(proxy.arrivals.length, 1);
+  connected[Symbol.dispose]();
+  await eventually("every connection is closed", () => proxy.openConnections === 0);
 });
 
 Deno.test("Transport does not count watches among the calls in flight", async () => {

@@ -126,6 +126,11 @@ export class FaultProxy implements AsyncDisposable {
     return this.#connections;
   }
 
+  /** How many connections are open now. */
+  get openConnections(): number {
+    return this.#sockets.size;
+  }
+
   /** How many connections were open at once, at most. */
   get mostConnections(): number {
     return this.#mostConnections;
