@@ -1,7 +1,7 @@
 /**
  * How the backend is run, compiled or from its bundle: it may never start a process or write a
- * file. `ca` under sys is what `NODE_EXTRA_CA_CERTS` needs. V8 collects early, at the price of a few
- * per cent of the processor while lists are read: by itself it would let garbage of as much memory
+ * file. `ca` under sys is what `NODE_EXTRA_CA_CERTS` needs. V8 collects early, at the price of up to
+ * a fifth of the catalog's rate under full load: by itself it would let garbage of as much memory
  * as is in use pile up, buffers outside of its heap included, and keep most of that resident.
  */
 export const BACKEND_RUN_FLAGS: readonly string[] = [

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
+import { setImmediate as settled } from "node:timers/promises";
 import { Turnstile } from "./turnstile.ts";
 
 const never = new AbortController().signal;
-const settled = () => new Promise((resolve) => setTimeout(resolve));
 
 Deno.test("Turnstile lets as many in as there are places, and the rest in order", async () => {
   const turnstile = new Turnstile(2);

@@ -2,6 +2,7 @@
  * Prints how many bytes each call keeps that an API server refuses to take, after garbage was
  * collected. A program of its own, because only one that is started so can collect.
  */
+import { setImmediate } from "node:timers/promises";
 import { getHeapStatistics } from "node:v8";
 import { Transport } from "../../server/kube/transport.ts";
 import { exchange } from "../../server/runtime/http_exchange.ts";
@@ -16,7 +17,7 @@ const never = new AbortController().signal;
 async function usedBytes(): Promise<number> {
   for (let i = 0; i < 5; i++) {
     gc();
-    await new Promise((resolve) => setTimeout(resolve, 20)); // finalizers run in between
+    await setImmediate(); // finalizers run in between
   }
   return getHeapStatistics().used_heap_size;
 }
