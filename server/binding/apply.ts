@@ -8,6 +8,7 @@ import type { KubeTarget } from "../kube/kube_target.ts";
 import { Transport } from "../kube/transport.ts";
 import { CONSUMER_NAMESPACE, FIELD_MANAGERS } from "../names.ts";
 import { deadline } from "../runtime/deadline.ts";
+import { oneAtATime } from "../runtime/one_at_a_time.ts";
 import { VERSION } from "../version.ts";
 import type { ApplySlots } from "./apply_slots.ts";
 import { type ProvisionDeps, provisionGrant } from "./bind.ts";
@@ -52,9 +53,11 @@ export async function applyToConsumer(
       "Cannot apply: there is nothing to do; name an export or installKonnector",
     );
   }
-  const target = parseSubmittedKubeconfig(request.kubeconfig, {
-    allowInsecureTls: config.applyAllowInsecureTls,
-  });
+  const target = await oneAtATime(() =>
+    parseSubmittedKubeconfig(request.kubeconfig, {
+      allowInsecureTls: config.applyAllowInsecureTls,
+    })
+  );
   using _slot = slots.take(identity.subject);
   using limit = deadline(applyTimeoutMs, signal, tooSlow(applyTimeoutMs));
   // Before anything is provisioned: a Grant for a cluster that is refused would be of no use.

@@ -9,16 +9,30 @@ export interface BodyLimits {
   readonly maxMs: number;
 }
 
+/** No request has more than a few; parsing a million of them would be felt by everybody. */
+const MAX_PARTS = 1_000;
+
 /** Reads a JSON body within its limits, counting bytes itself: chunked bodies name no length. */
 export async function readJson(c: Context<Env>, limits: BodyLimits): Promise<unknown> {
   const announced = Number(c.req.header("Content-Length") ?? 0);
   if (announced > limits.maxBytes) throw tooLarge(limits.maxBytes);
   const bytes = await readBytes(c, limits);
+  if (hasManyParts(bytes)) throw invalidRequest("Cannot read the request: it has too many parts");
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (cause) {
     throw invalidRequest("Cannot read the request: its body is not JSON in UTF-8", cause);
   }
+}
+
+/** Counts what opens or divides parts, strings not told apart: nobody sends these in there either. */
+function hasManyParts(bytes: Uint8Array): boolean {
+  let parts = 0;
+  for (let at = 0; at < bytes.length; at++) { // three times as fast as for…of
+    const byte = bytes[at];
+    if (byte === 0x5b || byte === 0x7b || byte === 0x2c) parts++; // [ { ,
+  }
+  return parts > MAX_PARTS;
 }
 
 async function readBytes(c: Context<Env>, { maxBytes, maxMs }: BodyLimits): Promise<Uint8Array> {

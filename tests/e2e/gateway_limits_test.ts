@@ -88,6 +88,7 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
       const message = await failure(await post(body), 400, /^Cannot read the request: /);
       assert.ok(!message.includes("JSON.parse") && !message.includes("position"), what);
     }
+    await failure(await post(bodies["deep lists"] ?? ""), 400, /it has too many parts$/);
   });
 
   await t.step("what a bind does not need is ignored", async () => {

@@ -30,6 +30,7 @@ import {
 } from "../../server/names.ts";
 import { createLogger } from "../../server/runtime/log.ts";
 import { connect, type Connected, running } from "./kube.ts";
+import { removeGrant } from "./remove_grant.ts";
 
 const LOG = createLogger({
   encoder: "json",
@@ -173,12 +174,7 @@ export class BindingWorld implements AsyncDisposable {
     await this.#stack.disposeAsync();
     for (const grant of await this.kube.list(GRANTS)) {
       if (!this.#isOwn(grant.spec.exportName)) continue;
-      const { name, resourceVersion = "", finalizers = [] } = grant.metadata;
-      if (finalizers.length > 0) {
-        const patch = { metadata: { resourceVersion, finalizers: [] } };
-        await this.kube.mergePatch(GRANTS, { name }, patch, FIELD_MANAGERS.installer);
-      }
-      await this.kube.delete(GRANTS, { name }).catch(unlessNotFound);
+      await removeGrant(this.kube, grant.metadata.name);
       const namespace = { name: boundaryName(grant.spec.identity.subject) };
       await this.kube.delete(NAMESPACES, namespace).catch(unlessGone);
     }
@@ -207,7 +203,6 @@ export class BindingWorld implements AsyncDisposable {
   }
 }
 
-const unlessNotFound = (error: unknown): void => assert.ok(isNotFound(error), String(error));
 /** Two Grants of one identity share their boundary. */
 const unlessGone = (error: unknown): void =>
   assert.ok(isNotFound(error) || isConflict(error), String(error));

@@ -15,7 +15,7 @@ import {
 } from "../../server/api/resources.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
 import { installCrds } from "../../server/kube/crds.ts";
-import { isNotFound } from "../../server/kube/kube_error.ts";
+import { isConflict, isNotFound } from "../../server/kube/kube_error.ts";
 import {
   ANNOTATIONS,
   boundaryName,
@@ -28,6 +28,7 @@ import {
 import { createLogger } from "../../server/runtime/log.ts";
 import { allowUser } from "./allow_user.ts";
 import { connect, type Connected } from "./kube.ts";
+import { removeGrant } from "./remove_grant.ts";
 import { requestsDuring } from "./requests_during.ts";
 import { type ReaperFlags, startTestReaper, type TestReaper } from "./test_reaper.ts";
 
@@ -263,14 +264,10 @@ export class ReaperWorld implements AsyncDisposable {
   /** Stops the reapers and removes what the test made. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const reaper of this.#reapers) await reaper[Symbol.asyncDispose]();
-    for (const { metadata: { name, resourceVersion = "" } } of await this.#grants()) {
-      const patch = { metadata: { resourceVersion, finalizers: null } };
-      await this.kube.mergePatch(GRANTS, { name }, patch, FIELD_MANAGERS.issuer).catch(absent);
-      await this.kube.delete(GRANTS, { name }).catch(absent);
-    }
+    for (const { metadata: { name } } of await this.#grants()) await removeGrant(this.kube, name);
     const selection = { labelSelector: `${TEST_LABEL}=${this.#id}` };
     for (const { metadata: { name } } of await this.kube.list(NAMESPACES, selection)) {
-      await this.kube.delete(NAMESPACES, { name }).catch(absent);
+      await this.kube.delete(NAMESPACES, { name }).catch(unlessGone);
     }
     const users = [this.reaperUser, `${this.reaperUser}-limited`];
     for (const kind of ["clusterrolebinding", "clusterrole"]) {
@@ -283,8 +280,9 @@ export class ReaperWorld implements AsyncDisposable {
 
 const userOf = (id: string): string => `reaper-test-${id}`;
 
-const absent = (error: unknown): void => {
-  if (!isNotFound(error)) throw error;
+/** A reaper may have begun to delete it. */
+const unlessGone = (error: unknown): void => {
+  if (!isNotFound(error) && !isConflict(error)) throw error;
 };
 
 const sameVersion = (a: KubeObject["metadata"], b: KubeObject["metadata"] | undefined): boolean =>

@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { oneAtATime } from "./one_at_a_time.ts";
+
+Deno.test("oneAtATime() does one piece of work after another, and lets others between", async () => {
+  const done: string[] = [];
+  const every = setInterval(() => done.push("other"), 0);
+  const pieces = [1, 2, 3].map((piece) =>
+    oneAtATime(() => {
+      const end = performance.now() + 20;
+      while (performance.now() < end); // as parsing does
+      done.push(`piece ${piece}`);
+    })
+  );
+  await Promise.all(pieces);
+  clearInterval(every);
+  const met = done.slice(done.indexOf("piece 1")).filter((what, nth, all) => what !== all[nth - 1]);
+  assert.deepEqual(met, ["piece 1", "other", "piece 2", "other", "piece 3"]);
+});
+
+Deno.test("oneAtATime() rejects with what the work throws, and goes on", async () => {
+  const failing = oneAtATime(() => {
+    throw new Error("no");
+  });
+  const next = oneAtATime(() => "done");
+  await assert.rejects(failing, /no/);
+  assert.equal(await next, "done");
+});
