@@ -96,10 +96,15 @@ async function measure({ mode, only, shrink, soakMinutes }: BenchOptions): Promi
 }
 
 function optionsOrExit(): BenchOptions {
+  const use = `Use: deno task bench ${USAGE}`;
+  if (Deno.args.includes("--help")) {
+    say(`${use}\nWhat each of these does is in docs/performance.md.`);
+    Deno.exit(0);
+  }
   try {
     return parseOptions(Deno.args, SCENARIOS.map(({ name }) => name));
   } catch (error) {
-    say(`Cannot run the benchmarks: ${(error as Error).message}\nUse: deno task bench ${USAGE}`);
+    say(`Cannot run the benchmarks: ${(error as Error).message}\n${use}`);
     Deno.exit(2);
   }
 }

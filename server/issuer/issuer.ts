@@ -15,6 +15,7 @@ import { all, type Runnable } from "../runtime/runnable.ts";
 import { isFilled, type IssuerCaches } from "./issued.ts";
 import { reconcileExport } from "./reconcile_export.ts";
 import { isUrgent, reconcileGrant } from "./reconcile_grant.ts";
+import { TokenPace } from "./token_pace.ts";
 import { TokenSlots } from "./token_slots.ts";
 
 /** What the issuer is made of. */
@@ -31,7 +32,6 @@ export interface IssuerDeps {
   readonly resyncMs?: number;
 }
 
-const MAX_UNFILLED_TOKENS = 12;
 const GRANT_WORKERS = 20;
 const EXPORT_WORKERS = 4;
 const RESYNC_MS = 600_000;
@@ -41,13 +41,19 @@ export function issuer(deps: IssuerDeps): Runnable {
   const { caches, metrics, log, resyncMs = RESYNC_MS } = deps;
   const grants = new Queue();
   const exports = new Queue();
+  const pace = new TokenPace(deps.now);
   const slots = new TokenSlots(
-    MAX_UNFILLED_TOKENS,
+    () => pace.limit,
     () => caches.secrets.count("state", "unfilled"),
     // What is half done goes before what is not begun, so that tokens are made all the while.
     (grant) => grants.add(grant, { urgent: true }),
   );
-  feedQueues(deps, grants, exports, slots);
+  feedQueues(deps, grants, exports);
+  caches.secrets.onChange(({ before, after }) => {
+    const wasUnfilled = before && !isFilled(before);
+    if (wasUnfilled && after && isFilled(after)) pace.filled();
+    if (!after || isFilled(after)) slots.freed();
+  });
   const work = all(
     controller({
       name: "grant",
@@ -96,7 +102,6 @@ function feedQueues(
   { caches, now }: Pick<IssuerDeps, "caches" | "now">,
   grants: Queue,
   exports: Queue,
-  slots: TokenSlots,
 ): void {
   /** Whatever brings it back, a Grant that a bind waits for comes before the others. */
   const addGrant = (name: string, grant = caches.grants.get({ name }), isHalfDone = false) =>
@@ -123,7 +128,6 @@ function feedQueues(
   }
   caches.secrets.onChange((change) => {
     ofGrant(change, change.after && isFilled(change.after));
-    if (!change.after || isFilled(change.after)) slots.freed();
   });
   caches.boundaries.onChange((change) => {
     const name = (change.after ?? change.before)?.metadata.name;

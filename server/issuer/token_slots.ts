@@ -1,9 +1,9 @@
 /**
- * Lets at most `limit` token Secrets wait for Kubernetes at once, because its token controller
+ * Lets at most `limit()` token Secrets wait for Kubernetes at once, because its token controller
  * serves them in order: a bind that somebody waits for must not stand behind a backlog.
  */
 export class TokenSlots {
-  readonly #limit: number;
+  readonly #limit: () => number;
   readonly #unfilled: () => number;
   readonly #wake: (grant: string) => void;
   /** Secrets that are being created and do not show in `unfilled` yet. */
@@ -13,7 +13,7 @@ export class TokenSlots {
   readonly #called = new Set<string>();
 
   constructor(
-    limit: number,
+    limit: () => number,
     unfilled: () => number,
     wake: (grant: string) => void,
   ) {
@@ -62,6 +62,6 @@ export class TokenSlots {
   }
 
   #free(): number {
-    return this.#limit - this.#unfilled() - this.#reserved.size - this.#called.size;
+    return this.#limit() - this.#unfilled() - this.#reserved.size - this.#called.size;
   }
 }

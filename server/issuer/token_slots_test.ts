@@ -5,7 +5,7 @@ import { TokenSlots } from "./token_slots.ts";
 function slotsOf(limit: number, unfilled = 0) {
   const state = { unfilled, woken: [] as string[] };
   const slots = new TokenSlots(
-    limit,
+    () => limit,
     () => state.unfilled,
     (grant) => state.woken.push(grant),
   );
