@@ -31,9 +31,11 @@ export async function writeDocs(results: Results): Promise<string[]> {
   const page = new URL(PAGE, ROOT);
   const before = await Deno.readTextFile(page);
   await Deno.writeTextFile(page, withResults(before, resultsSection(results, [...plots.keys()])));
-  const fmt = new Deno.Command(Deno.execPath(), { args: ["fmt", "--quiet", page.pathname] });
-  if (!(await fmt.output()).success) throw new Error(`Cannot format ${PAGE}`);
-  return [PAGE, ...images];
+  const files = [PAGE, ...images];
+  const paths = files.map((file) => new URL(file, ROOT).pathname);
+  const fmt = new Deno.Command(Deno.execPath(), { args: ["fmt", "--quiet", ...paths] });
+  if (!(await fmt.output()).success) throw new Error(`Cannot format ${files.join(", ")}`);
+  return files;
 }
 
 /** The page with this in place of what stood between the marks. */

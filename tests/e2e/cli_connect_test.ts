@@ -66,7 +66,7 @@ Deno.test("kubectl bind connect", async (t) => {
 
   await t.step("waits until the konnector is available", async () => {
     await world.fails(
-      ["connect", "--wait", "--timeout=1s"],
+      ["connect", "--wait", "--timeout=5s"],
       5,
       /Deployment\/konnector has no status/,
     );
