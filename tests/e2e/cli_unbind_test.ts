@@ -76,7 +76,7 @@ Deno.test("kubectl bind unbind", async (t) => {
       }, FIELD_MANAGERS.issuer);
     };
     await hold(["core.xbind.io/sync"]);
-    const late = ["unbind", "widgets", "--timeout=1s"];
+    const late = ["unbind", "widgets", "--timeout=5s"];
     await world.fails(late, 5, /finalizers \(core\.xbind\.io\/sync\) still hold it/);
     assert.deepEqual(await world.boundKinds(), ["Secret", "Connection", "ClusterBinding"]);
     await using running = world.startBind(["unbind", "widgets"]);
