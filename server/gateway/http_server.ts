@@ -28,6 +28,8 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 75_000;
 const IDLE_TIMEOUT_MS = 60_000;
 const MAX_HEADER_BYTES = 16 * 1024;
+/** How long the rest of a body is read that nobody wants: who is cut off never sees the answer. */
+const LINGER_MS = 10_000;
 /** Endpoints take a moment to learn that this replica goes: it accepts until then. */
 const STILL_ACCEPTING_MS = 3_000;
 const DRAIN_MS = 5_000;
@@ -51,12 +53,13 @@ export async function bindServer(
       connectionsCheckingInterval: 1_000,
       maxHeaderSize: MAX_HEADER_BYTES,
     },
-    oneAtATime(
+    oneAtATime(lingering(
       getRequestListener(serve, {
         overrideGlobalObjects: false,
         errorHandler: answerUnserved(log),
+        autoCleanupIncoming: false, // it cuts off after half a second, which is little under load
       }),
-    ),
+    )),
   );
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause: Error & { code?: string }) => {
@@ -75,6 +78,18 @@ export async function bindServer(
     },
   };
 }
+
+/** Reads on for a while when a request was answered before all of it had come. */
+const lingering = (listener: http.RequestListener): http.RequestListener => (request, response) => {
+  response.once("finish", () => {
+    if (request.complete || request.destroyed) return;
+    const limit = setTimeout(() => request.socket.destroy(), LINGER_MS);
+    request.once("close", () => clearTimeout(limit));
+    request.once("end", () => clearTimeout(limit));
+    request.resume();
+  });
+  return listener(request, response);
+};
 
 /** Answers what the app never saw: a request whose path and Host make no URL. */
 const answerUnserved = (log: Log) => (error: unknown): Response => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
+import { sleep } from "../../server/runtime/sleep.ts";
 import { Backend } from "../support/backend.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { failure, Gateway } from "../support/gateway_world.ts";
@@ -63,6 +64,22 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
     await failure(await post(chunked(16 * KIB)), 404);
     await failure(await post(chunked(16 * KIB + 1)), 413, /16384 bytes/);
     await failure(await post(chunked(4 * KIB * KIB)), 413);
+  });
+
+  await t.step("who takes a while to send too much reads the 413, and may ask again", async () => {
+    const { hostname, port } = new URL(gateway.url);
+    using connection = await Deno.connect({ hostname, port: Number(port) });
+    const say = (text: string) => connection.write(new TextEncoder().encode(text));
+    await say(`${head}Content-Length: ${32 * KIB}\r\n\r\n`);
+    for (let sent = 0; sent < 16; sent++) {
+      await say(" ".repeat(2 * KIB));
+      await sleep(100);
+    }
+    await say("GET /api/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    const said = await new Response(connection.readable).text();
+    assert.equal(statusOf(said), 413);
+    assert.match(said, /\}HTTP\/1\.1 200 OK\r\n/);
+    assert.ok(said.endsWith("\r\n\r\nok"), said);
   });
 
   await t.step("a body that is not a bind is 400", async () => {

@@ -97,8 +97,7 @@ export const ATTACKS: readonly Attack[] = [
   }),
   held("readers that never read", 200, () => KONNECTOR.repeat(10)),
   held("readers that ask for far too much ahead", 200, () => KONNECTOR.repeat(25)),
-  // Who is still sending may find the connection closed before having read the answer.
-  flood("bodies that are too large", [413, 0], async (world) => {
+  flood("bodies that are too large", [413], async (world) => {
     const token = await world.seal("large");
     const body = " ".repeat(4 * MIB);
     return (nth) =>
