@@ -8,7 +8,7 @@ import type { KubeTarget } from "../kube/kube_target.ts";
 import { Transport } from "../kube/transport.ts";
 import { CONSUMER_NAMESPACE, FIELD_MANAGERS } from "../names.ts";
 import { deadline } from "../runtime/deadline.ts";
-import { oneAtATime } from "../runtime/one_at_a_time.ts";
+import { givingWay } from "../runtime/giving_way.ts";
 import { VERSION } from "../version.ts";
 import type { ApplySlots } from "./apply_slots.ts";
 import { type ProvisionDeps, provisionGrant } from "./bind.ts";
@@ -53,7 +53,7 @@ export async function applyToConsumer(
       "Cannot apply: there is nothing to do; name an export or installKonnector",
     );
   }
-  const target = await oneAtATime(() =>
+  const target = await givingWay(() =>
     parseSubmittedKubeconfig(request.kubeconfig, {
       allowInsecureTls: config.applyAllowInsecureTls,
     })

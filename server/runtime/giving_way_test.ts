@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { oneAtATime } from "./one_at_a_time.ts";
+import { givingWay } from "./giving_way.ts";
 
-Deno.test("oneAtATime() does one piece of work after another, and lets others between", async () => {
+Deno.test("givingWay() does one piece of work after another, and lets others between", async () => {
   const done: string[] = [];
   const every = setInterval(() => done.push("other"), 0);
   const pieces = [1, 2, 3].map((piece) =>
-    oneAtATime(() => {
+    givingWay(() => {
       const end = performance.now() + 20;
       while (performance.now() < end); // as parsing does
       done.push(`piece ${piece}`);
@@ -17,11 +17,11 @@ Deno.test("oneAtATime() does one piece of work after another, and lets others be
   assert.deepEqual(met, ["piece 1", "other", "piece 2", "other", "piece 3"]);
 });
 
-Deno.test("oneAtATime() rejects with what the work throws, and goes on", async () => {
-  const failing = oneAtATime(() => {
+Deno.test("givingWay() rejects with what the work throws, and goes on", async () => {
+  const failing = givingWay(() => {
     throw new Error("no");
   });
-  const next = oneAtATime(() => "done");
+  const next = givingWay(() => "done");
   await assert.rejects(failing, /no/);
   assert.equal(await next, "done");
 });
