@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { parse, stringify } from "yaml";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { CLUSTER_BINDINGS, CONNECTIONS } from "../../server/api/resources.ts";
+import { isNotFound } from "../../server/kube/kube_error.ts";
+import { sleep } from "../../server/runtime/sleep.ts";
 import { makeAvailable } from "../support/available_konnector.ts";
 import { CliWorld } from "../support/cli_world.ts";
 
@@ -18,13 +20,18 @@ async function asDev(world: CliWorld): Promise<string> {
 /** Does what the konnector and the controller of Deployments would, until the signal aborts. */
 async function playKonnector(world: CliWorld, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    await makeAvailable(world.kube).catch(() => {});
+    await makeAvailable(world.kube).catch(expectNotFound); // no example installed it yet
     for (const type of [CONNECTIONS, CLUSTER_BINDINGS]) {
-      if (!await world.bound(type).catch(() => undefined)) continue;
-      await world.judge(type, "True", "").catch(() => {}); // an example may just have unbound it
+      const found = await world.bound(type);
+      if (!found) continue;
+      await world.judgeFound(type, found, "True", "").catch(expectNotFound); // one just unbound it
     }
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await sleep(200);
   }
+}
+
+function expectNotFound(error: unknown): void {
+  if (!isNotFound(error)) throw error;
 }
 
 Deno.test("the examples of connect, export, unbind and doctor in --help work", async (t) => {

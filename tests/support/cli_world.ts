@@ -171,13 +171,22 @@ export class CliWorld implements AsyncDisposable {
   /** Plays the konnector: sets Ready of an object, at its present generation. */
   async judge(type: ResourceType, status: Condition["status"], message: string): Promise<void> {
     const object = await eventually(`${type.kind} ${this.grant} is there`, () => this.bound(type));
-    const ready = readyCondition(object, status, message);
-    const { apiVersion, kind } = object;
+    await this.judgeFound(type, object, status, message);
+  }
+
+  /** The same for an object that was just read. */
+  async judgeFound(
+    type: ResourceType,
+    found: KubeObject,
+    status: Condition["status"],
+    message: string,
+  ): Promise<void> {
+    const { apiVersion, kind } = found;
     const applied = {
       apiVersion,
       kind,
       metadata: { name: this.grant },
-      status: { conditions: [ready] },
+      status: { conditions: [readyCondition(found, status, message)] },
     };
     await this.kube.applyStatus(type, applied, FIELD_MANAGERS.issuer);
   }
