@@ -53,12 +53,12 @@ export async function applyToConsumer(
       "Cannot apply: there is nothing to do; name an export or installKonnector",
     );
   }
+  using _slot = slots.take(identity.subject); // first, as reading a kubeconfig costs time
   const target = await givingWay(() =>
     parseSubmittedKubeconfig(request.kubeconfig, {
       allowInsecureTls: config.applyAllowInsecureTls,
     })
   );
-  using _slot = slots.take(identity.subject);
   using limit = deadline(applyTimeoutMs, signal, tooSlow(applyTimeoutMs));
   // Before anything is provisioned: a Grant for a cluster that is refused would be of no use.
   const lookup = await pinnedLookup(target.server, config.applyDenyCidrs, limit.signal);

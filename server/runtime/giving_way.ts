@@ -1,13 +1,24 @@
-import { setImmediate as others } from "node:timers/promises";
+import { sleep } from "./sleep.ts";
 
 let last: Promise<unknown> = Promise.resolve();
+let restedAt = 0;
 
 /**
- * Does work that holds the whole process up for some milliseconds, one piece after another, and
- * lets everybody else have a turn before each piece.
+ * Does work that holds the whole process up for some milliseconds, one piece after another. After
+ * each piece everybody else has as long as it took.
  */
 export function givingWay<T>(work: () => T): Promise<T> {
-  const result = last.then(() => others()).then(work);
+  const result = last.then(async () => {
+    const tooEarlyMs = restedAt - performance.now();
+    if (tooEarlyMs > 0) await sleep(tooEarlyMs);
+    const start = performance.now();
+    try {
+      return work();
+    } finally {
+      const end = performance.now();
+      restedAt = end + (end - start);
+    }
+  });
   last = result.catch(() => {});
   return result;
 }

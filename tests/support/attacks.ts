@@ -156,7 +156,7 @@ export const ATTACKS: readonly Attack[] = [
     },
     statuses: [502, 503],
   },
-  flood("bombs in YAML and JSON", [400], async (world) => {
+  flood("bombs in YAML and JSON", [400, 503], async (world) => {
     const token = await world.seal("bomber");
     return (nth) =>
       world.gateway.as(token, "/api/apply", {
