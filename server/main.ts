@@ -1,3 +1,4 @@
+import http from "node:http";
 import { serviceCrds } from "./api/crd_manifests.ts";
 import { type Config, configWarnings, describeConfig, logSettings, parseConfig } from "./config.ts";
 import { ConfigError } from "./config_error.ts";
@@ -22,6 +23,9 @@ import { VERSION } from "./version.ts";
 /** Exit codes, as `--help` lists them. */
 const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 
+/** What a burst of connections leaves for the next; each keeps as much as it once had to hold. */
+const MAX_IDLE_PARSERS = 8;
+
 async function main(args: readonly string[], env: Record<string, string>): Promise<number> {
   try {
     const invocation = parseConfig(args, env);
@@ -37,6 +41,7 @@ async function main(args: readonly string[], env: Record<string, string>): Promi
 }
 
 async function start(config: Config, env: Record<string, string>): Promise<number> {
+  http.setMaxIdleHTTPParsers(MAX_IDLE_PARSERS);
   const log = createLogger(logSettings(config));
   const stop = stopSignal(log);
   // The last resort: no failure that nobody awaited may end the process.
