@@ -1,6 +1,9 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { bundleBackend } from "../../scripts/build/bundles.ts";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
+import { Guard } from "../../scripts/controlplane/guard.ts";
 import { BACKEND_ENV, BACKEND_RUN_FLAGS } from "../../scripts/run_flags.ts";
 
 /** Names the backend's bundle that the test runner made for all test files. */
@@ -43,15 +46,15 @@ export function backendBundle(): Promise<string> {
 /** A backend process: the bundle, in an empty directory, with exactly the permissions it ships with. */
 export class Backend implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
-  readonly #dir: string;
+  readonly #guard: Guard;
   readonly #reading: Promise<void>;
   /** Everything it wrote to stderr, line by line. */
   readonly lines: string[] = [];
   stdout = "";
 
-  private constructor(child: Deno.ChildProcess, dir: string) {
+  private constructor(child: Deno.ChildProcess, guard: Guard, readonly startedAt: number) {
     this.#child = child;
-    this.#dir = dir;
+    this.#guard = guard;
     this.#reading = Promise.all([
       readLines(child.stderr, (line) => this.lines.push(line)),
       readLines(child.stdout, (line) => this.stdout += `${line}\n`),
@@ -64,19 +67,24 @@ export class Backend implements AsyncDisposable {
     env: Record<string, string>,
     { denoFlags = [], launch }: Pick<BackendOptions, "denoFlags" | "launch"> = {},
   ): Promise<Backend> {
-    const dir = await Deno.makeTempDir({ prefix: "xbind-backend-" });
+    const guard = await Guard.start(join(tmpdir(), `xbind-backend-${crypto.randomUUID()}`));
+    const home = `${guard.dir}/home`;
+    await Deno.mkdir(home);
     const [program = "", ...first] = launch ??
       [Deno.execPath(), "run", ...BACKEND_RUN_FLAGS, ...denoFlags, await backendBundle()];
+    const startedAt = performance.now();
     const child = new Deno.Command(program, {
       args: [...first, ...args],
-      cwd: dir,
+      cwd: home,
       clearEnv: true,
-      env: { HOME: dir, ...BACKEND_ENV, ...denoEnv(), ...env },
+      env: { HOME: home, ...BACKEND_ENV, ...denoEnv(), ...env },
       stdin: "null",
       stdout: "piped",
       stderr: "piped",
+      detached: true,
     }).spawn();
-    return new Backend(child, dir);
+    guard.adopt("backend", child);
+    return new Backend(child, guard, startedAt);
   }
 
   /** Starts a backend on a provider, its own servers on free ports. */
@@ -148,7 +156,7 @@ export class Backend implements AsyncDisposable {
       // It has ended already.
     }
     await this.ended();
-    await Deno.remove(this.#dir, { recursive: true });
+    await this.#guard[Symbol.asyncDispose]();
   }
 }
 
