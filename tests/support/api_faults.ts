@@ -1,3 +1,4 @@
+import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { serviceCrds } from "../../server/api/crd_manifests.ts";
 import { CONFIG_MAPS, CRDS, NAMESPACES } from "../../server/api/resources.ts";
@@ -45,9 +46,15 @@ const killed = (seconds: number): ApiFault => ({
   name: `the API server is down for ${seconds} s`,
   lastsMs: seconds * 1_000,
   begin: ({ plane }) => plane.apiServer.kill(),
-  end: ({ plane }) => plane.apiServer.start(),
+  end: ({ plane }) => startApiServer(plane),
   isForgetful: true,
 });
+
+/** The controller manager has a back-off of its own, of up to half a minute: it starts anew. */
+async function startApiServer({ apiServer, controllerManager }: ControlPlane): Promise<void> {
+  await apiServer.start();
+  await controllerManager.restart();
+}
 
 /** Watches that stand, and bring nothing any more. */
 const stalled: Pick<ApiFault, "begin" | "lastsMs"> = {
@@ -96,7 +103,7 @@ export const API_FAULTS: readonly ApiFault[] = [
     end: async (world) => {
       await compactEtcd(world.plane);
       await world.plane.apiServer.kill();
-      await world.plane.apiServer.start();
+      await startApiServer(world.plane);
       heal(world);
     },
     isForgetful: true,
@@ -155,13 +162,7 @@ let cutting: ReturnType<typeof setInterval> | undefined;
 
 /** Faults that take minutes. */
 export const LONG_API_FAULTS: readonly ApiFault[] = [
-  {
-    ...killed(60),
-    end: async ({ plane }) => {
-      await plane.apiServer.start();
-      await plane.controllerManager.restart(); // which has a long back-off of its own
-    },
-  },
+  killed(60),
   { ...stalled, name: "watches stall for good", end: heal, lingersMs: 90_000 },
 ];
 
