@@ -22,11 +22,11 @@ const WARM_UPS = 20;
 export async function* benchBind({ sized, progress }: Run): AsyncGenerator<Figure> {
   await using world = await startBindWorld({ controllerManager: FAST_TOKENS });
   progress("binds of new identities, one after the other, and the raw calls behind them");
-  yield* idle(world, sized(60, 300));
+  yield* idle(world, sized(40, 300));
   progress(`binds, ${IN_FLIGHT} in flight, and the same writes by a raw client`);
-  yield* crowded(world, sized(150, 600));
+  yield* crowded(world, sized(100, 600));
   progress("binds over two replicas");
-  yield await twoReplicas(world, sized(40, 200), sized(150, 600));
+  yield await twoReplicas(world, sized(20, 200), sized(100, 600));
 }
 
 /** Binds as somebody new; the session is there before the clock starts. */

@@ -40,7 +40,7 @@ export async function* benchCatalog({ full, sized, progress }: Run): AsyncGenera
 
   const token = await backend.sessions.seal("reader");
   const url = backend.url + PATH;
-  const seconds = full ? 5 : 2;
+  const seconds = full ? 5 : 1;
   progress("the catalog under load");
   await load(url, { token, inFlight: 4, seconds: 1 });
   const figures: Figure[] = [];

@@ -23,7 +23,7 @@ const never = new AbortController().signal;
 export async function* benchIssuer({ sized, progress }: Run): AsyncGenerator<Figure> {
   progress("one Grant at a time");
   yield await oneGrant(sized(30, 100));
-  const count = sized(300, 2_000);
+  const count = sized(100, 2_000);
   progress(`${count} Grants at rest`);
   yield* atRest(count);
 }

@@ -41,7 +41,7 @@ async function accountKubeconfig(plane: ControlPlane): Promise<string> {
 export async function* benchKubeCalls({ full, progress }: Run): AsyncGenerator<Figure> {
   await using plane = await ControlPlane.start({ name: "bench", controllerManager: false });
   const kubeconfig = plane.adminKubeconfig;
-  const seconds = full ? 10 : 3;
+  const seconds = full ? 10 : 1;
   const target = await loadTarget({ kubeconfig, env: {}, order: "file-first" });
   using transport = new Transport(target, { userAgent: "xbind-bench" });
   const kube = new KubeClient(transport);

@@ -28,7 +28,7 @@ export async function* benchReaper(run: Run): AsyncGenerator<Figure> {
   const provider = await run.growingProvider();
   const count = sized(1_000, 10_000);
   await provider.growTo({ exports: 1, grants: count }, progress);
-  const sweeps = sized(5, 10);
+  const sweeps = sized(3, 10);
   progress(`${sweeps} sweeps over ${provider.size.grants} Grants`);
   const windowMs = sweeps * INTERVAL_MS;
   const idle = await observe(provider, windowMs, "--reaper-interval=1h");
