@@ -117,7 +117,8 @@ export class Guard implements AsyncDisposable {
 
   /** Starts a process whose output goes to `<name>.log`. */
   spawn({ name, command, args, cwd, env }: GuardedCommand): GuardedProcess {
-    const pidFile = this.#newPidFile(name);
+    // Of its own for each start, so that the end of the last one never removes the next one's.
+    const pidFile = `${this.dir}/${name}.${++this.#started}.pid`;
     const child = new Deno.Command("sh", {
       args: ["-c", CHILD, "sh", pidFile, this.logFile(name), command, ...args],
       stdin: "null",
@@ -129,17 +130,15 @@ export class Guard implements AsyncDisposable {
     }).spawn();
     const process = new GuardedProcess(child, (ended) => {
       this.#running.delete(ended);
-      forget(pidFile);
+      // A number that may soon be another process's must not stay on record.
+      try {
+        Deno.removeSync(pidFile);
+      } catch {
+        // Not there: the directory went with the guard.
+      }
     });
     this.#running.add(process);
     return process;
-  }
-
-  /** Guards a process that somebody else started, `detached`: it leads a group of its own. */
-  adopt(name: string, child: Deno.ChildProcess): void {
-    const pidFile = this.#newPidFile(name);
-    Deno.writeTextFileSync(pidFile, `${child.pid}\n`);
-    child.status.then(() => forget(pidFile));
   }
 
   /** Where a process of that name writes its output. */
@@ -154,18 +153,5 @@ export class Guard implements AsyncDisposable {
     this.shell.ref();
     await this.shell.stdin.close();
     await Promise.all([this.shell.status, ...ends]);
-  }
-  /** Of its own for each start, so that the end of the last one never removes the next one's. */
-  #newPidFile(name: string): string {
-    return `${this.dir}/${name}.${++this.#started}.pid`;
-  }
-}
-
-/** A number that may soon be another process's must not stay on record. */
-function forget(pidFile: string): void {
-  try {
-    Deno.removeSync(pidFile);
-  } catch {
-    // Not there: the directory went with the guard.
   }
 }

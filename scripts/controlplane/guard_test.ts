@@ -61,22 +61,6 @@ Deno.test("Guard takes a process off its record once it has ended", async () => 
   assert.equal(await Deno.readTextFile(guard.logFile("short")), "out\n");
 });
 
-Deno.test("Guard kills a process that it adopted, with its children", async () => {
-  await using guard = await Guard.start(tempPath(), { andParent: true });
-  const child = new Deno.Command("sh", { args: FAMILY, stdout: "piped", detached: true }).spawn();
-  guard.adopt("family", child);
-  const reader = child.stdout.getReader();
-  const { value } = await reader.read();
-  const pids = new TextDecoder().decode(value).trim().split(" ").map(Number);
-  assert.deepEqual(pids.map(alive), [true, true]);
-
-  await guard[Symbol.asyncDispose]();
-
-  assert.equal((await child.status).signal, "SIGKILL");
-  await reader.cancel();
-  await eventually("all are dead", () => !pids.some(alive));
-});
-
 Deno.test("Guard.start() refuses a directory that exists", async () => {
   const dir = await Deno.makeTempDir();
   await assert.rejects(Guard.start(dir), /Cannot create the directory/);

@@ -1,9 +1,6 @@
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { bundleBackend } from "../../scripts/build/bundles.ts";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { Guard } from "../../scripts/controlplane/guard.ts";
 import { BACKEND_ENV, BACKEND_RUN_FLAGS } from "../../scripts/run_flags.ts";
 
 /** Names the backend's bundle that the test runner made for all test files. */
@@ -46,15 +43,15 @@ export function backendBundle(): Promise<string> {
 /** A backend process: the bundle, in an empty directory, with exactly the permissions it ships with. */
 export class Backend implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
-  readonly #guard: Guard;
+  readonly #dir: string;
   readonly #reading: Promise<void>;
   /** Everything it wrote to stderr, line by line. */
   readonly lines: string[] = [];
   stdout = "";
 
-  private constructor(child: Deno.ChildProcess, guard: Guard, readonly startedAt: number) {
+  private constructor(child: Deno.ChildProcess, dir: string) {
     this.#child = child;
-    this.#guard = guard;
+    this.#dir = dir;
     this.#reading = Promise.all([
       readLines(child.stderr, (line) => this.lines.push(line)),
       readLines(child.stdout, (line) => this.stdout += `${line}\n`),
@@ -67,24 +64,19 @@ export class Backend implements AsyncDisposable {
     env: Record<string, string>,
     { denoFlags = [], launch }: Pick<BackendOptions, "denoFlags" | "launch"> = {},
   ): Promise<Backend> {
-    const guard = await Guard.start(join(tmpdir(), `xbind-backend-${crypto.randomUUID()}`));
-    const home = `${guard.dir}/home`;
-    await Deno.mkdir(home);
+    const dir = await Deno.makeTempDir({ prefix: "xbind-backend-" });
     const [program = "", ...first] = launch ??
       [Deno.execPath(), "run", ...BACKEND_RUN_FLAGS, ...denoFlags, await backendBundle()];
-    const startedAt = performance.now();
     const child = new Deno.Command(program, {
       args: [...first, ...args],
-      cwd: home,
+      cwd: dir,
       clearEnv: true,
-      env: { HOME: home, ...BACKEND_ENV, ...denoEnv(), ...env },
+      env: { HOME: dir, ...BACKEND_ENV, ...denoEnv(), ...env },
       stdin: "null",
       stdout: "piped",
       stderr: "piped",
-      detached: true,
     }).spawn();
-    guard.adopt("backend", child);
-    return new Backend(child, guard, startedAt);
+    return new Backend(child, dir);
   }
 
   /** Starts a backend on a provider, its own servers on free ports. */
@@ -156,7 +148,7 @@ export class Backend implements AsyncDisposable {
       // It has ended already.
     }
     await this.ended();
-    await this.#guard[Symbol.asyncDispose]();
+    await Deno.remove(this.#dir, { recursive: true });
   }
 }
 
