@@ -231,5 +231,6 @@ Deno.test("reaper() gives a Grant whose Lease vanished the time to come back", a
   reaper.run();
   await eventually("it is gone", async () => !await world.stored(grant));
   assert.ok(performance.now() - vanishedAt >= 1_500);
+  await eventually("it is told", () => codes(reaper).length > 1);
   assert.deepEqual(codes(reaper), ["grant.stale", "grant.reaped"]);
 });
