@@ -37,10 +37,12 @@ async function openForm(page: Page, title: string): Promise<void> {
 }
 
 /** What the page shows of a kubeconfig before it is sent. */
-const facts = async (page: Page) =>
-  Object.fromEntries(
-    (await page.locator(".facts div").allInnerTexts()).map((text) => text.split("\n")),
-  );
+/** What is shown of a kubeconfig, once it has been read. */
+const facts = async (page: Page) => {
+  const lines = page.locator(".facts div");
+  await lines.first().waitFor();
+  return Object.fromEntries((await lines.allInnerTexts()).map((text) => text.split("\n")));
+};
 
 const applied = async (page: Page): Promise<string[]> =>
   await page.getByRole("list", { name: "Applied objects" }).getByRole("listitem")
