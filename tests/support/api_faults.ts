@@ -1,4 +1,3 @@
-import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { serviceCrds } from "../../server/api/crd_manifests.ts";
 import { CONFIG_MAPS, CRDS, NAMESPACES } from "../../server/api/resources.ts";
@@ -45,16 +44,15 @@ const heal = ({ proxy }: FaultWorld): void => void (proxy.faults = () => undefin
 const killed = (seconds: number): ApiFault => ({
   name: `the API server is down for ${seconds} s`,
   lastsMs: seconds * 1_000,
-  begin: ({ plane }) => plane.apiServer.kill(),
-  end: ({ plane }) => startApiServer(plane),
+  begin: async ({ plane, provider }) => {
+    // A watch that has seen the very last write may go on after a restart: none has seen this one.
+    const last = configMap("default", "last", { write: crypto.randomUUID() });
+    await provider.kube.apply(CONFIG_MAPS, last, FIELD_MANAGERS.issuer);
+    await plane.apiServer.kill();
+  },
+  end: ({ plane }) => plane.apiServer.start(),
   isForgetful: true,
 });
-
-/** The controller manager has a back-off of its own, of up to half a minute: it starts anew. */
-async function startApiServer({ apiServer, controllerManager }: ControlPlane): Promise<void> {
-  await apiServer.start();
-  await controllerManager.restart();
-}
 
 /** Watches that stand, and bring nothing any more. */
 const stalled: Pick<ApiFault, "begin" | "lastsMs"> = {
@@ -103,7 +101,8 @@ export const API_FAULTS: readonly ApiFault[] = [
     end: async (world) => {
       await compactEtcd(world.plane);
       await world.plane.apiServer.kill();
-      await startApiServer(world.plane);
+      await world.plane.apiServer.start();
+      await world.plane.controllerManager.restart(); // which has a long back-off of its own
       heal(world);
     },
     isForgetful: true,
@@ -162,7 +161,13 @@ let cutting: ReturnType<typeof setInterval> | undefined;
 
 /** Faults that take minutes. */
 export const LONG_API_FAULTS: readonly ApiFault[] = [
-  killed(60),
+  {
+    ...killed(60),
+    end: async ({ plane }) => {
+      await plane.apiServer.start();
+      await plane.controllerManager.restart(); // which has a long back-off of its own
+    },
+  },
   { ...stalled, name: "watches stall for good", end: heal, lingersMs: 90_000 },
 ];
 
