@@ -36,8 +36,7 @@ async function openForm(page: Page, title: string): Promise<void> {
   await page.getByRole("tab", { name: "Apply" }).click();
 }
 
-/** What the page shows of a kubeconfig before it is sent. */
-/** What is shown of a kubeconfig, once it has been read. */
+/** What the page shows of a kubeconfig before it is sent, once it has read it. */
 const facts = async (page: Page) => {
   const lines = page.locator(".facts div");
   await lines.first().waitFor();
