@@ -39,7 +39,7 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
   const leadership = await leadershipFor(deps, identity);
   const kube = new KubeClient(transport, () => leadership.assertLeading());
   const now = () => Date.now();
-  const recordEvent = eventRecorder(kube, { log, instance: identity, now: () => new Date() });
+  const events = eventRecorder(kube, { log, instance: identity, now: () => new Date() });
 
   const ownCaches: AnyCache[] = [];
   const needed: Pick<AnyCache, "hasSynced">[] = [grants];
@@ -51,7 +51,15 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
     needed.push(exports, ...ownCaches);
     const issuerLog = log.named("issuer");
     controllers.push(
-      issuer({ kube, caches: issued, config, recordEvent, metrics, log: issuerLog, now }),
+      issuer({
+        kube,
+        caches: issued,
+        config,
+        recordEvent: events.record,
+        metrics,
+        log: issuerLog,
+        now,
+      }),
     );
   }
   if (config.enableReaper) {
@@ -69,7 +77,7 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
       leaseWatch,
       config,
       log: log.named("reaper"),
-      events: recordEvent,
+      events: events.record,
       onSwept: (counts) => wouldRevoke = counts.wouldRevoke,
     }));
   }
@@ -92,7 +100,7 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
     }),
     lag.run,
     runCaches(ownCaches, kube),
-    leadership.whileLeading(all(...controllers)),
+    leadership.whileLeading((signal) => all(...controllers)(signal).finally(events.settle)),
   );
 }
 

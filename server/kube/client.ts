@@ -4,7 +4,7 @@ import { Backoff } from "../runtime/backoff.ts";
 import { sleep } from "../runtime/sleep.ts";
 import { errorFromAnswer, isNotFound, KubeError } from "./kube_error.ts";
 import { collectionPath, keyOf, keyText, type ObjectKey, objectPath } from "./paths.ts";
-import type { Transport, TransportAnswer, TransportRequest } from "./transport.ts";
+import type { BeforeSend, Transport, TransportAnswer, TransportRequest } from "./transport.ts";
 
 /** Which objects of a kind; absent parts do not narrow it. */
 export interface Selection {
@@ -45,10 +45,10 @@ const MAX_RETRY_AFTER_MS = 10_000;
  */
 export class KubeClient {
   readonly transport: Transport;
-  readonly #beforeWrite: (() => void) | undefined;
+  readonly #beforeWrite: BeforeSend | undefined;
 
-  /** `beforeWrite` is called right before a write is sent; throwing keeps it unsent. */
-  constructor(transport: Transport, beforeWrite?: () => void) {
+  /** `beforeWrite` is asked before every write. */
+  constructor(transport: Transport, beforeWrite?: BeforeSend) {
     this.transport = transport;
     this.#beforeWrite = beforeWrite;
   }

@@ -12,11 +12,19 @@ export type RecordEvent = (
   note: string,
 ) => void;
 
+/** Records Events in the background. */
+export interface EventRecorder {
+  readonly record: RecordEvent;
+  /** Sends what still waits, and resolves once nothing is under way. */
+  settle(): Promise<void>;
+}
+
 const REMEMBERED = 5_000;
 const MAX_PENDING = 200;
 const REPEAT_AFTER_MS = 3_600_000;
 /** Long enough for a bind to end that was waiting for the news: an Event is never in its way. */
 const QUIET_MS = 100;
+const SETTLE_MS = 2_000;
 const MAX_NOTE_LENGTH = 1_000;
 
 /**
@@ -26,24 +34,39 @@ const MAX_NOTE_LENGTH = 1_000;
 export function eventRecorder(
   kube: KubeClient,
   { log, instance, now }: { log: Log; instance: string; now: () => Date },
-): RecordEvent {
+): EventRecorder {
   const told = new Map<string, number>();
-  let pending = 0;
-  return (object, type, reason, note) => {
+  const pending = new Set<Promise<void>>();
+  let hurry = new AbortController();
+  let giveUp = new AbortController();
+
+  const record: RecordEvent = (object, type, reason, note) => {
     const key = `${object.metadata.uid} ${reason} ${note}`;
     const lastTold = told.get(key);
     if (lastTold !== undefined && now().getTime() - lastTold < REPEAT_AFTER_MS) return;
-    if (pending >= MAX_PENDING) return log.debug("dropped an Event", { reason });
+    if (pending.size >= MAX_PENDING) return log.debug("dropped an Event", { reason });
     told.delete(key);
     told.set(key, now().getTime());
     if (told.size > REMEMBERED) told.delete(told.keys().next().value ?? "");
-    pending++;
     const event = eventFor(object, type, reason, note, instance, now());
-    sleep(QUIET_MS)
-      .then(() => kube.create(EVENTS, event, FIELD_MANAGERS.issuer))
+    const { signal } = giveUp;
+    const recording = sleep(QUIET_MS, hurry.signal)
+      .catch(() => {}) // it is hurried, and so be it
+      .then(() => kube.create(EVENTS, event, FIELD_MANAGERS.issuer, signal))
       .catch((error) => log.debug("cannot record an Event", { reason, error }))
-      .finally(() => pending--);
+      .then(() => void pending.delete(recording));
+    pending.add(recording);
   };
+
+  const settle = async () => {
+    hurry.abort();
+    hurry = new AbortController();
+    const timer = setTimeout(() => giveUp.abort(), SETTLE_MS);
+    await Promise.all(pending);
+    clearTimeout(timer);
+    giveUp = new AbortController();
+  };
+  return { record, settle };
 }
 
 function eventFor(

@@ -16,8 +16,11 @@ import { type Hold, LeaseLock } from "./lease_lock.ts";
 /** Who may act: asked before every write of a controller. */
 export interface Leadership {
   readonly isLeading: boolean;
-  /** Throws a `NotLeadingError` unless this process leads at this very moment. */
-  assertLeading(): void;
+  /**
+   * Throws a `NotLeadingError` unless this process leads at this very moment. The signal aborts when
+   * the lead is lost, not when it is given up: what was sent by then is answered before.
+   */
+  assertLeading(): AbortSignal | undefined;
   /**
    * Runs while leading; after a loss it stops, campaigns and runs again. Returns at shutdown, or
    * when what it runs returns. Throws when that has not stopped in time.
@@ -28,7 +31,7 @@ export interface Leadership {
 /** A process without an election always leads. */
 export const alwaysLeading: Leadership = {
   isLeading: true,
-  assertLeading: () => {},
+  assertLeading: () => undefined,
   whileLeading: (run) => run,
 };
 
@@ -77,6 +80,8 @@ interface Term {
   hold: Hold;
   /** Aborted at the loss of the Lease and at shutdown. */
   readonly stop: ChildController;
+  /** Aborted at the loss of the Lease only. */
+  readonly loss: AbortController;
 }
 
 /**
@@ -105,9 +110,9 @@ export class Leader implements Leadership {
     return this.#term !== undefined && this.#restMs(this.#term) > 0;
   }
 
-  assertLeading(): void {
+  assertLeading(): AbortSignal {
     const term = this.#term;
-    if (term && this.#restMs(term) > 0) return;
+    if (term && this.#restMs(term) > 0) return term.loss.signal;
     // After a pause of the process this comes before any timer: the whole term ends right here.
     if (term) this.#lose(term, "the last renewal is too long ago");
     throw this.#refusal;
@@ -158,7 +163,7 @@ export class Leader implements Leadership {
   async #lead(hold: Hold, run: Runnable, signal: AbortSignal): Promise<"ended" | "stopped"> {
     using stop = childController(signal);
     const renewing = new AbortController();
-    const term: Term = { hold, stop };
+    const term: Term = { hold, stop, loss: new AbortController() };
     this.#term = term;
     const transitions = hold.lease.spec?.leaseTransitions ?? 0;
     this.#log.info("leadership acquired", auditLine("leader", "acquired", { transitions }));
@@ -224,6 +229,7 @@ export class Leader implements Leadership {
     this.#refusal = new NotLeadingError(`Cannot write: this process lost the lead: ${reason}`);
     this.#log.warn("leadership lost", auditLine("leader", "lost", { reason }));
     term.stop.abort(this.#refusal);
+    term.loss.abort(this.#refusal);
     this.#onChange(false);
   }
 

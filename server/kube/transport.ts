@@ -1,6 +1,6 @@
 import type http from "node:http";
 import type { LookupFunction } from "node:net";
-import { deadline } from "../runtime/deadline.ts";
+import { type Deadline, deadline } from "../runtime/deadline.ts";
 import { exchange, NoAnswerError, readBody, readText } from "../runtime/http_exchange.ts";
 import { Turnstile } from "../runtime/turnstile.ts";
 import { type ConnectThroughProxy, createAgent, retireAgent } from "./agent.ts";
@@ -32,6 +32,12 @@ export interface TransportOptions {
   readonly onAnswer?: (method: string, status: number) => void;
 }
 
+/**
+ * Called right before the first byte; throwing keeps the request unsent. A signal that it returns
+ * takes the place of the request's own: what was sent is then waited for until that one aborts.
+ */
+export type BeforeSend = () => AbortSignal | undefined;
+
 /** One request to the API server. */
 export interface TransportRequest {
   readonly method: string;
@@ -44,8 +50,7 @@ export interface TransportRequest {
   /** For the whole exchange; for a stream, until the head of the answer. Logging in comes before. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** Called right before the first byte; throwing keeps the request unsent. */
-  readonly beforeSend?: (() => void) | undefined;
+  readonly beforeSend?: BeforeSend | undefined;
 }
 
 /** A complete answer, whatever its status. */
@@ -94,7 +99,7 @@ export class Transport implements Disposable {
     using limit = deadline(request.timeoutMs, request.signal, () => timedOut(request));
     return await asKubeError(request, async () => {
       using _turn = await this.#turns.enter(limit.signal);
-      const answer = await this.#open(request, credentials, "calls", limit.signal);
+      const answer = await this.#open(request, credentials, "calls", limit);
       return await this.#wholeAnswer(answer, credentials, limit.signal);
     });
   }
@@ -112,7 +117,7 @@ export class Transport implements Disposable {
     const credentials = await untilAborted(this.#credentials.current(), request.signal);
     using limit = deadline(request.timeoutMs, request.signal, () => timedOut(request));
     return await asKubeError(request, async () => {
-      const answer = await this.#open(request, credentials, "streams", limit.signal);
+      const answer = await this.#open(request, credentials, "streams", limit);
       if (answer.statusCode !== 200) {
         return await this.#wholeAnswer(answer, credentials, limit.signal);
       }
@@ -142,15 +147,19 @@ export class Transport implements Disposable {
     request: TransportRequest,
     { tls, headers }: Credentials,
     use: "calls" | "streams",
-    signal: AbortSignal,
+    limit: Deadline,
   ): Promise<http.IncomingMessage> {
-    const { method, path, body, beforeSend } = request;
+    const { method, path, body } = request;
+    const beforeSend = () => {
+      const onceSent = request.beforeSend?.();
+      if (onceSent) limit.follow(onceSent);
+    };
     const own = { Accept: "application/json", "User-Agent": this.#options.userAgent };
     const merged = { ...own, ...headers, ...request.headers };
     const outgoing = { method, path, body, beforeSend, headers: merged };
     let status = 0;
     try {
-      const answer = await exchange(this.#base, this.#poolFor(tls)[use], outgoing, signal);
+      const answer = await exchange(this.#base, this.#poolFor(tls)[use], outgoing, limit.signal);
       status = answer.statusCode ?? 0;
       return answer;
     } finally {

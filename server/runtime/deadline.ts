@@ -1,11 +1,14 @@
 /** A signal with a time limit; disposing it stops the clock and leaves the parent signal alone. */
 export interface Deadline extends Disposable {
   readonly signal: AbortSignal;
+  /** From now on aborts with this parent, in place of the one before. */
+  follow(parent: AbortSignal): void;
 }
 
 /**
  * Aborts with `reason` after `ms`, or with the parent's own reason when that comes first. A reason
- * given as a function is made only when it is needed: an error costs a stack trace. Made by hand instead of `AbortSignal.any`, whose sources stay referenced by long-lived parents.
+ * given as a function is made only when it is needed: an error costs a stack trace. Made by hand
+ * instead of `AbortSignal.any`, whose sources stay referenced by long-lived parents.
  */
 export function deadline(
   ms: number,
@@ -13,16 +16,23 @@ export function deadline(
   reason: Error | (() => Error),
 ): Deadline {
   const controller = new AbortController();
-  const onParentAbort = () => controller.abort(parent?.reason);
-  if (parent?.aborted) onParentAbort();
-  parent?.addEventListener("abort", onParentAbort, { once: true });
+  let followed: AbortSignal | undefined;
+  const onParentAbort = () => controller.abort(followed?.reason);
+  const follow = (next: AbortSignal | undefined) => {
+    followed?.removeEventListener("abort", onParentAbort);
+    followed = next;
+    if (next?.aborted) onParentAbort();
+    next?.addEventListener("abort", onParentAbort, { once: true });
+  };
+  follow(parent);
   const onTimeout = () => controller.abort(typeof reason === "function" ? reason() : reason);
   const timer = setTimeout(onTimeout, ms);
   return {
     signal: controller.signal,
+    follow,
     [Symbol.dispose]() {
       clearTimeout(timer);
-      parent?.removeEventListener("abort", onParentAbort);
+      follow(undefined);
     },
   };
 }

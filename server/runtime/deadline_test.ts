@@ -15,6 +15,16 @@ Deno.test("deadline() aborts with the parent's reason when that comes first", as
   await waiting;
 });
 
+Deno.test("deadline() follows one parent at a time", () => {
+  const [first, second] = [new AbortController(), new AbortController()];
+  using limit = deadline(10_000, first.signal, new Error("too late"));
+  limit.follow(second.signal);
+  first.abort(new Error("the first"));
+  assert.equal(limit.signal.aborted, false);
+  second.abort(new Error("the second"));
+  assert.equal(limit.signal.reason.message, "the second");
+});
+
 Deno.test("deadline() of a parent that aborted before is aborted at once", () => {
   const parent = AbortSignal.abort(new Error("gone"));
   using limit = deadline(10_000, parent, new Error("too late"));

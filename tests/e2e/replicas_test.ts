@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
+import { sleep } from "../../server/runtime/sleep.ts";
 import { IssuerWorld } from "../support/issuer_world.ts";
-import { acquiredAfter, isElection, Replica, writesBy } from "../support/replica_world.ts";
+import { acquiredAfter, isDone, isElection, Replica, writesBy } from "../support/replica_world.ts";
+
+/** Far longer than a leader takes to stop that waits for nothing. */
+const HELD_MS = 1_500;
 
 // Before any test, so that no test is charged with processes it does not end.
 const world = await IssuerWorld.start();
@@ -16,6 +20,17 @@ Deno.test.afterAll(async () => {
   for (const replica of replicas) await replica[Symbol.asyncDispose]();
   await world[Symbol.asyncDispose]();
 });
+
+/** When the API server heard a replica's last word about the Lease. */
+async function lastElection(replica: Replica): Promise<string> {
+  const write = (await writesBy(world, replica)).findLast(isElection);
+  return write?.requestReceivedTimestamp ?? assert.fail(`${replica.user} never led`);
+}
+
+/** What a replica had sent, or sent later, that was not answered at that moment. */
+const unansweredAt = async (replica: Replica, moment: string) =>
+  (await writesBy(world, replica))
+    .filter((write) => !isElection(write) && write.stageTimestamp > moment);
 
 Deno.test("xbind-backend in replicas", async (t) => {
   const first = await startReplica("first");
@@ -52,11 +67,54 @@ Deno.test("xbind-backend in replicas", async (t) => {
     await world.ready(await world.grant({ who: "after" }));
     const released = second.backend.log.find(({ msg }) => msg === "leadership released");
     assert.ok(released, "the Lease is left to run out");
-    const writes = await writesBy(world, second);
-    const last = writes.findLastIndex(isElection);
-    assert.deepEqual(writes.slice(last + 1), [], "it wrote after it had released the Lease");
-    const release = writes[last]?.requestReceivedTimestamp ?? "";
+    const release = await lastElection(second);
+    assert.deepEqual(await unansweredAt(second, release), []);
     assert.ok(acquiredAfter(await writesBy(world, third), release) > release);
+  });
+
+  await t.step("what it has sent by then is answered before it hands over", async () => {
+    const arrived = Promise.withResolvers<void>();
+    const mayGoOn = Promise.withResolvers<void>();
+    third.proxy.faults = ({ method, path }) =>
+      method === "GET" || !path.includes("/grants/") ? undefined : {
+        kind: "gate",
+        pass: async (forward) => {
+          arrived.resolve();
+          await mayGoOn.promise;
+          await forward();
+          return true;
+        },
+      };
+    await world.grant({ who: "held" });
+    await arrived.promise;
+
+    third.backend.signal("SIGTERM");
+    await sleep(HELD_MS);
+    mayGoOn.resolve();
+
+    assert.equal(await third.backend.ended(), 0);
+    assert.ok(third.backend.log.some(({ msg }) => msg === "leadership released"));
+    const release = await lastElection(third);
+    assert.deepEqual(await unansweredAt(third, release), []);
+    const [held] = (await writesBy(world, third)).slice(-2);
+    assert.ok(held && isDone(held) && held.objectRef?.resource === "grants", "it was made");
+  });
+
+  await t.step("what is never answered keeps it from handing over, not from stopping", async () => {
+    const fourth = await startReplica("fourth");
+    await fourth.leads({ timeoutMs: 15_000 });
+    const stalled = Promise.withResolvers<void>();
+    fourth.proxy.faults = ({ method, path }) => {
+      if (method === "GET" || !path.includes("/grants/")) return undefined;
+      stalled.resolve();
+      return { kind: "stall" };
+    };
+    await world.grant({ who: "stalled" });
+    await stalled.promise;
+
+    assert.equal(await fourth.backend.stop(), 0);
+    const said = fourth.backend.log.map(({ msg }) => msg);
+    assert.ok(said.includes("leadership lost") && !said.includes("leadership released"), `${said}`);
   });
 
   await t.step("the first that each wrote was its name into the Lease", async () => {
