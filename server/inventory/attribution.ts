@@ -1,7 +1,6 @@
 import type { Grant } from "../api/resources.ts";
-import { boundaryName } from "../names.ts";
 import type { ReportBroken } from "./catalog.ts";
-import { connectionKey, countsFor, type Heartbeat } from "./heartbeats.ts";
+import { boundaryOf, connectionKey, countsFor, type Heartbeat } from "./heartbeats.ts";
 import { compare } from "./selector.ts";
 
 /** Where heartbeats are looked up; a `heartbeatCache` is one. */
@@ -14,17 +13,6 @@ export type CountingHeartbeat = Heartbeat & {
   readonly consumerUid: string;
   readonly renewTimeMs: number;
 };
-
-const boundaries = new WeakMap<Grant, string>();
-
-/** The boundary of a cached Grant; hashing a subject costs more than all else that a row needs. */
-export function boundaryOf(grant: Grant): string {
-  const known = boundaries.get(grant);
-  if (known !== undefined) return known;
-  const boundary = boundaryName(grant.spec.identity.subject);
-  boundaries.set(grant, boundary);
-  return boundary;
-}
 
 /** The heartbeats that count for a Grant; the cost is that of the Grant's own Leases. */
 export function* countingHeartbeats(

@@ -1,8 +1,8 @@
 import { type Grant, isDeleting } from "../api/resources.ts";
 import type { Cluster, ClusterGrant, Clusters, PendingGrant } from "../api/wire.ts";
-import { boundaryOf, countingHeartbeats, type HeartbeatLookup } from "./attribution.ts";
+import { countingHeartbeats, type HeartbeatLookup } from "./attribution.ts";
 import type { ReportBroken } from "./catalog.ts";
-import { effectiveRenewal, isLive } from "./heartbeats.ts";
+import { boundaryOf, effectiveRenewal, isLive } from "./heartbeats.ts";
 import { compare } from "./selector.ts";
 import { optionalText, text } from "./spec_fields.ts";
 

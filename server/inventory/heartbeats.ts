@@ -78,13 +78,24 @@ export function decodeHeartbeat(item: unknown, seenMs: number): Heartbeat {
   };
 }
 
+const boundaries = new WeakMap<object, string>();
+
+/** The boundary of a cached Grant; hashing a subject costs more than all else that is asked. */
+export function boundaryOf(grant: Pick<Grant, "spec">): string {
+  const known = boundaries.get(grant);
+  if (known !== undefined) return known;
+  const boundary = boundaryName(grant.spec.identity.subject);
+  boundaries.set(grant, boundary);
+  return boundary;
+}
+
 /** Whether a heartbeat is one of this Grant's own, the only ones that speak for its consumer. */
 export function countsFor(
   heartbeat: Heartbeat,
   grant: Pick<Grant, "metadata" | "spec">,
 ): heartbeat is Heartbeat & { readonly renewTimeMs: number } {
   const { metadata, connection, consumerUid, renewTimeMs, seenMs } = heartbeat;
-  if (metadata.namespace !== boundaryName(grant.spec.identity.subject)) return false;
+  if (metadata.namespace !== boundaryOf(grant)) return false;
   if (connection !== grant.metadata.name) return false;
   if (consumerUid === undefined || renewTimeMs === undefined) return false;
   // What an earlier Grant of that name left behind says nothing about this one.

@@ -1,8 +1,12 @@
 import type { Grant } from "../api/resources.ts";
 import type { Config } from "../config.ts";
-import { connectionKey, type Heartbeat, type HeartbeatIndex } from "../inventory/heartbeats.ts";
+import {
+  boundaryOf,
+  connectionKey,
+  type Heartbeat,
+  type HeartbeatIndex,
+} from "../inventory/heartbeats.ts";
 import type { Cache } from "../kube/cache.ts";
-import { boundaryName } from "../names.ts";
 import type { LeaseWatch, Moment } from "./lease_watch.ts";
 import {
   concerns,
@@ -45,7 +49,7 @@ export function examine(
   now: Moment,
 ): Finding {
   const { name } = grant.metadata;
-  const boundary = boundaryName(grant.spec.identity.subject);
+  const boundary = boundaryOf(grant);
   const isGrant = (other: string) => grants.get({ name: other }) !== undefined;
   const evidence = {
     own: heartbeats.find("connection", connectionKey(boundary, name)),
