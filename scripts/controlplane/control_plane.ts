@@ -6,7 +6,7 @@ import { type Certificate, issueClientCertificate, type Validity } from "./certi
 import { type ControllerManagerLimits, ETCD_SOCKET, FILES } from "./command_lines.ts";
 import type { ControlledProcess } from "./controlled_process.ts";
 import { eventually } from "./eventually.ts";
-import { Guard } from "./guard.ts";
+import { Guard, putOnRecord } from "./guard.ts";
 import { kubeconfigFileName, kubeconfigFor } from "./kubeconfig.ts";
 
 /** How a control plane is started; everything has a default. */
@@ -220,6 +220,11 @@ export class ControlPlane implements AsyncDisposable {
     const { code, stdout, stderr } = await child.output();
     const text = (octets: Uint8Array) => new TextDecoder().decode(octets);
     return { code, stdout: text(stdout), stderr: text(stderr) };
+  }
+
+  /** Lets a process that was started `detached` end with the control plane, attached or not. */
+  adopt(name: string, child: Deno.ChildProcess): void {
+    putOnRecord(this.dir, name, child);
   }
 
   /** Kills everything and removes the directory; an attached control plane is left alone. */

@@ -10,7 +10,8 @@ export interface GuardedCommand {
 
 /**
  * Blocks on its standard input, a pipe that our process holds open and that the kernel closes
- * however our process ends. The directory is moved away before the pid files are read: see CHILD.
+ * however our process ends. Whoever runs is killed first, lest it make the directory anew by its
+ * old name; then again those who got on record before the directory was moved away: see CHILD.
  */
 const GUARD = `
 trap '' HUP INT TERM
@@ -18,10 +19,14 @@ dir=$1
 mkdir -p "\${dir%/*}" && mkdir -m 700 "$dir" || exit 1
 echo ready
 while read -r _; do :; done
+end_all() {
+  for file in "$1"/*.pid; do
+    [ -f "$file" ] && read -r pid < "$file" && kill -9 "-$pid"
+  done
+}
+end_all "$dir"
 mv "$dir" "$dir.gone" || exit 1
-for file in "$dir.gone"/*.pid; do
-  [ -f "$file" ] && read -r pid < "$file" && kill -9 "-$pid"
-done
+end_all "$dir.gone"
 tries=0
 until rm -rf "$dir.gone" || [ "$tries" -ge 100 ]; do tries=$((tries + 1)); sleep 0.1; done
 [ -z "$2" ] || rmdir "\${dir%/*}"
@@ -130,12 +135,7 @@ export class Guard implements AsyncDisposable {
     }).spawn();
     const process = new GuardedProcess(child, (ended) => {
       this.#running.delete(ended);
-      // A number that may soon be another process's must not stay on record.
-      try {
-        Deno.removeSync(pidFile);
-      } catch {
-        // Not there: the directory went with the guard.
-      }
+      forget(pidFile);
     });
     this.#running.add(process);
     return process;
@@ -153,5 +153,24 @@ export class Guard implements AsyncDisposable {
     this.shell.ref();
     await this.shell.stdin.close();
     await Promise.all([this.shell.status, ...ends]);
+  }
+}
+
+/**
+ * Puts a process, `detached` so that it leads a group of its own, on the record of whoever guards
+ * the directory: it ends with that guard at the latest.
+ */
+export function putOnRecord(dir: string, name: string, child: Deno.ChildProcess): void {
+  const pidFile = `${dir}/${name}.${child.pid}.pid`;
+  Deno.writeTextFileSync(pidFile, `${child.pid}\n`);
+  child.status.then(() => forget(pidFile));
+}
+
+/** A number that may soon be another process's must not stay on record. */
+function forget(pidFile: string): void {
+  try {
+    Deno.removeSync(pidFile);
+  } catch {
+    // Not there: the directory went with the guard.
   }
 }

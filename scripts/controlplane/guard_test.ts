@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "./eventually.ts";
-import { Guard } from "./guard.ts";
+import { Guard, putOnRecord } from "./guard.ts";
 
 const exists = (path: string) => Deno.stat(path).then(() => true, () => false);
 
@@ -59,6 +59,22 @@ Deno.test("Guard takes a process off its record once it has ended", async () => 
     () => ![...Deno.readDirSync(guard.dir)].some((file) => file.name.endsWith(".pid")),
   );
   assert.equal(await Deno.readTextFile(guard.logFile("short")), "out\n");
+});
+
+Deno.test("Guard kills a process that somebody put on its record, with its children", async () => {
+  await using guard = await Guard.start(tempPath(), { andParent: true });
+  const child = new Deno.Command("sh", { args: FAMILY, stdout: "piped", detached: true }).spawn();
+  putOnRecord(guard.dir, "family", child);
+  const reader = child.stdout.getReader();
+  const { value } = await reader.read();
+  const pids = new TextDecoder().decode(value).trim().split(" ").map(Number);
+  assert.deepEqual(pids.map(alive), [true, true]);
+
+  await guard[Symbol.asyncDispose]();
+
+  assert.equal((await child.status).signal, "SIGKILL");
+  await reader.cancel();
+  await eventually("all are dead", () => !pids.some(alive));
 });
 
 Deno.test("Guard.start() refuses a directory that exists", async () => {

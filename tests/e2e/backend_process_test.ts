@@ -5,7 +5,7 @@ import { sharedProvider } from "../support/control_planes.ts";
 
 /** Runs the backend to its end. */
 async function run(args: string[], env: Record<string, string> = {}) {
-  await using backend = await Backend.spawn(args, env);
+  await using backend = await Backend.spawn(await sharedProvider(), args, env);
   const code = await backend.ended();
   return { code, stdout: backend.stdout, stderr: backend.lines.join("\n") };
 }

@@ -4,11 +4,14 @@ import { eventually } from "../../scripts/controlplane/eventually.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Boots a control plane, tells its directory and process ids, and waits for ever. */
+/** Boots a control plane with a backend, tells directory and process ids, and waits for ever. */
 const BOOT = `
   import { ControlPlane } from "./scripts/controlplane/control_plane.ts";
-  const { dir, etcd, apiServer, controllerManager } = await ControlPlane.start({ name: "doomed" });
-  const pids = [etcd, apiServer, controllerManager].map(({ pid }) => pid);
+  import { Backend } from "./tests/support/backend.ts";
+  const plane = await ControlPlane.start({ name: "doomed" });
+  const backend = await Backend.start(await ControlPlane.attach(plane.dir));
+  const { dir, etcd, apiServer, controllerManager } = plane;
+  const pids = [etcd, apiServer, controllerManager, backend].map(({ pid }) => pid);
   await Deno.stdout.write(new TextEncoder().encode(JSON.stringify({ dir, pids }) + "\\n"));
   setTimeout(() => {}, 600_000);
 `;
@@ -64,14 +67,14 @@ const isAlive = (pid: number): boolean => {
 const isGone = (path: string): Promise<boolean> =>
   Deno.lstat(path).then(() => false, (error) => error instanceof Deno.errors.NotFound);
 
-Deno.test("a control plane ends with the process that started it", async (t) => {
+Deno.test("a control plane ends with the process that started it, and backends end with it", async (t) => {
   for (const signal of ["SIGKILL", "SIGINT", "SIGTERM"] as const) {
     await t.step(`which gets ${signal}`, async () => {
       await using parent = start(["eval", "--ext=ts", BOOT]);
       const line = await outputUntil(parent, "\n");
-      assert.notEqual(line, "", "the control plane boots");
+      assert.notEqual(line, "", "both start");
       const { dir, pids }: { dir: string; pids: number[] } = JSON.parse(line);
-      assert.deepEqual(pids.map(isAlive), [true, true, true]);
+      assert.deepEqual(pids.map(isAlive), [true, true, true, true]);
       assert.equal(await isGone(dir), false);
 
       Deno.kill(-parent.pid, signal);

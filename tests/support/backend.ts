@@ -58,13 +58,14 @@ export class Backend implements AsyncDisposable {
     ]).then(() => {});
   }
 
-  /** Starts a process with these arguments and nothing else. */
+  /** Starts a process with these arguments and nothing else, which ends with the control plane. */
   static async spawn(
+    plane: ControlPlane,
     args: readonly string[],
     env: Record<string, string>,
     { denoFlags = [], launch }: Pick<BackendOptions, "denoFlags" | "launch"> = {},
   ): Promise<Backend> {
-    const dir = await Deno.makeTempDir({ prefix: "xbind-backend-" });
+    const dir = await Deno.makeTempDir({ dir: plane.dir, prefix: "backend-" });
     const [program = "", ...first] = launch ??
       [Deno.execPath(), "run", ...BACKEND_RUN_FLAGS, ...denoFlags, await backendBundle()];
     const child = new Deno.Command(program, {
@@ -75,7 +76,9 @@ export class Backend implements AsyncDisposable {
       stdin: "null",
       stdout: "piped",
       stderr: "piped",
+      detached: true,
     }).spawn();
+    plane.adopt("backend", child);
     return new Backend(child, dir);
   }
 
@@ -88,7 +91,7 @@ export class Backend implements AsyncDisposable {
       "--health-probe-bind-address=127.0.0.1:0",
       ...options.flags ?? [],
     ];
-    return await Backend.spawn(args, { KUBECONFIG: kubeconfig, ...options.env }, options);
+    return await Backend.spawn(plane, args, { KUBECONFIG: kubeconfig, ...options.env }, options);
   }
 
   get pid(): number {

@@ -71,7 +71,8 @@ export class ChartRelease {
     const variables = await Promise.all(
       env.map(async (each) => [each.name, await this.#resolve(admin.kube, each)]),
     );
-    return await Backend.spawn(args, { ...Object.fromEntries(variables), KUBECONFIG: kubeconfig });
+    const given = { ...Object.fromEntries(variables), KUBECONFIG: kubeconfig };
+    return await Backend.spawn(this.plane, args, given);
   }
 
   get #account(): string {
