@@ -22,13 +22,13 @@ export const BACKEND_RUN_FLAGS: readonly string[] = [
 ];
 
 /**
- * How the allocator beneath V8 is told to give memory back: buffers of connections, 64 KiB each,
- * return to the system one by one, instead of leaving holes that stay resident; and what is small
- * shares one heap, whichever thread asks for it.
+ * How the allocator beneath V8 is told to give memory back: buffers, of connections and of what
+ * they carry, return to the system one by one, instead of leaving holes that stay resident; and
+ * what is smaller than a page shares one heap, whichever thread asks for it.
  */
 export const BACKEND_ENV: Readonly<Record<string, string>> = {
   MALLOC_ARENA_MAX: "1",
-  MALLOC_MMAP_THRESHOLD_: "32768",
+  MALLOC_MMAP_THRESHOLD_: "4096",
 };
 
 /**
