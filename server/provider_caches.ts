@@ -8,7 +8,7 @@ import type { KubeClient } from "./kube/client.ts";
 import { wholeObjects } from "./kube/follow.ts";
 import { KubeError } from "./kube/kube_error.ts";
 import type { MetadataObject } from "./kube/metadata.ts";
-import { LeaseWatch, reconnectTimeMs } from "./reaper/lease_watch.ts";
+import { LeaseWatch } from "./reaper/lease_watch.ts";
 import { quietTimeMs } from "./reaper/staleness.ts";
 import type { Log } from "./runtime/log.ts";
 import { all, type Runnable } from "./runtime/runnable.ts";
@@ -18,7 +18,7 @@ export type AnyCache = Pick<Cache<MetadataObject>, "run" | "hasSynced">;
 
 /** What several modules watch, so that each kind is watched once per process. */
 export function providerCaches({ reaperTtlMs }: Pick<Config, "reaperTtlMs">, log: Log) {
-  const leaseWatch = new LeaseWatch(reconnectTimeMs(quietTimeMs(reaperTtlMs)));
+  const leaseWatch = new LeaseWatch(quietTimeMs(reaperTtlMs));
   const heartbeats = heartbeatCache(leaseWatch.reports(watchReports(log, "leases")));
   leaseWatch.observe(heartbeats);
   return {

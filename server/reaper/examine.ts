@@ -29,7 +29,7 @@ export interface ExamineDeps {
     readonly grants: View<Grant>;
     readonly heartbeats: View<Heartbeat> & Pick<Cache<Heartbeat, HeartbeatIndex>, "find">;
   };
-  readonly leaseWatch: Pick<LeaseWatch, "observation" | "forgetBefore">;
+  readonly leaseWatch: Pick<LeaseWatch, "observation">;
   readonly config: Pick<Config, "reaperTtlMs">;
 }
 

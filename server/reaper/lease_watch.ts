@@ -22,25 +22,26 @@ export interface Observation {
 /** A break that resumes within this time is a reconnect; a longer one kept consumers out, too. */
 const LONGEST_RECONNECT_MS = 10_000;
 
-/** How long such a break may be where a silence of `quietMs` decides: a small part of that. */
-export const reconnectTimeMs = (quietMs: number): number =>
-  Math.min(LONGEST_RECONNECT_MS, quietMs / 4);
-
 /**
- * Remembers since when the Leases are watched and which of them moved meanwhile. It lives as long
- * as the cache it observes, so a replica that becomes leader has watched already.
+ * Remembers since when the Leases are watched and which of them moved of late. It lives as long as
+ * the cache it observes, so a replica that becomes leader has watched already.
  */
 export class LeaseWatch {
   readonly #now: () => Moment;
+  /** For how long nothing must move; nobody asks about what is longer ago. */
+  readonly #quietMs: number;
+  /** A small part of that. */
   readonly #reconnectMs: number;
   /** By namespace, then by Connection. */
   readonly #changes = new Map<string, Map<string, Moment>>();
   #since: Moment | undefined;
   #brokenSince: Moment | undefined;
   #mustStartOver = true;
+  #forgotMs = -Infinity;
 
-  constructor(reconnectMs: number, now: () => Moment = moment) {
-    this.#reconnectMs = reconnectMs;
+  constructor(quietMs: number, now: () => Moment = moment) {
+    this.#quietMs = quietMs;
+    this.#reconnectMs = Math.min(LONGEST_RECONNECT_MS, quietMs / 4);
     this.#now = now;
   }
 
@@ -78,20 +79,24 @@ export class LeaseWatch {
     return { watchedSince: this.#since, ...(lastChange ? { lastChange } : {}) };
   }
 
-  /** Forgets changes that are older than anybody asks about. */
-  forgetBefore(steadyMs: number): void {
+  #note({ metadata: { namespace = "" }, connection }: Heartbeat): void {
+    if (connection === undefined) return;
+    const now = this.#now();
+    this.#forget(now.steadyMs);
+    const changes = this.#changes.get(namespace) ?? new Map<string, Moment>();
+    this.#changes.set(namespace, changes.set(connection, now));
+  }
+
+  /** From time to time, also where nobody sweeps: consumers can make up names without end. */
+  #forget(nowMs: number): void {
+    if (nowMs - this.#forgotMs < this.#quietMs / 4) return;
+    this.#forgotMs = nowMs;
     for (const [namespace, changes] of this.#changes) {
-      for (const [connection, change] of changes) {
-        if (change.steadyMs < steadyMs) changes.delete(connection);
+      for (const [connection, { steadyMs }] of changes) {
+        if (nowMs - steadyMs > this.#quietMs) changes.delete(connection);
       }
       if (changes.size === 0) this.#changes.delete(namespace);
     }
-  }
-
-  #note({ metadata: { namespace = "" }, connection }: Heartbeat): void {
-    if (connection === undefined) return;
-    const changes = this.#changes.get(namespace) ?? new Map<string, Moment>();
-    this.#changes.set(namespace, changes.set(connection, this.#now()));
   }
 
   #connected(): void {

@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import type { Heartbeat } from "../inventory/heartbeats.ts";
 import type { Change } from "../kube/cache.ts";
 import { KubeError } from "../kube/kube_error.ts";
-import { LeaseWatch, type Moment, reconnectTimeMs } from "./lease_watch.ts";
+import { LeaseWatch, type Moment } from "./lease_watch.ts";
 
 const LOST = new KubeError("lost", { status: 0, reason: "ConnectionLost" });
 const EXPIRED = new KubeError("too old", { status: 410, reason: "Expired" });
+
+const QUIET_MS = 120_000;
 
 const heartbeat = (namespace: string, connection?: string): Heartbeat => ({
   metadata: { name: "lease", namespace },
@@ -15,10 +17,10 @@ const heartbeat = (namespace: string, connection?: string): Heartbeat => ({
 });
 
 /** A watch over a cache that the test plays, on a clock that the test sets. */
-function setUp() {
+function setUp(quietMs = QUIET_MS) {
   let nowMs = 0;
   const moment = (ms: number): Moment => ({ wallMs: 1_000_000 + ms, steadyMs: ms });
-  const watch = new LeaseWatch(10_000, () => moment(nowMs));
+  const watch = new LeaseWatch(quietMs, () => moment(nowMs));
   const reports = watch.reports();
   let change: (change: Change<Heartbeat>) => void = () => {};
   watch.observe({
@@ -28,7 +30,6 @@ function setUp() {
     },
   });
   return {
-    watch,
     moment,
     at: (ms: number) => {
       nowMs = ms;
@@ -115,19 +116,24 @@ Deno.test("LeaseWatch measures a break from its first failure", () => {
   assert.deepEqual(seen(), { watchedSince: moment(12_000) });
 });
 
-Deno.test("LeaseWatch forgets old changes when told to", () => {
-  const { watch, at, seen, moment } = setUp();
+Deno.test("LeaseWatch forgets what is longer ago than anybody asks about", () => {
+  const { at, seen, moment } = setUp();
   at(1).connected();
   at(2).change({ after: heartbeat("ns", "pg") });
-  watch.forgetBefore(2);
+  at(2 + QUIET_MS).change({ after: heartbeat("elsewhere", "pg") });
   assert.deepEqual(seen().lastChange, moment(2));
-  watch.forgetBefore(3);
+  at(2 + 2 * QUIET_MS).change({ after: heartbeat("elsewhere", "pg") });
   assert.deepEqual(seen(), { watchedSince: moment(1) });
 });
 
-Deno.test("reconnectTimeMs() is a small part of the silence that decides, and 10 s at most", () => {
-  assert.equal(reconnectTimeMs(120_000), 10_000);
-  assert.equal(reconnectTimeMs(4_000), 1_000);
+Deno.test("LeaseWatch allows a break of a small part of the silence that decides", () => {
+  for (const [backAtMs, since] of [[1_001, 1], [1_002, 1_002]] as const) {
+    const { at, seen, moment } = setUp(4_000);
+    at(1).connected();
+    at(1).disconnected(LOST);
+    at(backAtMs).connected();
+    assert.deepEqual(seen(), { watchedSince: moment(since) });
+  }
 });
 
 Deno.test("LeaseWatch hands reports on", () => {

@@ -4,7 +4,6 @@ import type { Boundaries } from "./boundaries.ts";
 import { examine } from "./examine.ts";
 import { type RecordDeps, recordFinding } from "./record_finding.ts";
 import { isDoomed, type RevokeDeps, revokeGrant } from "./revoke_grant.ts";
-import { quietTimeMs } from "./staleness.ts";
 
 /** What a sweep works with. */
 export interface SweepDeps extends RevokeDeps {
@@ -33,13 +32,12 @@ export async function sweep(
   deps: SweepDeps,
   signal: AbortSignal,
 ): Promise<SweepCounts | undefined> {
-  const { caches: { grants, heartbeats }, config, leaseWatch, boundaries, log } = deps;
+  const { caches: { grants, heartbeats }, config, boundaries, log } = deps;
   if (![grants, heartbeats].every(isCurrent)) {
     log.warn("skipped a sweep: the present Grants and Leases are not known");
     return undefined;
   }
   const now = deps.now();
-  leaseWatch.forgetBefore(now.steadyMs - quietTimeMs(config.reaperTtlMs));
   const counts = { stale: 0, wouldRevoke: 0, revoked: 0, boundariesDeleted: 0, failed: 0 };
   const doomed: Grant[] = [];
 

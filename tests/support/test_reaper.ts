@@ -4,7 +4,7 @@ import { Cache } from "../../server/kube/cache.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
 import { wholeObjects } from "../../server/kube/follow.ts";
 import { Boundaries } from "../../server/reaper/boundaries.ts";
-import { LeaseWatch, moment, reconnectTimeMs } from "../../server/reaper/lease_watch.ts";
+import { LeaseWatch, moment } from "../../server/reaper/lease_watch.ts";
 import { quietTimeMs } from "../../server/reaper/staleness.ts";
 import { reaper, type ReaperDeps } from "../../server/reaper/reaper.ts";
 import { sweep, type SweepCounts, type SweepDeps } from "../../server/reaper/sweep.ts";
@@ -53,7 +53,7 @@ export async function startTestReaper(
     timeEncoding: "rfc3339",
     write: (line) => records.push(JSON.parse(line)),
   });
-  const leaseWatch = new LeaseWatch(reconnectTimeMs(quietTimeMs(config.reaperTtlMs)));
+  const leaseWatch = new LeaseWatch(quietTimeMs(config.reaperTtlMs));
   const heartbeats = heartbeatCache(leaseWatch.reports());
   leaseWatch.observe(heartbeats);
   const grants = new Cache(wholeObjects(GRANTS, { labelSelector }));
