@@ -60,8 +60,10 @@ Deno.test("xbind-backend in replicas", async (t) => {
   await third.standsBy();
 
   await t.step("the leader hands over when it is asked to stop, and exits 0", async () => {
+    const told = await world.ready(await world.grant({ who: "told" }));
     const during = await world.grant({ who: "asked" });
     assert.equal(await second.backend.stop(), 0);
+    assert.match(`${await world.eventsOf(told)}`, /^Normal Provisioned: /, "its last news is told");
     await third.leads({ timeoutMs: 15_000 });
     await world.ready(during);
     await world.ready(await world.grant({ who: "after" }));
