@@ -7,6 +7,7 @@ import { parseListenAddress } from "../flags/flag_values.ts";
 import type { Log } from "../runtime/log.ts";
 import { aborted, type Runnable } from "../runtime/runnable.ts";
 import { sleep } from "../runtime/sleep.ts";
+import { lingering } from "./lingering.ts";
 import { oneAtATime } from "./one_at_a_time.ts";
 import { SECURITY_HEADERS } from "./security_headers.ts";
 import { sentDirectly } from "./send_bytes.ts";
@@ -28,8 +29,6 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 75_000;
 const IDLE_TIMEOUT_MS = 60_000;
 const MAX_HEADER_BYTES = 16 * 1024;
-/** How long the rest of a body is read that nobody wants: who is cut off never sees the answer. */
-const LINGER_MS = 10_000;
 /** Endpoints take a moment to learn that this replica goes: it accepts until then. */
 const STILL_ACCEPTING_MS = 3_000;
 const DRAIN_MS = 5_000;
@@ -78,18 +77,6 @@ export async function bindServer(
     },
   };
 }
-
-/** Reads on for a while when a request was answered before all of it had come. */
-const lingering = (listener: http.RequestListener): http.RequestListener => (request, response) => {
-  response.once("finish", () => {
-    if (request.complete || request.destroyed) return;
-    const limit = setTimeout(() => request.socket.destroy(), LINGER_MS);
-    request.once("close", () => clearTimeout(limit));
-    request.once("end", () => clearTimeout(limit));
-    request.resume();
-  });
-  return listener(request, response);
-};
 
 /** Answers what the app never saw: a request whose path and Host make no URL. */
 const answerUnserved = (log: Log) => (error: unknown): Response => {

@@ -82,6 +82,19 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
     assert.ok(said.endsWith("\r\n\r\nok"), said);
   });
 
+  await t.step("so does who wants the connection closed, and reads when all is sent", async () => {
+    const { hostname, port } = new URL(gateway.url);
+    using connection = await Deno.connect({ hostname, port: Number(port) });
+    const length = 16 * KIB * KIB;
+    const said = new TextEncoder().encode(
+      `${head}Connection: close\r\nContent-Length: ${length}\r\n\r\n${" ".repeat(length)}`,
+    );
+    for (let sent = 0; sent < said.length;) sent += await connection.write(said.subarray(sent));
+    assert.equal(statusOf(await new Response(connection.readable).text()), 413);
+    const small = `${head}Connection: close\r\nContent-Length: 2\r\n\r\n{}`;
+    assert.equal(statusOf(await rawExchange(gateway.url, small)), 400);
+  });
+
   await t.step("a body that is not a bind is 400", async () => {
     const bodies: Record<string, BodyInit> = {
       "nothing": "",
