@@ -1,9 +1,8 @@
-import type http from "node:http";
 import { connectThroughProxy } from "../server/runtime/connect_through_proxy.ts";
 import { deadline } from "../server/runtime/deadline.ts";
-import { exchange, NoAnswerError, readText } from "../server/runtime/http_exchange.ts";
+import { exchangeText, NoAnswerError, type TextAnswer } from "../server/runtime/http_exchange.ts";
 import type { Environment } from "../server/runtime/proxy_for.ts";
-import { webAgent } from "../server/runtime/web_agent.ts";
+import { webConnections } from "../server/runtime/web_connections.ts";
 import type { Secret } from "../server/secret.ts";
 import { VERSION } from "../server/version.ts";
 import { type Asked, tooSlow, unanswered } from "./gateway_error.ts";
@@ -39,35 +38,34 @@ export const sendToGateway = async (
   const { asked, path, accept, body, token, timeoutMs, maxBytes } = request;
   const { caPem, env } = reach;
   using limit = deadline(timeoutMs, signal, tooSlow(asked, timeoutMs));
-  const agent = webAgent(base, {
+  using connections = webConnections(base, {
     caPem,
     proxy: env && { env, connect: connectThroughProxy },
   });
   try {
-    const answer = await exchange(base, agent, {
-      method: body === undefined ? "GET" : "POST",
-      path,
-      headers: {
-        Accept: accept,
-        "User-Agent": `kubectl-bind/${VERSION}`,
-        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-        ...(token ? { Authorization: `Bearer ${token.reveal()}` } : {}),
-      },
-      body,
-    }, limit.signal);
-    return asAnswer(answer, await readText(answer, maxBytes, limit.signal));
+    return asAnswer(
+      await exchangeText(base, connections, {
+        method: body === undefined ? "GET" : "POST",
+        path,
+        headers: {
+          Accept: accept,
+          "User-Agent": `kubectl-bind/${VERSION}`,
+          ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+          ...(token ? { Authorization: `Bearer ${token.reveal()}` } : {}),
+        },
+        body,
+      }, { maxBytes, signal: limit.signal }),
+    );
   } catch (error) {
     throw error instanceof NoAnswerError ? unanswered(asked, error, base) : error;
-  } finally {
-    agent.destroy();
   }
 };
 
-const asAnswer = ({ statusCode = 0, headers }: http.IncomingMessage, text: string) => {
+const asAnswer = ({ status, headers, text }: TextAnswer): GatewayAnswer => {
   const date = new Date(headers.date ?? "");
   const retryAfter = headers["retry-after"] ?? "";
   return {
-    status: statusCode,
+    status,
     text,
     date: Number.isNaN(date.getTime()) ? undefined : date,
     retryAfterSeconds: /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined,

@@ -3,7 +3,7 @@ import type { KubeClient } from "../kube/client.ts";
 import type { FollowSource } from "../kube/follow.ts";
 import { isNotFound, KubeError } from "../kube/kube_error.ts";
 import type { MetadataObject } from "../kube/metadata.ts";
-import { untilAborted } from "../kube/until_aborted.ts";
+import { untilAborted } from "../runtime/until_aborted.ts";
 import { ANNOTATIONS } from "../names.ts";
 import { Backoff } from "../runtime/backoff.ts";
 import { childController } from "../runtime/runnable.ts";

@@ -1,9 +1,10 @@
-import type http from "node:http";
 import type { LookupFunction } from "node:net";
 import { type Deadline, deadline } from "../runtime/deadline.ts";
-import { exchange, NoAnswerError, readBody, readText } from "../runtime/http_exchange.ts";
+import type { Connections } from "../runtime/connections.ts";
+import type { AnswerHead, OnHead } from "../runtime/http_answer.ts";
+import { collectText, exchange, NoAnswerError } from "../runtime/http_exchange.ts";
 import { Turnstile } from "../runtime/turnstile.ts";
-import { type ConnectThroughProxy, createAgent, retireAgent } from "./agent.ts";
+import { clusterConnections, type ConnectThroughProxy } from "./cluster_connections.ts";
 import { ConfigFileError } from "./config_file_error.ts";
 import {
   type Credentials,
@@ -15,7 +16,7 @@ import {
 import { KubeError } from "./kube_error.ts";
 import type { KubeTarget } from "./kube_target.ts";
 import { tlsFault } from "./tls_fault.ts";
-import { untilAborted } from "./until_aborted.ts";
+import { untilAborted } from "../runtime/until_aborted.ts";
 
 /** How a transport presents itself and what it may use. */
 export interface TransportOptions {
@@ -54,9 +55,7 @@ export interface TransportRequest {
 }
 
 /** A complete answer, whatever its status. */
-export interface TransportAnswer {
-  readonly status: number;
-  readonly headers: http.IncomingHttpHeaders;
+export interface TransportAnswer extends AnswerHead {
   readonly text: string;
   /** What the request was sent with. */
   readonly credentials: Credentials;
@@ -64,8 +63,8 @@ export interface TransportAnswer {
 
 interface Pool {
   readonly tls: TlsMaterial;
-  readonly calls: http.Agent;
-  readonly streams: http.Agent;
+  readonly calls: Connections;
+  readonly streams: Connections;
 }
 
 const MAX_IN_FLIGHT = 50;
@@ -99,8 +98,9 @@ export class Transport implements Disposable {
     using limit = deadline(request.timeoutMs, request.signal, () => timedOut(request));
     return await asKubeError(request, async () => {
       using _turn = await this.#turns.enter(limit.signal);
-      const answer = await this.#open(request, credentials, "calls", limit);
-      return await this.#wholeAnswer(answer, credentials, limit.signal);
+      const body = collectText(this.#maxAnswerBytes);
+      const head = await this.#exchange(request, credentials, "calls", limit, () => body.take);
+      return { ...head, text: body.text(), credentials };
     });
   }
 
@@ -117,17 +117,15 @@ export class Transport implements Disposable {
     const credentials = await untilAborted(this.#credentials.current(), request.signal);
     using limit = deadline(request.timeoutMs, request.signal, () => timedOut(request));
     return await asKubeError(request, async () => {
-      const answer = await this.#open(request, credentials, "streams", limit);
-      if (answer.statusCode !== 200) {
-        return await this.#wholeAnswer(answer, credentials, limit.signal);
-      }
-      limit[Symbol.dispose]();
-      onOpen();
-      const decoder = new TextDecoder();
-      await readBody(answer, request.signal, (part) => {
-        onText(decoder.decode(part, { stream: true }));
+      const refusal = collectText(this.#maxAnswerBytes);
+      const head = await this.#exchange(request, credentials, "streams", limit, ({ status }) => {
+        if (status !== 200) return refusal.take;
+        limit.lift();
+        onOpen();
+        const decoder = new TextDecoder();
+        return (part) => onText(decoder.decode(part, { stream: true }));
       });
-      return undefined;
+      return head.status === 200 ? undefined : { ...head, text: refusal.text(), credentials };
     });
   }
 
@@ -138,43 +136,45 @@ export class Transport implements Disposable {
 
   /** Closes every connection. */
   [Symbol.dispose](): void {
-    this.#pool?.calls.destroy();
-    this.#pool?.streams.destroy();
+    this.#pool?.calls[Symbol.dispose]();
+    this.#pool?.streams[Symbol.dispose]();
     this.#pool = undefined;
   }
 
-  async #open(
+  get #maxAnswerBytes(): number {
+    return this.#options.maxAnswerBytes ?? MAX_ANSWER_BYTES;
+  }
+
+  async #exchange(
     request: TransportRequest,
     { tls, headers }: Credentials,
     use: "calls" | "streams",
     limit: Deadline,
-  ): Promise<http.IncomingMessage> {
+    onHead: OnHead,
+  ): Promise<AnswerHead> {
     const { method, path, body } = request;
+    const { userAgent, onAnswer } = this.#options;
     const beforeSend = () => {
       const onceSent = request.beforeSend?.();
       if (onceSent) limit.follow(onceSent);
     };
-    const own = { Accept: "application/json", "User-Agent": this.#options.userAgent };
+    const own = { Accept: "application/json", "User-Agent": userAgent };
     const merged = { ...own, ...headers, ...request.headers };
     const outgoing = { method, path, body, beforeSend, headers: merged };
-    let status = 0;
+    let isTold = false;
+    const tell = (status: number) => {
+      isTold = true;
+      onAnswer?.(method, status);
+    };
     try {
-      const answer = await exchange(this.#base, this.#poolFor(tls)[use], outgoing, limit.signal);
-      status = answer.statusCode ?? 0;
-      return answer;
+      const connections = this.#poolFor(tls)[use];
+      return await exchange(this.#base, connections, outgoing, limit.signal, (head) => {
+        tell(head.status);
+        return onHead(head);
+      });
     } finally {
-      this.#options.onAnswer?.(method, status);
+      if (!isTold) tell(0);
     }
-  }
-
-  async #wholeAnswer(
-    answer: http.IncomingMessage,
-    credentials: Credentials,
-    signal: AbortSignal,
-  ): Promise<TransportAnswer> {
-    const { maxAnswerBytes = MAX_ANSWER_BYTES } = this.#options;
-    const text = await readText(answer, maxAnswerBytes, signal);
-    return { status: answer.statusCode ?? 0, headers: answer.headers, text, credentials };
   }
 
   #poolFor(tls: TlsMaterial): Pool {
@@ -184,11 +184,11 @@ export class Transport implements Disposable {
     // Files are replaced one by one: the old pair serves until the new one is complete.
     if (fault && known) return known;
     if (fault) throw new ConfigFileError(this.target.origin, fault);
-    if (known) retireAgent(known.calls);
+    known?.calls.retire();
     const { connectThroughProxy, lookup } = this.#options;
-    const agent = (keepAlive: boolean) =>
-      createAgent(this.target, tls, { keepAlive, lookup, connectThroughProxy });
-    this.#pool = { tls, calls: agent(true), streams: agent(false) };
+    const connections = (keep: boolean) =>
+      clusterConnections(this.target, tls, { keep, lookup, connectThroughProxy });
+    this.#pool = { tls, calls: connections(true), streams: connections(false) };
     return this.#pool;
   }
 }

@@ -3,6 +3,8 @@ export interface Deadline extends Disposable {
   readonly signal: AbortSignal;
   /** From now on aborts with this parent, in place of the one before. */
   follow(parent: AbortSignal): void;
+  /** From now on time does not count, but the parent does. */
+  lift(): void;
 }
 
 /**
@@ -30,6 +32,7 @@ export function deadline(
   return {
     signal: controller.signal,
     follow,
+    lift: () => clearTimeout(timer),
     [Symbol.dispose]() {
       clearTimeout(timer);
       follow(undefined);

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
-import http from "node:http";
-import https from "node:https";
+import type { Connections } from "./connections.ts";
+import type { AnswerHead, OnHead } from "./http_answer.ts";
 
 /** One request as it goes over the wire. */
 export interface HttpRequest {
@@ -11,6 +11,11 @@ export interface HttpRequest {
   readonly body?: string | undefined;
   /** Called on the open connection, right before the first byte; throwing keeps all unsent. */
   readonly beforeSend?: (() => void) | undefined;
+}
+
+/** A whole answer. */
+export interface TextAnswer extends AnswerHead {
+  readonly text: string;
 }
 
 /** No answer, or only a part of one. `sent` tells whether the server may have acted on it. */
@@ -32,144 +37,91 @@ export function hostAndPort(url: URL): { host: string; port: number } {
   };
 }
 
-/** Connections whose handshake is done; one handed on to a waiting request does not say so itself. */
-const secured = new WeakSet<object>();
-
-/** Heads like `103 Early Hints` that may come before an answer. */
-const MAX_HINTS = 10;
-
 /**
- * Sends a request exactly once and resolves with the head of the answer. Rejects with a
- * `NoAnswerError`, or with the signal's reason when that aborts first.
+ * Sends a request exactly once and resolves at the proper end of its answer, whose body `onHead`
+ * decides about. Rejects with a `NoAnswerError`, or with the signal's reason when that aborts first.
  */
-export function exchange(
+export async function exchange(
   base: URL,
-  agent: http.Agent,
+  connections: Connections,
   request: HttpRequest,
   signal: AbortSignal,
-): Promise<http.IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    let sent = false;
-    let hints = 0;
-    const isPlain = base.protocol === "http:";
-    const body = request.body === undefined ? undefined : Buffer.from(request.body);
-    const outgoing = (isPlain ? http : https).request({
-      agent,
-      ...hostAndPort(base),
-      method: request.method,
-      path: base.pathname.replace(/\/$/, "") + request.path,
-      headers: { ...request.headers, ...(body ? { "Content-Length": String(body.length) } : {}) },
-    });
-    const onAbort = () => {
-      outgoing.destroy();
-      reject(signal.reason);
-    };
-    signal.addEventListener("abort", onAbort, { once: true });
-    const settle = () => signal.removeEventListener("abort", onAbort);
-    const release = () => {
-      try {
-        request.beforeSend?.();
-      } catch (error) {
-        settle();
-        reject(error);
-        return void outgoing.destroy();
-      }
-      sent = true;
-      outgoing.end(body);
-    };
-    outgoing.on("socket", (socket) => {
-      // Deno sends an aborted, reset or timed-out request again on a reused connection.
-      outgoing.reusedSocket = false;
-      if (isPlain ? !socket.connecting : secured.has(socket)) return release();
-      socket.once(isPlain ? "connect" : "secureConnect", () => {
-        secured.add(socket);
-        release();
-      });
-    });
-    outgoing.on("response", (answer) => {
-      settle();
-      resolve(answer);
-    });
-    outgoing.on("information", () => {
-      if (++hints > MAX_HINTS) outgoing.destroy(new Error("the server only announces its answer"));
-    });
-    outgoing.on("upgrade", (_answer, socket) => {
-      settle();
-      socket.destroy();
-      reject(new NoAnswerError(new Error("the server changed the protocol"), sent));
-    });
-    outgoing.on("error", (cause) => {
-      settle();
-      reject(new NoAnswerError(cause, sent));
-    });
+  onHead: OnHead,
+): Promise<AnswerHead> {
+  signal.throwIfAborted();
+  const message = asMessage(base, request, connections.keeps);
+  const connection = await connections.take(signal).catch((cause) => {
+    throw signal.aborted ? signal.reason : new NoAnswerError(cause, false);
   });
+  try {
+    request.beforeSend?.();
+  } catch (error) {
+    connections.giveBack(connection);
+    throw error;
+  }
+  const onAbort = () => connection.destroy();
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await connection.send(message, onHead);
+  } catch (cause) {
+    throw signal.aborted ? signal.reason : new NoAnswerError(cause as Error, true);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    connections.giveBack(connection);
+  }
 }
 
-/** Hands on the body as it arrives and resolves at its proper end, never at a mere break. */
-export function readBody(
-  answer: http.IncomingMessage,
-  signal: AbortSignal | undefined,
-  onPart: (part: Buffer) => void,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      answer.destroy();
-      reject(signal?.reason);
-    };
-    if (signal?.aborted) return onAbort();
-    signal?.addEventListener("abort", onAbort, { once: true });
-    const settle = () => signal?.removeEventListener("abort", onAbort);
-    const fail = (cause: Error) => {
-      settle();
-      reject(new NoAnswerError(cause, true));
-    };
-    const onClose = () => fail(new Error("the connection broke off"));
-    answer.on("data", onPart);
-    answer.on("end", () => {
-      answer.off("close", onClose);
-      settle();
-      resolve();
-    });
-    answer.on("error", fail);
-    answer.on("close", onClose);
-  });
+/** The same, with the whole body as text; one over `maxBytes` is an error. */
+export async function exchangeText(
+  base: URL,
+  connections: Connections,
+  request: HttpRequest,
+  { maxBytes, signal }: { maxBytes: number; signal: AbortSignal },
+): Promise<TextAnswer> {
+  const body = collectText(maxBytes);
+  const head = await exchange(base, connections, request, signal, () => body.take);
+  return { ...head, text: body.text() };
 }
 
-/** Reads a whole body as text; one over `maxBytes` is an error, and is not read to its end. */
-export async function readText(
-  answer: http.IncomingMessage,
-  maxBytes: number,
-  signal?: AbortSignal,
-): Promise<string> {
+/** Puts the parts of a body together, up to this size. */
+export function collectText(maxBytes: number): { take(part: Buffer): void; text(): string } {
   const parts: Buffer[] = [];
   let bytes = 0;
-  const tooLarge = () => answer.destroy(new Error(`the answer is larger than ${maxBytes} bytes`));
-  using _guard = framingGuard(answer, maxBytes, tooLarge);
-  await readBody(answer, signal, (part) => {
-    bytes += part.length;
-    if (bytes <= maxBytes) parts.push(part);
-    else tooLarge();
-  });
-  return Buffer.concat(parts, bytes).toString("utf8");
+  return {
+    take(part) {
+      bytes += part.length;
+      if (bytes > maxBytes) throw new Error(`the answer is larger than ${maxBytes} bytes`);
+      parts.push(part);
+    },
+    text: () => Buffer.concat(parts, bytes).toString("utf8"),
+  };
 }
 
-const FRAMING_LOOK_MS = 100;
-const FRAMING_BYTES = 1024 * 1024;
-
-/** Looks at all that arrives: the size of a chunk may have digits without end, and no body. */
-function framingGuard(
-  { socket, headers }: http.IncomingMessage,
-  maxBytes: number,
-  tooLarge: () => void,
-): Disposable | undefined {
-  if (headers["transfer-encoding"] === undefined) return undefined; // no chunks
-  const limit = socket.bytesRead + 2 * maxBytes + FRAMING_BYTES;
-  const timer = setInterval(() => {
-    if (socket.bytesRead > limit) tooLarge();
-  }, FRAMING_LOOK_MS);
-  return { [Symbol.dispose]: () => clearInterval(timer) };
+function asMessage(
+  { host, pathname }: URL,
+  { method, path, headers, body }: HttpRequest,
+  keep: boolean,
+): string | Buffer {
+  const target = pathname.replace(/\/$/, "") + path;
+  if (/[^\x21-\x7e]/.test(target)) throw new TypeError("the path is not encoded");
+  let head = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n`;
+  if (!keep) head += "Connection: close\r\n";
+  for (const [name, values] of Object.entries(headers)) {
+    for (const value of Array.isArray(values) ? values : [values]) {
+      if (!HEADER_NAME.test(name) || UNSENDABLE.test(value)) {
+        throw new TypeError(`the header ${JSON.stringify(name)} cannot be sent`);
+      }
+      head += `${name}: ${value}\r\n`;
+    }
+  }
+  if (body === undefined) return `${head}\r\n`;
+  const length = Buffer.byteLength(body);
+  const message = Buffer.from(`${head}Content-Length: ${length}\r\n\r\n`, "latin1");
+  return Buffer.concat([message, Buffer.from(body)]);
 }
+
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/;
 
 const PLAIN_WORDS: Record<string, string> = {
   ECONNREFUSED: "connection refused",

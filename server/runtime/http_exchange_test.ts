@@ -6,8 +6,10 @@ import {
   createAuthority,
   issueServerCertificate,
 } from "../../scripts/controlplane/certificates.ts";
+import { Connections } from "./connections.ts";
 import { deadline } from "./deadline.ts";
-import { exchange, NoAnswerError, readText } from "./http_exchange.ts";
+import { dialTo } from "./dial.ts";
+import { exchange, exchangeText, NoAnswerError } from "./http_exchange.ts";
 
 /** A server that counts what arrives and then misbehaves as the path asks. */
 async function startCountingServer(scheme: "http" | "https") {
@@ -51,16 +53,15 @@ async function startCountingServer(scheme: "http" | "https") {
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const base = new URL(`${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  const agent = scheme === "http"
-    ? new http.Agent({ keepAlive: true })
-    : new https.Agent({ keepAlive: true, ca: authority.cert });
+  const dial = dialTo({ base, secure: { ca: authority.cert } });
+  const pool = new Connections(dial, { keep: true });
   return {
     arrivals,
     base,
-    agent,
+    pool,
     connections: () => connections,
     async [Symbol.asyncDispose]() {
-      agent.destroy();
+      pool[Symbol.dispose]();
       for (const socket of sockets) socket.destroy();
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },
@@ -72,14 +73,14 @@ type CountingServer = Awaited<ReturnType<typeof startCountingServer>>;
 const never = new AbortController().signal;
 
 async function send(
-  { base, agent }: CountingServer,
+  { base, pool }: CountingServer,
   method: string,
   path: string,
   signal: AbortSignal = never,
 ): Promise<string> {
   const body = method === "GET" ? undefined : "payload";
-  const answer = await exchange(base, agent, { method, path, headers: {}, body }, signal);
-  return await readText(answer, 1024, signal);
+  const request = { method, path, headers: {}, body };
+  return (await exchangeText(base, pool, request, { maxBytes: 1024, signal })).text;
 }
 
 for (const scheme of ["http", "https"] as const) {
@@ -126,7 +127,7 @@ for (const scheme of ["http", "https"] as const) {
 
   Deno.test(`exchange() over ${scheme} sends nothing when beforeSend() throws`, async (t) => {
     await using server = await startCountingServer(scheme);
-    const { base, agent } = server;
+    const { base, pool } = server;
     const beforeSend = () => {
       throw new Error("not now");
     };
@@ -135,21 +136,21 @@ for (const scheme of ["http", "https"] as const) {
       await t.step(`on ${connection} connection`, async () => {
         if (connection === "a reused") await send(server, "GET", "/warm-up");
         server.arrivals.length = 0;
-        await assert.rejects(exchange(base, agent, request, never), /not now/);
+        await assert.rejects(exchange(base, pool, request, never, () => assert.fail()), /not now/);
         await settled(server);
         assert.deepEqual(server.arrivals, []);
       });
     }
   });
 
-  Deno.test(`readText() over ${scheme} rejects a body that breaks off`, async () => {
+  Deno.test(`exchangeText() over ${scheme} rejects a body that breaks off`, async () => {
     await using server = await startCountingServer(scheme);
     await assert.rejects(send(server, "GET", "/break-off"), NoAnswerError);
   });
 
-  Deno.test(`readText() over ${scheme} gives up on an answer without a body and without an end`, async () => {
+  Deno.test(`exchangeText() over ${scheme} gives up on an answer without a body and without an end`, async () => {
     await using server = await startCountingServer(scheme);
-    await assert.rejects(send(server, "GET", "/endless-chunk-size"), /larger than 1024 bytes/);
+    await assert.rejects(send(server, "GET", "/endless-chunk-size"), /chunk size of more than/);
   });
 
   Deno.test(`exchange() over ${scheme} rejects hints without an end`, async () => {
@@ -175,19 +176,26 @@ Deno.test("exchange() says that nothing was sent when nobody listens", async () 
 
 Deno.test("exchange() says that nothing was sent when the certificate is not trusted", async () => {
   await using server = await startCountingServer("https");
-  const agent = new https.Agent({ ca: createAuthority("somebody else").cert });
+  const dial = dialTo({
+    base: server.base,
+    secure: { ca: createAuthority("somebody else").cert },
+  });
+  using pool = new Connections(dial, { keep: true });
   await assert.rejects(
-    send({ ...server, agent }, "POST", "/"),
+    send({ ...server, pool }, "POST", "/"),
     (error) => error instanceof NoAnswerError && !error.sent,
   );
   assert.deepEqual(server.arrivals, []);
 });
 
-Deno.test("readText() refuses a body over its limit", async () => {
+Deno.test("exchangeText() refuses a body over its limit", async () => {
   await using server = await startCountingServer("http");
-  const { base, agent } = server;
-  const answer = await exchange(base, agent, { method: "GET", path: "/", headers: {} }, never);
-  await assert.rejects(readText(answer, 3), /larger than 3 bytes/);
+  const { base, pool } = server;
+  const limits = { maxBytes: 3, signal: never };
+  await assert.rejects(
+    exchangeText(base, pool, { method: "GET", path: "/", headers: {} }, limits),
+    /larger than 3 bytes/,
+  );
 });
 
 /** A second arrival would come on a new connection within milliseconds; give it a round trip. */

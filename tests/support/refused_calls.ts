@@ -5,8 +5,8 @@
 import { setImmediate } from "node:timers/promises";
 import { getHeapStatistics } from "node:v8";
 import { Transport } from "../../server/kube/transport.ts";
-import { exchange } from "../../server/runtime/http_exchange.ts";
-import { webAgent } from "../../server/runtime/web_agent.ts";
+import { exchangeText } from "../../server/runtime/http_exchange.ts";
+import { webConnections } from "../../server/runtime/web_connections.ts";
 
 declare const gc: () => void;
 
@@ -41,11 +41,13 @@ using transport = new Transport({
   impersonation: {},
 }, { userAgent: "xbind-tests" });
 const call = { method: "GET", path: "/", attempt: "Cannot call", timeoutMs: 15_000 };
-const agent = webAgent(new URL(server), {});
+using connections = webConnections(new URL(server), {});
 const request = { method: "GET", path: "/", headers: {} };
 const kept = {
   kubernetes: await bytesPerCall(() => transport.send(call)),
-  identityProvider: await bytesPerCall(() => exchange(new URL(server), agent, request, never)),
+  identityProvider: await bytesPerCall(() =>
+    exchangeText(new URL(server), connections, request, { maxBytes: 1, signal: never })
+  ),
 };
 await Deno.stdout.write(new TextEncoder().encode(JSON.stringify(kept)));
 Deno.exit(0);

@@ -1,5 +1,5 @@
 import { unavailable } from "../../errors.ts";
-import { untilAborted } from "../../kube/until_aborted.ts";
+import { untilAborted } from "../../runtime/until_aborted.ts";
 import { Backoff } from "../../runtime/backoff.ts";
 import { deadline } from "../../runtime/deadline.ts";
 import type { Log } from "../../runtime/log.ts";

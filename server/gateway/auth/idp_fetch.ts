@@ -1,11 +1,10 @@
-import type http from "node:http";
 import { deadline } from "../../runtime/deadline.ts";
-import { exchange, NoAnswerError, readText } from "../../runtime/http_exchange.ts";
-import { webAgent, type WebAgentOptions } from "../../runtime/web_agent.ts";
+import { exchangeText, NoAnswerError, type TextAnswer } from "../../runtime/http_exchange.ts";
+import { webConnections, type WebConnectionsOptions } from "../../runtime/web_connections.ts";
 import { VERSION } from "../../version.ts";
 
 /** How the identity provider is reached. */
-export interface IdpFetchOptions extends WebAgentOptions {
+export interface IdpFetchOptions extends WebConnectionsOptions {
   /** Of each call, from the look-up of the name to the last byte; 10 s unless given. */
   readonly timeoutMs?: number | undefined;
 }
@@ -39,29 +38,26 @@ export const createIdpFetch =
       request.signal ?? undefined,
       new IdpUnreachableError(`no answer within ${timeoutMs / 1000} s`),
     );
-    const agent = webAgent(url, options);
+    using connections = webConnections(url, options);
     try {
-      const answer = await exchange(new URL(url.origin), agent, {
+      const answer = await exchangeText(new URL(url.origin), connections, {
         method: request.method ?? "GET",
         path: url.pathname + url.search,
         headers: { ...request.headers, "User-Agent": `xbind-backend/${VERSION}` },
         body: request.body === undefined || request.body === null
           ? undefined
           : String(request.body),
-      }, limit.signal);
-      return asResponse(answer, await readText(answer, MAX_ANSWER_BYTES, limit.signal));
+      }, { maxBytes: MAX_ANSWER_BYTES, signal: limit.signal });
+      return asResponse(answer);
     } catch (error) {
       if (!(error instanceof NoAnswerError)) throw error;
       throw new IdpUnreachableError(error.message);
-    } finally {
-      agent.destroy();
     }
   };
 
-const asResponse = (answer: http.IncomingMessage, text: string): Response => {
-  const status = answer.statusCode ?? 0;
+const asResponse = ({ status, headers: { "content-type": type = "" }, text }: TextAnswer) => {
   if (status < 200 || status > 599) throw new IdpUnreachableError(`it answered ${status}`);
   // All that a caller needs; cookies and the like stay here.
-  const headers = { "Content-Type": answer.headers["content-type"] ?? "" };
+  const headers = { "Content-Type": type };
   return new Response([204, 205, 304].includes(status) ? null : text, { status, headers });
 };

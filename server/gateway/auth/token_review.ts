@@ -3,7 +3,7 @@ import { decodeJwt } from "jose";
 import { providerFailed, unauthenticated, unavailable, XbindError } from "../../errors.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { KubeError } from "../../kube/kube_error.ts";
-import { untilAborted } from "../../kube/until_aborted.ts";
+import { untilAborted } from "../../runtime/until_aborted.ts";
 import { deadline } from "../../runtime/deadline.ts";
 import { sleep } from "../../runtime/sleep.ts";
 import { ExpiringMap } from "./expiring_map.ts";

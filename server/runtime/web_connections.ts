@@ -1,12 +1,11 @@
-import http from "node:http";
-import https from "node:https";
 import type { Duplex } from "node:stream";
+import { Connections } from "./connections.ts";
+import { abandonable, dialTo } from "./dial.ts";
 import { hostAndPort } from "./http_exchange.ts";
 import { type Environment, proxyFor } from "./proxy_for.ts";
-import { dialingFirst } from "./tls_dialing.ts";
 
 /** How a web server outside of Kubernetes is reached. */
-export interface WebAgentOptions {
+export interface WebConnectionsOptions {
   /** PEM certificates that replace the system's roots. */
   readonly caPem?: string | undefined;
   /** Opens tunnels, and names the proxies; without it every connection is direct. */
@@ -17,11 +16,10 @@ export interface WebAgentOptions {
 }
 
 /** A connection of its own for each call: they are rare, and a kept one may be dead by the next. */
-export const webAgent = (url: URL, { caPem, proxy }: WebAgentOptions): http.Agent => {
-  if (url.protocol === "http:") return new http.Agent({ keepAlive: false });
+export function webConnections(url: URL, { caPem, proxy }: WebConnectionsOptions): Connections {
   const { host, port } = hostAndPort(url);
   const proxyUrl = proxy && proxyFor(url, proxy.env);
-  const open = proxyUrl ? () => proxy.connect(proxyUrl, host, port) : undefined;
+  const open = proxyUrl ? abandonable(() => proxy.connect(proxyUrl, host, port)) : undefined;
   const secure = caPem === undefined ? {} : { ca: caPem };
-  return dialingFirst(new https.Agent({ keepAlive: false }), { host, port, secure, open });
-};
+  return new Connections(dialTo({ base: url, secure, open }), { keep: false });
+}

@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import net, { type AddressInfo, type Socket } from "node:net";
+import { eventually } from "../../scripts/controlplane/eventually.ts";
+import { Connections } from "./connections.ts";
+import { abandonable, dialTo } from "./dial.ts";
+import { exchangeText, NoAnswerError } from "./http_exchange.ts";
+
+const FINE = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine";
+const never = new AbortController().signal;
+
+/** A server whose answers the test gives by hand. */
+async function startServer({ scheme = "http", idleMs = 30_000 } = {}) {
+  const sockets: Socket[] = [];
+  const heads: string[] = [];
+  const server = net.createServer((socket) => {
+    sockets.push(socket);
+    socket.on("error", () => {});
+    socket.on("data", (bytes) => heads.push(bytes.toString("latin1")));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const base = new URL(`${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const pool = new Connections(dialTo({ base }), { keep: true, idleMs });
+  const request = { method: "GET", path: "/", headers: {} };
+  return {
+    sockets,
+    heads,
+    base,
+    pool,
+    ask: (signal = never, connections = pool) =>
+      exchangeText(base, connections, request, { maxBytes: 100, signal }),
+    /** Resolves when the server has got so many requests. */
+    asked: (count: number) => eventually(`${count} asked`, () => heads.length === count),
+    async [Symbol.asyncDispose]() {
+      pool[Symbol.dispose]();
+      for (const socket of sockets) socket.destroy();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+type TestServer = Awaited<ReturnType<typeof startServer>>;
+
+/** Asks for something that is answered on the connection with this index. */
+async function answered(server: TestServer, index: number): Promise<void> {
+  const asking = server.ask();
+  await server.asked(server.heads.length + 1);
+  server.sockets[index]?.write(FINE);
+  assert.equal((await asking).text, "fine");
+}
+
+/** Time for what a server did to reach the other side, on the same machine. */
+const seen = () => new Promise((resolve) => setTimeout(resolve, 50));
+
+const isClosed = (socket: Socket | undefined) =>
+  eventually("the connection is closed", () => socket?.readableEnded || socket?.destroyed);
+
+Deno.test("Connections has as many as there are requests at once, and uses the last first", async () => {
+  await using server = await startServer();
+  const asking = [server.ask(), server.ask()];
+  await server.asked(2);
+  for (const socket of server.sockets) socket.write(FINE);
+  await Promise.all(asking);
+  for (let i = 0; i < 3; i++) await answered(server, 1);
+  assert.equal(server.sockets.length, 2);
+});
+
+Deno.test("Connections uses none that the server has closed, or that speaks unasked", async (t) => {
+  await using server = await startServer();
+  const endings: Record<string, (socket: Socket | undefined) => unknown> = {
+    "ended": (socket) => socket?.end(),
+    "reset": (socket) => socket?.resetAndDestroy(),
+    "spoke": (socket) => socket?.write(FINE),
+  };
+  for (const [what, end] of Object.entries(endings)) {
+    await t.step(what, async () => {
+      const index = server.sockets.length;
+      await answered(server, index);
+      end(server.sockets[index]);
+      await seen();
+      await answered(server, index + 1);
+      server.sockets[index + 1]?.destroy();
+      await seen();
+    });
+  }
+});
+
+Deno.test("Connections closes what nobody uses", async () => {
+  await using server = await startServer({ idleMs: 40 });
+  await answered(server, 0);
+  await isClosed(server.sockets[0]);
+  await answered(server, 1);
+});
+
+Deno.test("Connections that retire finish what is under way, and are not used again", async () => {
+  await using server = await startServer();
+  await answered(server, 0);
+  const asking = server.ask();
+  await server.asked(2);
+  server.pool.retire();
+  server.sockets[0]?.write(FINE);
+  assert.equal((await asking).text, "fine");
+  await isClosed(server.sockets[0]);
+});
+
+Deno.test("Connections that are disposed fail what is under way, and open nothing more", async () => {
+  await using server = await startServer();
+  const asking = server.ask();
+  await server.asked(1);
+  const dialing = server.ask();
+  server.pool[Symbol.dispose]();
+  for (const outcome of [asking, dialing, server.ask()]) {
+    await assert.rejects(outcome, (error) => error instanceof NoAnswerError);
+  }
+  await eventually("all are closed", () => server.sockets.every((socket) => socket.destroyed));
+  assert.equal(server.heads.length, 1);
+});
+
+Deno.test("an abort ends a handshake that does not come to its end", async () => {
+  await using server = await startServer({ scheme: "https" });
+  const caller = new AbortController();
+  const asking = assert.rejects(server.ask(caller.signal), /gone away/);
+  await server.asked(1); // with the first words of TLS
+  caller.abort(new Error("gone away"));
+  await asking;
+  await isClosed(server.sockets[0]);
+});
+
+Deno.test("a server that closes during the handshake was sent nothing", async () => {
+  await using server = await startServer({ scheme: "https" });
+  const asking = server.ask();
+  await server.asked(1);
+  server.sockets[0]?.end();
+  await assert.rejects(asking, (error) => error instanceof NoAnswerError && !error.sent);
+});
+
+Deno.test("an abort does not wait for a way that is being opened, which is closed when it stands", async () => {
+  await using server = await startServer();
+  const opening = Promise.withResolvers<Socket>();
+  using pool = new Connections(abandonable(() => opening.promise), { keep: true });
+  const caller = new AbortController();
+  const asking = assert.rejects(server.ask(caller.signal, pool), /gone away/);
+  caller.abort(new Error("gone away"));
+  await asking;
+  const late = net.connect({ port: Number(server.base.port), host: "127.0.0.1" });
+  opening.resolve(late);
+  await eventually("it is closed", () => late.destroyed);
+});
+
+Deno.test("what cannot be sent as it is fails before anything is sent", async () => {
+  await using server = await startServer();
+  const limits = { maxBytes: 100, signal: never };
+  for (
+    const request of [
+      { method: "GET", path: "/a b", headers: {} },
+      { method: "GET", path: "/\r\nX: y", headers: {} },
+      { method: "GET", path: "/", headers: { "A": "b\r\nC: d" } },
+      { method: "GET", path: "/", headers: { "A": ["b", "\u{1f600}"] } },
+      { method: "GET", path: "/", headers: { "A: b\r\nC": "d" } },
+    ]
+  ) await assert.rejects(exchangeText(server.base, server.pool, request, limits), TypeError);
+  assert.equal(server.sockets.length, 0);
+});

@@ -1,0 +1,84 @@
+import net, { isIP, type LookupFunction } from "node:net";
+import type { Duplex } from "node:stream";
+import { connect as connectTls, type SecureContextOptions } from "node:tls";
+import type { Dial } from "./connections.ts";
+import { hostAndPort } from "./http_exchange.ts";
+import { untilAborted } from "./until_aborted.ts";
+
+/** Where connections lead, and how the server there proves who it is. */
+export interface Destination {
+  /** Its scheme tells whether TLS is spoken. */
+  readonly base: URL;
+  readonly secure?: SecureContextOptions & {
+    readonly rejectUnauthorized?: boolean;
+    readonly servername?: string;
+  };
+  /** Opens the way there; a plain TCP connection unless given. */
+  readonly open?: Dial | undefined;
+  /** Looks the host name up, instead of the system. */
+  readonly lookup?: LookupFunction | undefined;
+}
+
+const CONNECT_LIMIT_MS = 15_000;
+
+/**
+ * Connects first and speaks TLS then. By itself Deno prepares TLS before, and keeps 17 kB for every
+ * connection that is refused, for good: a provider that is away for an hour would cost hundreds of
+ * megabytes.
+ */
+export const dialTo = (to: Destination): Dial => {
+  const { base, secure, lookup } = to;
+  const { host, port } = hostAndPort(base);
+  const connectTcp: Dial = async (signal) => {
+    const socket = net.connect({ host, port, noDelay: true, ...(lookup ? { lookup } : {}) });
+    socket.setTimeout(CONNECT_LIMIT_MS, () => {
+      socket.destroy(new Error("the connection timed out"));
+    });
+    await whenReady(socket, "connect", signal);
+    return socket.setTimeout(0);
+  };
+  const { open = connectTcp } = to;
+  if (base.protocol === "http:") return open;
+  const nameForTls = isIP(host) ? {} : { servername: host };
+  return async (signal) => {
+    const socket = await open(signal);
+    const secured = connectTls({ host, ...nameForTls, ...secure, socket });
+    await whenReady(secured, "secureConnect", signal);
+    return secured;
+  };
+};
+
+/** Gives up on what is being opened when the signal aborts; it is closed when it stands after all. */
+export const abandonable = (open: () => Promise<Duplex>): Dial => async (signal) => {
+  const opening = open();
+  try {
+    return await untilAborted(opening, signal);
+  } catch (error) {
+    opening.then((socket) => socket.destroy(), () => {});
+    throw error;
+  }
+};
+
+async function whenReady(
+  socket: Duplex,
+  event: "connect" | "secureConnect",
+  signal: AbortSignal,
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const onClose = () => reject(new Error("the connection broke off"));
+  const onAbort = () => reject(signal.reason);
+  socket.once(event, resolve);
+  socket.on("error", reject); // for good: one that comes late would end the process
+  socket.once("close", onClose);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    signal.throwIfAborted();
+    await promise;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    socket.off("close", onClose);
+  }
+}

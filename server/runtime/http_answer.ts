@@ -1,0 +1,201 @@
+import { Buffer } from "node:buffer";
+
+/** What comes before the body of an answer. */
+export interface AnswerHead {
+  readonly status: number;
+  /** By lower-case name; values of the same name are joined by commas. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+}
+
+/** Gets the head, and gives what is to get the body, part by part. */
+export type OnHead = (head: AnswerHead) => (part: Buffer) => void;
+
+const MAX_HEAD_BYTES = 16 * 1024;
+/** A chunk's size and what may follow it on its line. */
+const MAX_LINE_BYTES = 256;
+/** Heads like `103 Early Hints` before an answer, and lines after its last chunk. */
+const MAX_ASIDES = 10;
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |\r|$)/;
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
+/** Line ends that are none, and what else does not belong into a head. */
+// deno-lint-ignore no-control-regex
+const FOREIGN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/;
+const CHUNK_LINE = /^([0-9A-Fa-f]{1,8})[ \t]*(?:;|$)/;
+const LINE_END = "\r\n";
+const HEAD_END = "\r\n\r\n";
+
+/**
+ * Takes one answer of an HTTP/1.1 server, in whatever pieces it comes. Strict: what a server must
+ * not send is an error, and so is a head or a chunk size without end.
+ */
+export class HttpAnswer {
+  readonly #onHead: OnHead;
+  #head: AnswerHead = { status: 0, headers: {} };
+  #onPart: (part: Buffer) => void = () => {};
+  #take: (bytes: Buffer) => number = (bytes) => this.#takeHead(bytes);
+  /** The beginning of something that must be seen whole. */
+  #held: Buffer | undefined;
+  #asides = 0;
+  /** Of the body, or of the chunk that is being read. */
+  #bytesLeft = 0;
+  #endsWithConnection = false;
+  #isComplete = false;
+  #isStopped = false;
+  #leavesOpen = true;
+
+  constructor(onHead: OnHead) {
+    this.#onHead = onHead;
+  }
+
+  /** As far as it has come. */
+  get head(): AnswerHead {
+    return this.#head;
+  }
+
+  /** Whether all of it has come. */
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
+  /** Whether the connection can be used again, once the answer is complete. */
+  get leavesOpen(): boolean {
+    return this.#leavesOpen;
+  }
+
+  /** Takes what has arrived. */
+  take(bytes: Buffer): void {
+    let rest = this.#held ? Buffer.concat([this.#held, bytes]) : bytes;
+    this.#held = undefined;
+    while (rest.length > 0 && !this.#isStopped) {
+      if (this.#isComplete) return void (this.#leavesOpen = false); // nobody asked for more
+      const taken = this.#take(rest);
+      if (taken === 0) return void (this.#held = rest);
+      rest = rest.subarray(taken);
+    }
+  }
+
+  /** Nobody wants the rest, not even of what has arrived. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  /** The server ends the connection, which is the proper end of some answers. */
+  end(): void {
+    if (this.#endsWithConnection) this.#isComplete = true;
+  }
+
+  #takeHead(bytes: Buffer): number {
+    const length = bytes.indexOf(HEAD_END);
+    if (length > MAX_HEAD_BYTES || (length < 0 && bytes.length > MAX_HEAD_BYTES)) {
+      throw new Error(`the head of the answer is larger than ${MAX_HEAD_BYTES} bytes`);
+    }
+    if (length < 0) return 0;
+    const text = bytes.toString("latin1", 0, length);
+    const [, minor, digits] = STATUS_LINE.exec(text) ?? fail("the answer is not HTTP");
+    const headers = headersOf(text);
+    const status = Number(digits);
+    if (status === 101) fail("the server changed the protocol");
+    if (status < 200) {
+      if (++this.#asides > MAX_ASIDES) fail("the server only announces its answer");
+      return length + HEAD_END.length;
+    }
+    this.#leavesOpen = minor === "1" && !/\bclose\b/i.test(headers["connection"] ?? "");
+    this.#head = { status, headers };
+    this.#onPart = this.#onHead(this.#head);
+    this.#beginBody(status, headers);
+    return length + HEAD_END.length;
+  }
+
+  #beginBody(status: number, headers: AnswerHead["headers"]): void {
+    const { "transfer-encoding": coding, "content-length": length } = headers;
+    if (status === 204 || status === 304) this.#isComplete = true;
+    else if (coding !== undefined) {
+      if (coding.toLowerCase() !== "chunked" || length !== undefined) {
+        fail("the server does not say how long its answer is");
+      }
+      this.#take = (bytes) => this.#takeChunkSize(bytes);
+    } else if (length !== undefined) {
+      if (!/^\d{1,15}$/.test(length)) fail("the server does not say how long its answer is");
+      this.#bytesLeft = Number(length);
+      this.#isComplete = this.#bytesLeft === 0;
+      this.#take = (bytes) => this.#takeBody(bytes);
+    } else {
+      this.#endsWithConnection = true;
+      this.#leavesOpen = false;
+      this.#bytesLeft = Infinity;
+      this.#take = (bytes) => this.#takeBody(bytes);
+    }
+  }
+
+  #takeBody(bytes: Buffer): number {
+    const part = bytes.length > this.#bytesLeft ? bytes.subarray(0, this.#bytesLeft) : bytes;
+    this.#bytesLeft -= part.length;
+    this.#isComplete = this.#bytesLeft === 0;
+    this.#onPart(part);
+    return part.length;
+  }
+
+  #takeChunkSize(bytes: Buffer): number {
+    const length = lineLength(bytes);
+    if (length < 0) return 0;
+    const [, digits = ""] = CHUNK_LINE.exec(bytes.toString("latin1", 0, length)) ??
+      fail("the server does not say how long its answer is");
+    this.#bytesLeft = parseInt(digits, 16);
+    this.#take = this.#bytesLeft === 0
+      ? (bytes) => this.#takeTrailer(bytes)
+      : (bytes) => this.#takeChunk(bytes);
+    return length + LINE_END.length;
+  }
+
+  #takeChunk(bytes: Buffer): number {
+    if (this.#bytesLeft > 0) {
+      const part = bytes.length > this.#bytesLeft ? bytes.subarray(0, this.#bytesLeft) : bytes;
+      this.#bytesLeft -= part.length;
+      this.#onPart(part);
+      return part.length;
+    }
+    if (bytes.length < LINE_END.length) return 0;
+    if (bytes.toString("latin1", 0, LINE_END.length) !== LINE_END) {
+      fail("the answer has a broken chunk");
+    }
+    this.#take = (bytes) => this.#takeChunkSize(bytes);
+    return LINE_END.length;
+  }
+
+  /** Lines after the last chunk, up to an empty one; nobody needs them. */
+  #takeTrailer(bytes: Buffer): number {
+    const length = lineLength(bytes);
+    if (length < 0) return 0;
+    if (length === 0) this.#isComplete = true;
+    else if (++this.#asides > MAX_ASIDES) fail("the answer has lines after its end");
+    return length + LINE_END.length;
+  }
+}
+
+function headersOf(head: string): Record<string, string | undefined> {
+  if (FOREIGN.test(head)) fail("the answer is not HTTP");
+  const headers: Record<string, string | undefined> = Object.create(null);
+  const [, ...lines] = head.split(LINE_END);
+  for (const line of lines) {
+    const colon = line.indexOf(":");
+    const name = line.slice(0, Math.max(colon, 0)).toLowerCase();
+    if (!HEADER_NAME.test(name)) fail("the answer is not HTTP");
+    const value = line.slice(colon + 1).trim();
+    const known = headers[name];
+    headers[name] = known === undefined ? value : `${known}, ${value}`;
+  }
+  return headers;
+}
+
+/** Of a short line without its end; -1 when that has not come yet. */
+function lineLength(bytes: Buffer): number {
+  const length = bytes.indexOf(LINE_END);
+  if (length > MAX_LINE_BYTES || (length < 0 && bytes.length > MAX_LINE_BYTES)) {
+    fail(`the answer has a chunk size of more than ${MAX_LINE_BYTES} bytes`);
+  }
+  return length;
+}
+
+function fail(fault: string): never {
+  throw new Error(fault);
+}

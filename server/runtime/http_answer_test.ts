@@ -1,0 +1,185 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import fc from "fast-check";
+import { HttpAnswer } from "./http_answer.ts";
+
+/** What a server said, taken in these pieces, and then the end of the connection or not. */
+function taken(pieces: readonly Buffer[], { ends = false } = {}) {
+  let body = "";
+  const answer = new HttpAnswer(() => (part) => void (body += part.toString("latin1")));
+  for (const piece of pieces) answer.take(piece);
+  if (ends) answer.end();
+  const { head: { status, headers }, isComplete, leavesOpen } = answer;
+  return { status, headers: { ...headers }, body, isComplete, leavesOpen };
+}
+
+const said = (text: string): Buffer => Buffer.from(text, "latin1");
+const OK = "HTTP/1.1 200 OK\r\n";
+
+const COMPLETE: Record<string, [said: string, body: string, leavesOpen: boolean]> = {
+  "a length": [`${OK}Content-Length: 4\r\n\r\nfine`, "fine", true],
+  "no body": [`${OK}Content-Length: 0\r\n\r\n`, "", true],
+  "no content": ["HTTP/1.1 204 No Content\r\n\r\n", "", true],
+  "not modified, with a length": ["HTTP/1.1 304 x\r\nContent-Length: 9\r\n\r\n", "", true],
+  "no reason": ["HTTP/1.1 200\r\nContent-Length: 1\r\n\r\nx", "x", true],
+  "chunks": [
+    `${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nfi\r\n2\r\nne\r\n0\r\n\r\n`,
+    "fine",
+    true,
+  ],
+  "chunks that say more": [
+    `${OK}Transfer-Encoding: Chunked\r\n\r\nA;a=b\r\n0123456789\r\n0\r\nX: y\r\n\r\n`,
+    "0123456789",
+    true,
+  ],
+  "line ends in a chunk": [
+    `${OK}Transfer-Encoding: chunked\r\n\r\n4\r\n\r\n\r\n\r\n0\r\n\r\n`,
+    "\r\n\r\n",
+    true,
+  ],
+  "a connection that closes": [`${OK}connection: Close\r\ncontent-length: 1\r\n\r\nx`, "x", false],
+  "an old server": ["HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx", "x", false],
+  "hints before": [
+    `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nLink: x\r\n\r\n${OK}Content-Length: 1\r\n\r\nx`,
+    "x",
+    true,
+  ],
+  "more than was asked for": [`${OK}Content-Length: 1\r\n\r\nxHTTP/1.1 200`, "x", false],
+};
+
+for (const [what, [text, body, leavesOpen]] of Object.entries(COMPLETE)) {
+  Deno.test(`HttpAnswer takes ${what}, at once and byte by byte`, () => {
+    for (const pieces of [[said(text)], [...said(text)].map((byte) => Buffer.of(byte))]) {
+      const answer = taken(pieces);
+      assert.deepEqual([answer.body, answer.isComplete], [body, true]);
+      assert.equal(answer.leavesOpen, leavesOpen);
+    }
+  });
+}
+
+Deno.test("HttpAnswer joins headers of one name, and trims them", () => {
+  const text = `${OK}A: 1\r\nB:  x y\t\r\na:2\r\n__proto__: z\r\nContent-Length: 0\r\n\r\n`;
+  const { headers } = taken([said(text)]);
+  assert.deepEqual(Object.entries(headers), [
+    ["a", "1, 2"],
+    ["b", "x y"],
+    ["__proto__", "z"],
+    ["content-length", "0"],
+  ]);
+});
+
+Deno.test("HttpAnswer without a length ends with its connection, and with nothing else", () => {
+  const text = said(`${OK}\r\nfine`);
+  assert.equal(taken([text]).isComplete, false);
+  const answer = taken([text], { ends: true });
+  assert.deepEqual([answer.body, answer.isComplete, answer.leavesOpen], ["fine", true, false]);
+  for (
+    const half of [
+      `${OK}Content-Length: 5\r\n\r\nfine`,
+      `${OK}Transfer-Encoding: chunked\r\n\r\n4\r\nfine\r\n`,
+      `${OK}Content-Le`,
+      "HTTP/1.1 100 Continue\r\n\r\n",
+      "",
+    ]
+  ) assert.equal(taken([said(half)], { ends: true }).isComplete, false, half);
+});
+
+const WRONG: Record<string, [said: string, message: RegExp]> = {
+  "no HTTP": ["220 mail.example ESMTP\r\n\r\n", /not HTTP/],
+  "HTTP/2": ["HTTP/2.0 200 OK\r\n\r\n", /not HTTP/],
+  "a status of two digits": ["HTTP/1.1 20 OK\r\n\r\n", /not HTTP/],
+  "a status of four digits": ["HTTP/1.1 2000\r\n\r\n", /not HTTP/],
+  "a header without a colon": [`${OK}Content-Length\r\n\r\n`, /not HTTP/],
+  "a header without a name": [`${OK}: x\r\n\r\n`, /not HTTP/],
+  "a space before the colon": [`${OK}Content-Length : 1\r\n\r\n`, /not HTTP/],
+  "a folded header": [`${OK}A: b\r\n c\r\n\r\n`, /not HTTP/],
+  "a bare line feed": [`${OK}A: b\nContent-Length: 1\r\n\r\n`, /not HTTP/],
+  "a bare carriage return": [`${OK}A: b\rContent-Length: 1\r\n\r\n`, /not HTTP/],
+  "a zero byte": [`${OK}A: \0\r\n\r\n`, /not HTTP/],
+  "two lengths": [`${OK}Content-Length: 1\r\nContent-Length: 2\r\n\r\n`, /how long/],
+  "a negative length": [`${OK}Content-Length: -1\r\n\r\n`, /how long/],
+  "a length in hex": [`${OK}Content-Length: 0x1\r\n\r\n`, /how long/],
+  "an absurd length": [`${OK}Content-Length: ${"9".repeat(30)}\r\n\r\n`, /how long/],
+  "a length and chunks": [
+    `${OK}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    /how long/,
+  ],
+  "another coding": [`${OK}Transfer-Encoding: gzip, chunked\r\n\r\n`, /how long/],
+  "a chunk without a size": [`${OK}Transfer-Encoding: chunked\r\n\r\n\r\n`, /how long/],
+  "a chunk size of nine digits": [
+    `${OK}Transfer-Encoding: chunked\r\n\r\n100000000\r\n`,
+    /how long/,
+  ],
+  "a chunk size that goes on": [
+    `${OK}Transfer-Encoding: chunked\r\n\r\n${"0".repeat(300)}`,
+    /chunk size of more than/,
+  ],
+  "a chunk that is longer": [`${OK}Transfer-Encoding: chunked\r\n\r\n1\r\nxyz`, /broken chunk/],
+  "lines without end after the last chunk": [
+    `${OK}Transfer-Encoding: chunked\r\n\r\n0\r\n${"a: b\r\n".repeat(20)}`,
+    /lines after its end/,
+  ],
+  "a head without end": [`${OK}${"A: b\r\n".repeat(4_000)}`, /head of the answer is larger/],
+  "a large head": [`${OK}${"A: b\r\n".repeat(4_000)}\r\n`, /head of the answer is larger/],
+  "hints without end": ["HTTP/1.1 103 Hints\r\n\r\n".repeat(20), /only announces/],
+  "another protocol": ["HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n", /changed the protocol/],
+};
+
+for (const [what, [text, message]] of Object.entries(WRONG)) {
+  Deno.test(`HttpAnswer refuses ${what}, at once and byte by byte`, () => {
+    assert.throws(() => taken([said(text)]), message);
+    assert.throws(() => taken([...said(text)].map((byte) => Buffer.of(byte))), message);
+  });
+}
+
+Deno.test("HttpAnswer hands on nothing more once it is stopped", () => {
+  const parts: string[] = [];
+  const answer: HttpAnswer = new HttpAnswer(() => (part) => {
+    parts.push(part.toString());
+    answer.stop();
+  });
+  answer.take(said(`${OK}Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n1\r\nb\r\n0\r\n\r\n`));
+  assert.deepEqual(parts, ["a"]);
+});
+
+const bodies = fc.array(fc.uint8Array({ minLength: 1, maxLength: 300 }), { maxLength: 5 });
+
+Deno.test("HttpAnswer is the same in whatever pieces it comes", () => {
+  fc.assert(fc.property(
+    bodies,
+    fc.boolean(),
+    fc.array(fc.nat(2_000), { maxLength: 20 }),
+    (parts, isChunked, cuts) => {
+      const body = Buffer.concat(parts);
+      const framed = isChunked
+        ? Buffer.concat([
+          said(`${OK}Transfer-Encoding: chunked\r\n\r\n`),
+          ...parts.flatMap((part) => [said(`${part.length.toString(16)}\r\n`), part, said("\r\n")]),
+          said("0\r\n\r\n"),
+        ])
+        : Buffer.concat([said(`${OK}Content-Length: ${body.length}\r\n\r\n`), body]);
+      const ends = [...cuts.filter((cut) => cut < framed.length), framed.length].sort((a, b) =>
+        a - b
+      );
+      const pieces = ends.map((end, index) => framed.subarray(ends[index - 1] ?? 0, end));
+      const answer = taken(pieces);
+      assert.equal(answer.body, body.toString("latin1"));
+      assert.deepEqual([answer.isComplete, answer.leavesOpen], [true, true]);
+    },
+  ));
+});
+
+Deno.test("HttpAnswer says of any bytes what is wrong with them, or takes them", () => {
+  const line = fc.oneof(
+    fc.constantFrom("Content-Length: 3", "Transfer-Encoding: chunked", "a", "", "3", "0", "zzz"),
+    fc.string({ maxLength: 20, unit: "binary" }),
+  );
+  fc.assert(fc.property(fc.array(line, { maxLength: 8 }), fc.boolean(), (lines, isHttp) => {
+    const text = (isHttp ? OK : "") + lines.join("\r\n");
+    try {
+      taken([said(text)], { ends: true });
+    } catch (error) {
+      assert.match((error as Error).message, /^the (answer|server|head) /);
+    }
+  }));
+});
