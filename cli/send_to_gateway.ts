@@ -61,14 +61,14 @@ export const sendToGateway = async (
   }
 };
 
-const asAnswer = ({ status, headers, text }: TextAnswer): GatewayAnswer => {
-  const date = new Date(headers.date ?? "");
-  const retryAfter = headers["retry-after"] ?? "";
+const asAnswer = ({ status, header, text }: TextAnswer): GatewayAnswer => {
+  const date = new Date(header("date") ?? "");
+  const retryAfter = header("retry-after") ?? "";
   return {
     status,
     text,
     date: Number.isNaN(date.getTime()) ? undefined : date,
     retryAfterSeconds: /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined,
-    location: headers.location,
+    location: header("location"),
   };
 };

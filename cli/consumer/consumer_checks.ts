@@ -40,8 +40,8 @@ const told = (name: string, { target }: Consumer, look: () => Promise<Check>): P
 async function consumerClock({ signal }: Io, { kube }: Consumer) {
   const request = { method: "GET", path: "/version", attempt: "Cannot read the time" };
   try {
-    const { headers } = await kube.transport.send({ ...request, timeoutMs: 15_000, signal });
-    const server = new Date(headers.date ?? "");
+    const { header } = await kube.transport.send({ ...request, timeoutMs: 15_000, signal });
+    const server = new Date(header("date") ?? "");
     return Number.isNaN(server.getTime()) ? undefined : { server, ours: new Date() };
   } catch {
     signal.throwIfAborted();

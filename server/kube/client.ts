@@ -280,7 +280,7 @@ function mayTryAgain(method: string, failure: KubeError): boolean {
 
 /** The error of an answer with a failure status, with the server's wish when to come back. */
 export function answerError(request: TransportRequest, answer: TransportAnswer): KubeError {
-  const seconds = Number(answer.headers["retry-after"]);
+  const seconds = Number(answer.header("retry-after"));
   const retryAfterMs = seconds > 0 ? Math.min(seconds * 1000, MAX_RETRY_AFTER_MS) : undefined;
   return errorFromAnswer(request.attempt, answer.status, answer.text, retryAfterMs);
 }

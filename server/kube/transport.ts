@@ -3,6 +3,7 @@ import { type Deadline, deadline } from "../runtime/deadline.ts";
 import type { Connections } from "../runtime/connections.ts";
 import type { AnswerHead, OnHead } from "../runtime/http_answer.ts";
 import { collectText, exchange, NoAnswerError } from "../runtime/http_exchange.ts";
+import { roughly } from "../runtime/timers.ts";
 import { Turnstile } from "../runtime/turnstile.ts";
 import { clusterConnections, type ConnectThroughProxy } from "./cluster_connections.ts";
 import { ConfigFileError } from "./config_file_error.ts";
@@ -95,7 +96,7 @@ export class Transport implements Disposable {
   /** Sends a request and reads the whole answer. */
   async send(request: TransportRequest): Promise<TransportAnswer> {
     const credentials = await untilAborted(this.#credentials.current(), request.signal);
-    using limit = deadline(request.timeoutMs, request.signal, () => timedOut(request));
+    using limit = timeLimit(request);
     return await asKubeError(request, async () => {
       using _turn = await this.#turns.enter(limit.signal);
       const body = collectText(this.#maxAnswerBytes);
@@ -115,7 +116,7 @@ export class Transport implements Disposable {
     onText: (text: string) => void,
   ): Promise<TransportAnswer | undefined> {
     const credentials = await untilAborted(this.#credentials.current(), request.signal);
-    using limit = deadline(request.timeoutMs, request.signal, () => timedOut(request));
+    using limit = timeLimit(request);
     return await asKubeError(request, async () => {
       const refusal = collectText(this.#maxAnswerBytes);
       const head = await this.#exchange(request, credentials, "streams", limit, ({ status }) => {
@@ -208,6 +209,9 @@ async function asKubeError<T>(request: TransportRequest, run: () => Promise<T>):
     });
   }
 }
+
+const timeLimit = (request: TransportRequest): Deadline =>
+  deadline(request.timeoutMs, request.signal, () => timedOut(request), roughly);
 
 const timedOut = (request: TransportRequest): KubeError =>
   new KubeError(`${request.attempt}: no answer within ${request.timeoutMs / 1000} s`, {

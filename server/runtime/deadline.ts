@@ -1,3 +1,5 @@
+import { precisely, type StartTimer } from "./timers.ts";
+
 /** A signal with a time limit; disposing it stops the clock and leaves the parent signal alone. */
 export interface Deadline extends Disposable {
   readonly signal: AbortSignal;
@@ -16,6 +18,7 @@ export function deadline(
   ms: number,
   parent: AbortSignal | undefined,
   reason: Error | (() => Error),
+  startTimer: StartTimer = precisely,
 ): Deadline {
   const controller = new AbortController();
   let followed: AbortSignal | undefined;
@@ -28,13 +31,13 @@ export function deadline(
   };
   follow(parent);
   const onTimeout = () => controller.abort(typeof reason === "function" ? reason() : reason);
-  const timer = setTimeout(onTimeout, ms);
+  const stopTimer = startTimer(ms, onTimeout);
   return {
     signal: controller.signal,
     follow,
-    lift: () => clearTimeout(timer),
+    lift: stopTimer,
     [Symbol.dispose]() {
-      clearTimeout(timer);
+      stopTimer();
       follow(undefined);
     },
   };

@@ -3,8 +3,8 @@ import { Buffer } from "node:buffer";
 /** What comes before the body of an answer. */
 export interface AnswerHead {
   readonly status: number;
-  /** By lower-case name; values of the same name are joined by commas. */
-  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** What a header says, by its lower-case name; several of one name are joined by commas. */
+  header(name: string): string | undefined;
 }
 
 /** Gets the head, and gives what is to get the body, part by part. */
@@ -15,11 +15,9 @@ const MAX_HEAD_BYTES = 16 * 1024;
 const MAX_LINE_BYTES = 256;
 /** Heads like `103 Early Hints` before an answer, and lines after its last chunk. */
 const MAX_ASIDES = 10;
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |\r|$)/;
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
-/** Line ends that are none, and what else does not belong into a head. */
-// deno-lint-ignore no-control-regex
-const FOREIGN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/;
+/** A status line and headers, each on one line, without anything that does not belong there. */
+const HEAD =
+  /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?((?:\r\n[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*)*)$/;
 const CHUNK_LINE = /^([0-9A-Fa-f]{1,8})[ \t]*(?:;|$)/;
 const LINE_END = "\r\n";
 const HEAD_END = "\r\n\r\n";
@@ -30,7 +28,7 @@ const HEAD_END = "\r\n\r\n";
  */
 export class HttpAnswer {
   readonly #onHead: OnHead;
-  #head: AnswerHead = { status: 0, headers: {} };
+  #head: AnswerHead = { status: 0, header: () => undefined };
   #onPart: (part: Buffer) => void = () => {};
   #take: (bytes: Buffer) => number = (bytes) => this.#takeHead(bytes);
   /** The beginning of something that must be seen whole. */
@@ -85,29 +83,30 @@ export class HttpAnswer {
   }
 
   #takeHead(bytes: Buffer): number {
-    const length = bytes.indexOf(HEAD_END);
-    if (length > MAX_HEAD_BYTES || (length < 0 && bytes.length > MAX_HEAD_BYTES)) {
-      throw new Error(`the head of the answer is larger than ${MAX_HEAD_BYTES} bytes`);
+    const text = bytes.toString("latin1", 0, MAX_HEAD_BYTES + HEAD_END.length);
+    const length = text.indexOf(HEAD_END);
+    if (length < 0) {
+      if (bytes.length < MAX_HEAD_BYTES + HEAD_END.length) return 0;
+      fail(`the head of the answer is larger than ${MAX_HEAD_BYTES} bytes`);
     }
-    if (length < 0) return 0;
-    const text = bytes.toString("latin1", 0, length);
-    const [, minor, digits] = STATUS_LINE.exec(text) ?? fail("the answer is not HTTP");
-    const headers = headersOf(text);
+    const [, minor, digits, headers = ""] = HEAD.exec(text.slice(0, length)) ??
+      fail("the answer is not HTTP");
     const status = Number(digits);
     if (status === 101) fail("the server changed the protocol");
     if (status < 200) {
       if (++this.#asides > MAX_ASIDES) fail("the server only announces its answer");
       return length + HEAD_END.length;
     }
-    this.#leavesOpen = minor === "1" && !/\bclose\b/i.test(headers["connection"] ?? "");
-    this.#head = { status, headers };
+    this.#head = { status, header: (name) => headerOf(headers, name) };
+    this.#leavesOpen = minor === "1" && !/\bclose\b/i.test(this.#head.header("connection") ?? "");
     this.#onPart = this.#onHead(this.#head);
-    this.#beginBody(status, headers);
+    this.#beginBody(this.#head);
     return length + HEAD_END.length;
   }
 
-  #beginBody(status: number, headers: AnswerHead["headers"]): void {
-    const { "transfer-encoding": coding, "content-length": length } = headers;
+  #beginBody({ status, header }: AnswerHead): void {
+    const coding = header("transfer-encoding");
+    const length = header("content-length");
     if (status === 204 || status === 304) this.#isComplete = true;
     else if (coding !== undefined) {
       if (coding.toLowerCase() !== "chunked" || length !== undefined) {
@@ -172,19 +171,13 @@ export class HttpAnswer {
   }
 }
 
-function headersOf(head: string): Record<string, string | undefined> {
-  if (FOREIGN.test(head)) fail("the answer is not HTTP");
-  const headers: Record<string, string | undefined> = Object.create(null);
-  const [, ...lines] = head.split(LINE_END);
-  for (const line of lines) {
-    const colon = line.indexOf(":");
-    const name = line.slice(0, Math.max(colon, 0)).toLowerCase();
-    if (!HEADER_NAME.test(name)) fail("the answer is not HTTP");
-    const value = line.slice(colon + 1).trim();
-    const known = headers[name];
-    headers[name] = known === undefined ? value : `${known}, ${value}`;
-  }
-  return headers;
+const patterns = new Map<string, RegExp>();
+
+function headerOf(headers: string, name: string): string | undefined {
+  const pattern = patterns.get(name) ?? new RegExp(`\\r\\n${name}:([^\\r]*)`, "gi");
+  patterns.set(name, pattern);
+  const values = Array.from(headers.matchAll(pattern), ([, value = ""]) => value.trim());
+  return values.length === 0 ? undefined : values.join(", ");
 }
 
 /** Of a short line without its end; -1 when that has not come yet. */

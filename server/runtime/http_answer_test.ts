@@ -9,8 +9,8 @@ function taken(pieces: readonly Buffer[], { ends = false } = {}) {
   const answer = new HttpAnswer(() => (part) => void (body += part.toString("latin1")));
   for (const piece of pieces) answer.take(piece);
   if (ends) answer.end();
-  const { head: { status, headers }, isComplete, leavesOpen } = answer;
-  return { status, headers: { ...headers }, body, isComplete, leavesOpen };
+  const { head, isComplete, leavesOpen } = answer;
+  return { head, body, isComplete, leavesOpen };
 }
 
 const said = (text: string): Buffer => Buffer.from(text, "latin1");
@@ -58,14 +58,11 @@ for (const [what, [text, body, leavesOpen]] of Object.entries(COMPLETE)) {
 }
 
 Deno.test("HttpAnswer joins headers of one name, and trims them", () => {
-  const text = `${OK}A: 1\r\nB:  x y\t\r\na:2\r\n__proto__: z\r\nContent-Length: 0\r\n\r\n`;
-  const { headers } = taken([said(text)]);
-  assert.deepEqual(Object.entries(headers), [
-    ["a", "1, 2"],
-    ["b", "x y"],
-    ["__proto__", "z"],
-    ["content-length", "0"],
-  ]);
+  const text = `${OK}A: 1\r\nB:  x y\t\r\na:2\r\nC:\r\nBB: 3\r\nContent-Length: 0\r\n\r\n`;
+  const { head } = taken([said(text)]);
+  const values = ["a", "b", "c", "d", "content-length"].map((name) => head.header(name));
+  assert.deepEqual(values, ["1, 2", "x y", "", undefined, "0"]);
+  assert.equal(head.status, 200);
 });
 
 Deno.test("HttpAnswer without a length ends with its connection, and with nothing else", () => {

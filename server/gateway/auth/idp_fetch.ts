@@ -55,9 +55,9 @@ export const createIdpFetch =
     }
   };
 
-const asResponse = ({ status, headers: { "content-type": type = "" }, text }: TextAnswer) => {
+const asResponse = ({ status, header, text }: TextAnswer): Response => {
   if (status < 200 || status > 599) throw new IdpUnreachableError(`it answered ${status}`);
   // All that a caller needs; cookies and the like stay here.
-  const headers = { "Content-Type": type };
+  const headers = { "Content-Type": header("content-type") ?? "" };
   return new Response([204, 205, 304].includes(status) ? null : text, { status, headers });
 };
