@@ -93,7 +93,11 @@ export function collectText(maxBytes: number): { take(part: Buffer): void; text(
       if (bytes > maxBytes) throw new Error(`the answer is larger than ${maxBytes} bytes`);
       parts.push(part);
     },
-    text: () => Buffer.concat(parts, bytes).toString("utf8"),
+    text() {
+      const [first, ...others] = parts;
+      if (!first) return "";
+      return (others.length === 0 ? first : Buffer.concat(parts, bytes)).toString("utf8");
+    },
   };
 }
 
