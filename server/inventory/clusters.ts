@@ -107,10 +107,10 @@ function bindingRow(
 
 function clusterRow(uid: string, bindings: readonly Beating[]): Cluster {
   const rows = bindings.map(({ row }) => row).sort((a, b) => compare(a.grant, b.grant));
-  const renewedMs = bindings.reduce((latest, each) => Math.max(latest, each.renewedMs), -Infinity);
+  const latest = bindings.reduce((a, b) => b.renewedMs > a.renewedMs ? b : a);
   return {
     uid,
-    lastHeartbeat: new Date(renewedMs).toISOString(),
+    lastHeartbeat: latest.row.lastHeartbeat,
     live: rows.some(({ live }) => live),
     bindings: rows,
   };
