@@ -10,7 +10,7 @@ import type { GrowingProvider } from "./growing_provider.ts";
 import { grantFor } from "./samples.ts";
 import type { Run } from "./scenario.ts";
 
-const INTERVAL_MS = 2_000;
+const INTERVAL_MS = 1_000;
 const FLAGS = [
   "--enable-gateway=false",
   "--enable-issuer=false",
