@@ -39,11 +39,16 @@ export class Connections implements Disposable {
 
   /** One that waits, or a new one. */
   async take(signal: AbortSignal): Promise<Connection> {
-    const waiting = this.#idle.pop();
+    let waiting = this.#idle.pop();
+    while (waiting && !waiting.isOpen) waiting = this.#idle.pop();
     if (waiting) return waiting;
-    const connection = new Connection(await this.#dial(signal), () => this.#forget(connection));
+    const socket = await this.#dial(signal);
+    if (this.#isClosed || socket.destroyed) {
+      socket.destroy();
+      throw brokenOff();
+    }
+    const connection = new Connection(socket, () => this.#forget(connection));
     this.#all.add(connection);
-    if (this.#isClosed) connection.destroy();
     return connection;
   }
 
@@ -106,7 +111,10 @@ export class Connection {
     socket.on("end", () => this.#end());
     socket.on("error", (cause) => this.destroy(cause));
     socket.on("close", () => this.destroy());
-    if (socket.destroyed) this.destroy();
+  }
+
+  get isOpen(): boolean {
+    return !this.#socket.destroyed;
   }
 
   get isReusable(): boolean {
@@ -116,7 +124,6 @@ export class Connection {
   /** Sends a request and resolves at the proper end of its answer, never at a mere break. */
   send(message: string | Buffer, onHead: OnHead): Promise<AnswerHead> {
     return new Promise((resolve, reject) => {
-      if (this.#socket.destroyed) return reject(brokenOff());
       this.#exchange = { answer: new HttpAnswer(onHead), resolve, reject };
       this.#socket.write(message, "latin1");
     });

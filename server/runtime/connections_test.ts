@@ -146,6 +146,16 @@ Deno.test("an abort does not wait for a way that is being opened, which is close
   await eventually("it is closed", () => late.destroyed);
 });
 
+Deno.test("a connection that is gone before it is used was sent nothing", async () => {
+  await using server = await startServer();
+  const dial = dialTo({ base: server.base });
+  using pool = new Connections(async (signal) => (await dial(signal)).destroy(), { keep: true });
+  await assert.rejects(
+    server.ask(never, pool),
+    (error) => error instanceof NoAnswerError && !error.sent,
+  );
+});
+
 Deno.test("what cannot be sent as it is fails before anything is sent", async () => {
   await using server = await startServer();
   const limits = { maxBytes: 100, signal: never };

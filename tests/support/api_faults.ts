@@ -1,3 +1,4 @@
+import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { serviceCrds } from "../../server/api/crd_manifests.ts";
 import { CONFIG_MAPS, CRDS, NAMESPACES } from "../../server/api/resources.ts";
@@ -54,6 +55,12 @@ const killed = (seconds: number): ApiFault => ({
   isForgetful: true,
 });
 
+/** With a controller manager that does not wait for its own long back-off. */
+async function startAgain({ apiServer, controllerManager }: ControlPlane): Promise<void> {
+  await apiServer.start();
+  await controllerManager.restart();
+}
+
 /** Watches that stand, and bring nothing any more. */
 const stalled: Pick<ApiFault, "begin" | "lastsMs"> = {
   lastsMs: 4_000,
@@ -101,8 +108,7 @@ export const API_FAULTS: readonly ApiFault[] = [
     end: async (world) => {
       await compactEtcd(world.plane);
       await world.plane.apiServer.kill();
-      await world.plane.apiServer.start();
-      await world.plane.controllerManager.restart(); // which has a long back-off of its own
+      await startAgain(world.plane);
       heal(world);
     },
     isForgetful: true,
@@ -163,10 +169,7 @@ let cutting: ReturnType<typeof setInterval> | undefined;
 export const LONG_API_FAULTS: readonly ApiFault[] = [
   {
     ...killed(60),
-    end: async ({ plane }) => {
-      await plane.apiServer.start();
-      await plane.controllerManager.restart(); // which has a long back-off of its own
-    },
+    end: ({ plane }) => startAgain(plane),
   },
   { ...stalled, name: "watches stall for good", end: heal, lingersMs: 90_000 },
 ];
