@@ -78,7 +78,7 @@ async function* idle(world: BindWorld, rounds: number): AsyncGenerator<Figure> {
   yield {
     name: "bind of a new identity, idle",
     measured: latencies(binds),
-    comparedTo: `the raw calls it depends on p50 ${ms(all)}, their longest chain ${
+    comparedTo: `the raw calls it depends on ${latencies(raws)}, their longest chain ${
       ms(median(chains))
     }`,
     goal: `p50 ≤ 1.3 ×: ${ratio} ×, ≤ 45 ms; p99 ≤ 120 ms`,
