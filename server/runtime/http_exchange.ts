@@ -55,6 +55,7 @@ export async function exchange(
   });
   try {
     request.beforeSend?.();
+    signal.throwIfAborted();
   } catch (error) {
     connections.giveBack(connection);
     throw error;

@@ -143,6 +143,20 @@ for (const scheme of ["http", "https"] as const) {
     }
   });
 
+  Deno.test(`exchange() over ${scheme} sends nothing when it is aborted at the last moment`, async () => {
+    await using server = await startCountingServer(scheme);
+    await send(server, "GET", "/warm-up");
+    server.arrivals.length = 0;
+    const { base, pool } = server;
+    const caller = new AbortController();
+    const beforeSend = () => caller.abort(new Error("gone away"));
+    const request = { method: "POST", path: "/", headers: {}, body: "payload", beforeSend };
+    await assert.rejects(exchange(base, pool, request, caller.signal, () => assert.fail()), /gone/);
+    await settled(server);
+    assert.deepEqual(server.arrivals, []);
+    assert.equal(server.connections(), 1);
+  });
+
   Deno.test(`exchangeText() over ${scheme} rejects a body that breaks off`, async () => {
     await using server = await startCountingServer(scheme);
     await assert.rejects(send(server, "GET", "/break-off"), NoAnswerError);
