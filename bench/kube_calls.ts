@@ -41,8 +41,8 @@ async function accountKubeconfig(plane: ControlPlane): Promise<string> {
 export async function* benchKubeCalls({ full, progress }: Run): AsyncGenerator<Figure> {
   await using plane = await ControlPlane.start({ name: "bench", controllerManager: false });
   const kubeconfig = plane.adminKubeconfig;
-  const turns = full ? 5 : 3;
-  const seconds = full ? 2 : 0.4;
+  const turns = full ? 9 : 3;
+  const seconds = full ? 1 : 0.4;
   const target = await loadTarget({ kubeconfig, env: {}, order: "file-first" });
   using transport = new Transport(target, { userAgent: "xbind-bench" });
   const kube = new KubeClient(transport);

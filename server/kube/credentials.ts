@@ -43,6 +43,8 @@ export class CredentialSource {
   readonly #now: () => number;
   readonly #files = new Map<string, { text: string; readAtMs: number }>();
   #exec: ExecRun | undefined;
+  /** What was found last, and until when nothing can have changed. */
+  #known: { readonly credentials: Credentials; readonly untilMs: number } | undefined;
 
   constructor(target: KubeTarget, runExec?: RunExec, now: () => number = Date.now) {
     this.#target = target;
@@ -52,7 +54,10 @@ export class CredentialSource {
 
   /** The credentials as of now. */
   async current(): Promise<Credentials> {
+    if (this.#known && this.#now() < this.#known.untilMs) return this.#known.credentials;
     const { ca, clientCertificate, auth, impersonation } = this.#target;
+    // A plugin's result has a time of its own, and a file that is missing may come any moment.
+    let mayChange = auth.kind === "exec";
     const tls: { ca?: string; cert?: string; key?: string } = {};
     const headers: Record<string, string | string[]> = { ...impersonation };
     if (ca) tls.ca = await this.#read(ca);
@@ -61,9 +66,10 @@ export class CredentialSource {
       tls.key = await this.#read(clientCertificate.key);
     }
     if (auth.kind === "token") {
-      const token = await this.#read(auth.token).catch((error) =>
-        auth.fallback ?? Promise.reject(error)
-      );
+      const token = await this.#read(auth.token).catch((error) => {
+        mayChange = true;
+        return auth.fallback ?? Promise.reject(error);
+      });
       headers["Authorization"] = `Bearer ${token.trim()}`;
     } else if (auth.kind === "basic") {
       const pair = Buffer.from(`${auth.username}:${auth.password}`).toString("base64");
@@ -73,7 +79,10 @@ export class CredentialSource {
       if (token) headers["Authorization"] = `Bearer ${token}`;
       if (cert && key) Object.assign(tls, { cert, key });
     }
-    return { tls, headers };
+    const credentials = { tls, headers };
+    const ages = [...this.#files.values()].map(({ readAtMs }) => readAtMs + FILE_MAX_AGE_MS);
+    this.#known = mayChange ? undefined : { credentials, untilMs: Math.min(...ages) };
+    return credentials;
   }
 
   /** Whether there are other credentials than those the server refused; looks anew if need be. */
@@ -86,6 +95,7 @@ export class CredentialSource {
 
   /** Forgets how long files and exec results may still be used. */
   refresh(): void {
+    this.#known = undefined;
     for (const file of this.#files.values()) file.readAtMs = -Infinity;
     this.#exec = undefined;
   }

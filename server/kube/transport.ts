@@ -195,7 +195,7 @@ export class Transport implements Disposable {
 }
 
 const sameMaterial = (a: TlsMaterial, b: TlsMaterial): boolean =>
-  a.ca === b.ca && a.cert === b.cert && a.key === b.key;
+  a === b || a.ca === b.ca && a.cert === b.cert && a.key === b.key;
 
 async function asKubeError<T>(request: TransportRequest, run: () => Promise<T>): Promise<T> {
   try {

@@ -108,6 +108,17 @@ Deno.test("CredentialSource keeps the last good token while a file is being repl
   });
 });
 
+Deno.test("CredentialSource uses the token beside a file only until that is there", async () => {
+  await using dir = await kubeconfigDir({ tokenFile: "token", token: "beside" });
+  const target = await loadTarget({ kubeconfig: dir.kubeconfig, env: {}, order: "file-first" });
+  const source = new CredentialSource(target);
+  const token = async () => (await source.current()).headers["Authorization"];
+  assert.equal(await token(), "Bearer beside");
+  await dir.write("token", "first");
+  assert.equal(await token(), "Bearer first");
+  assert.equal(await source.current(), await source.current(), "nothing can have changed");
+});
+
 Deno.test("Transport never speaks as nobody when its token file holds nothing", async (t) => {
   for (
     const [name, text, message] of [
