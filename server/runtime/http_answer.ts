@@ -20,7 +20,7 @@ const HEAD =
   /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?((?:\r\n[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*)*)$/;
 const CHUNK_LINE = /^([0-9A-Fa-f]{1,8})[ \t]*(?:;|$)/;
 const LINE_END = "\r\n";
-const HEAD_END = "\r\n\r\n";
+const HEAD_END = Buffer.from("\r\n\r\n");
 
 /**
  * Takes one answer of an HTTP/1.1 server, in whatever pieces it comes. Strict: what a server must
@@ -83,13 +83,13 @@ export class HttpAnswer {
   }
 
   #takeHead(bytes: Buffer): number {
-    const text = bytes.toString("latin1", 0, MAX_HEAD_BYTES + HEAD_END.length);
-    const length = text.indexOf(HEAD_END);
-    if (length < 0) {
-      if (bytes.length < MAX_HEAD_BYTES + HEAD_END.length) return 0;
+    const length = bytes.indexOf(HEAD_END);
+    if (length > MAX_HEAD_BYTES || (length < 0 && bytes.length > MAX_HEAD_BYTES)) {
       fail(`the head of the answer is larger than ${MAX_HEAD_BYTES} bytes`);
     }
-    const [, minor, digits, headers = ""] = HEAD.exec(text.slice(0, length)) ??
+    if (length < 0) return 0;
+    // Nothing of the body: what comes of this text lives as long as the head, and with it the text.
+    const [, minor, digits, headers = ""] = HEAD.exec(bytes.toString("latin1", 0, length)) ??
       fail("the answer is not HTTP");
     const status = Number(digits);
     if (status === 101) fail("the server changed the protocol");
