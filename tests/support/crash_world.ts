@@ -95,8 +95,10 @@ export class CrashWorld implements AsyncDisposable {
 
   /** The writes that something takes until it is settled. */
   async writesOf(happen: () => Promise<unknown>): Promise<string[]> {
+    await this.gate.settled();
     this.gate.passed.length = 0;
     await happen();
+    await this.gate.settled();
     return [...this.gate.passed];
   }
 

@@ -75,6 +75,11 @@ export class WriteGate {
     };
   };
 
+  /** Resolves when every write that has arrived is answered; others may see its effect before. */
+  async settled(): Promise<void> {
+    await this.#turn;
+  }
+
   /** Kills at that point; from then on nothing gets through until the gate is opened. */
   ambush(point: KillPoint, kill: () => void): void {
     this.#ambush = { point, kill, arrived: 0 };
