@@ -1,9 +1,9 @@
 import type { FieldManager } from "../names.ts";
+import { untilAborted } from "../runtime/until_aborted.ts";
 import type { KubeClient } from "./client.ts";
 import { follow, type FollowSource, type FollowTiming } from "./follow.ts";
 import type { MetadataObject } from "./metadata.ts";
 import { keyText, type ObjectKey } from "./paths.ts";
-import { untilAborted } from "../runtime/until_aborted.ts";
 
 /** What became of one object: created without `before`, deleted without `after`. */
 export interface Change<T> {

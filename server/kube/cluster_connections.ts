@@ -1,18 +1,14 @@
 import type { LookupFunction } from "node:net";
-import type { Duplex } from "node:stream";
 import { Connections } from "../runtime/connections.ts";
-import { abandonable, dialTo } from "../runtime/dial.ts";
-import { hostAndPort } from "../runtime/http_exchange.ts";
+import { type ConnectThroughProxy, dialTo } from "../runtime/dial.ts";
 import type { TlsMaterial } from "./credentials.ts";
 import type { KubeTarget } from "./kube_target.ts";
-
-/** Opens the way through a proxy; only the command-line client has one. */
-export type ConnectThroughProxy = (proxyUrl: URL, host: string, port: number) => Promise<Duplex>;
 
 /** How connections to a cluster are opened. */
 export interface ClusterConnectionsOptions {
   readonly keep: boolean;
   readonly lookup?: LookupFunction | undefined;
+  /** Only the command-line client has one. */
   readonly connectThroughProxy?: ConnectThroughProxy | undefined;
 }
 
@@ -23,15 +19,14 @@ export function clusterConnections(
   { keep, lookup, connectThroughProxy }: ClusterConnectionsOptions,
 ): Connections {
   const base = new URL(target.server);
-  const { host, port } = hostAndPort(base);
   const { proxyUrl } = target;
-  const open = proxyUrl && connectThroughProxy
-    ? abandonable(() => connectThroughProxy(new URL(proxyUrl), host, port))
+  const proxy = proxyUrl && connectThroughProxy
+    ? { url: new URL(proxyUrl), connect: connectThroughProxy }
     : undefined;
   const secure = {
     ...tls,
     rejectUnauthorized: !target.insecureSkipTlsVerify,
     ...(target.tlsServerName ? { servername: target.tlsServerName } : {}),
   };
-  return new Connections(dialTo({ base, secure, open, lookup }), { keep });
+  return new Connections(dialTo({ base, secure, proxy, lookup }), { keep });
 }

@@ -1,11 +1,13 @@
 import type { LookupFunction } from "node:net";
-import { type Deadline, deadline } from "../runtime/deadline.ts";
 import type { Connections } from "../runtime/connections.ts";
+import { type Deadline, deadline } from "../runtime/deadline.ts";
+import type { ConnectThroughProxy } from "../runtime/dial.ts";
 import type { AnswerHead, OnHead } from "../runtime/http_answer.ts";
 import { collectText, exchange, NoAnswerError } from "../runtime/http_exchange.ts";
 import { roughly } from "../runtime/timers.ts";
 import { Turnstile } from "../runtime/turnstile.ts";
-import { clusterConnections, type ConnectThroughProxy } from "./cluster_connections.ts";
+import { untilAborted } from "../runtime/until_aborted.ts";
+import { clusterConnections } from "./cluster_connections.ts";
 import { ConfigFileError } from "./config_file_error.ts";
 import {
   type Credentials,
@@ -17,7 +19,6 @@ import {
 import { KubeError } from "./kube_error.ts";
 import type { KubeTarget } from "./kube_target.ts";
 import { tlsFault } from "./tls_fault.ts";
-import { untilAborted } from "../runtime/until_aborted.ts";
 
 /** How a transport presents itself and what it may use. */
 export interface TransportOptions {

@@ -166,4 +166,5 @@ export class Connection {
   }
 }
 
-const brokenOff = (): Error => new Error("the connection broke off");
+/** What a request fails with that a connection did not outlive. */
+export const brokenOff = (): Error => new Error("the connection broke off");

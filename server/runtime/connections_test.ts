@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import net, { type AddressInfo, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { Connections } from "./connections.ts";
-import { abandonable, dialTo } from "./dial.ts";
+import { dialTo } from "./dial.ts";
 import { exchangeText, NoAnswerError } from "./http_exchange.ts";
 
 const FINE = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine";
@@ -19,10 +20,18 @@ async function startServer({ scheme = "http", idleMs = 30_000 } = {}) {
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const base = new URL(`${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  const pool = new Connections(dialTo({ base }), { keep: true, idleMs });
+  const dial = dialTo({ base });
+  const clients: Duplex[] = [];
+  const pool = new Connections(async (signal) => {
+    const client = await dial(signal);
+    clients.push(client);
+    return client;
+  }, { keep: true, idleMs });
   const request = { method: "GET", path: "/", headers: {} };
   return {
+    /** The ends of each connection, in the same order. */
     sockets,
+    clients,
     heads,
     base,
     pool,
@@ -48,9 +57,6 @@ async function answered(server: TestServer, index: number): Promise<void> {
   assert.equal((await asking).text, "fine");
 }
 
-/** Time for what a server did to reach the other side, on the same machine. */
-const seen = () => new Promise((resolve) => setTimeout(resolve, 50));
-
 const isClosed = (socket: Socket | undefined) =>
   eventually("the connection is closed", () => socket?.readableEnded || socket?.destroyed);
 
@@ -75,11 +81,12 @@ Deno.test("Connections uses none that the server has closed, or that speaks unas
     await t.step(what, async () => {
       const index = server.sockets.length;
       await answered(server, index);
+      const isSeen = () => server.clients.every(({ destroyed }, nth) => destroyed || nth > index);
       end(server.sockets[index]);
-      await seen();
+      await eventually("the other side has seen it", isSeen);
       await answered(server, index + 1);
       server.sockets[index + 1]?.destroy();
-      await seen();
+      await eventually("that too", () => server.clients.every(({ destroyed }) => destroyed));
     });
   }
 });
@@ -136,7 +143,8 @@ Deno.test("a server that closes during the handshake was sent nothing", async ()
 Deno.test("an abort does not wait for a way that is being opened, which is closed when it stands", async () => {
   await using server = await startServer();
   const opening = Promise.withResolvers<Socket>();
-  using pool = new Connections(abandonable(() => opening.promise), { keep: true });
+  const proxy = { url: new URL("http://proxy.example"), connect: () => opening.promise };
+  using pool = new Connections(dialTo({ base: server.base, proxy }), { keep: true });
   const caller = new AbortController();
   const asking = assert.rejects(server.ask(caller.signal, pool), /gone away/);
   caller.abort(new Error("gone away"));

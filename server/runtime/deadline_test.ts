@@ -31,6 +31,16 @@ Deno.test("deadline() of a parent that aborted before is aborted at once", () =>
   assert.equal(limit.signal.reason.message, "gone");
 });
 
+Deno.test("deadline() that is lifted aborts with its parent alone", async () => {
+  const parent = new AbortController();
+  using limit = deadline(5, parent.signal, new Error("too late"));
+  limit.lift();
+  await sleep(20);
+  assert.equal(limit.signal.aborted, false);
+  parent.abort(new Error("shut down"));
+  assert.equal(limit.signal.reason.message, "shut down");
+});
+
 Deno.test("a disposed deadline() never aborts", async () => {
   const limit = deadline(5, undefined, new Error("too late"));
   limit[Symbol.dispose]();

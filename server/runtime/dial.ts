@@ -1,9 +1,12 @@
 import net, { isIP, type LookupFunction } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect as connectTls, type SecureContextOptions } from "node:tls";
-import type { Dial } from "./connections.ts";
+import { brokenOff, type Dial } from "./connections.ts";
 import { hostAndPort } from "./http_exchange.ts";
 import { untilAborted } from "./until_aborted.ts";
+
+/** Opens the way to a host through a proxy. */
+export type ConnectThroughProxy = (proxyUrl: URL, host: string, port: number) => Promise<Duplex>;
 
 /** Where connections lead, and how the server there proves who it is. */
 export interface Destination {
@@ -13,8 +16,8 @@ export interface Destination {
     readonly rejectUnauthorized?: boolean;
     readonly servername?: string;
   };
-  /** Opens the way there; a plain TCP connection unless given. */
-  readonly open?: Dial | undefined;
+  /** What they lead through; without it they are direct. */
+  readonly proxy?: { readonly url: URL; readonly connect: ConnectThroughProxy } | undefined;
   /** Looks the host name up, instead of the system. */
   readonly lookup?: LookupFunction | undefined;
 }
@@ -26,8 +29,7 @@ const CONNECT_LIMIT_MS = 15_000;
  * connection that is refused, for good: a provider that is away for an hour would cost hundreds of
  * megabytes.
  */
-export const dialTo = (to: Destination): Dial => {
-  const { base, secure, lookup } = to;
+export const dialTo = ({ base, secure, proxy, lookup }: Destination): Dial => {
   const { host, port } = hostAndPort(base);
   const connectTcp: Dial = async (signal) => {
     const socket = net.connect({ host, port, noDelay: true, ...(lookup ? { lookup } : {}) });
@@ -37,7 +39,7 @@ export const dialTo = (to: Destination): Dial => {
     await whenReady(socket, "connect", signal);
     return socket.setTimeout(0);
   };
-  const { open = connectTcp } = to;
+  const open = proxy ? abandonable(() => proxy.connect(proxy.url, host, port)) : connectTcp;
   if (base.protocol === "http:") return open;
   const nameForTls = isIP(host) ? {} : { servername: host };
   return async (signal) => {
@@ -49,7 +51,7 @@ export const dialTo = (to: Destination): Dial => {
 };
 
 /** Gives up on what is being opened when the signal aborts; it is closed when it stands after all. */
-export const abandonable = (open: () => Promise<Duplex>): Dial => async (signal) => {
+const abandonable = (open: () => Promise<Duplex>): Dial => async (signal) => {
   const opening = open();
   try {
     return await untilAborted(opening, signal);
@@ -65,7 +67,7 @@ async function whenReady(
   signal: AbortSignal,
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const onClose = () => reject(new Error("the connection broke off"));
+  const onClose = () => reject(brokenOff());
   const onAbort = () => reject(signal.reason);
   socket.once(event, resolve);
   socket.on("error", reject); // for good: one that comes late would end the process

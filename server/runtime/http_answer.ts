@@ -127,9 +127,14 @@ export class HttpAnswer {
   }
 
   #takeBody(bytes: Buffer): number {
+    const taken = this.#handOn(bytes);
+    this.#isComplete = this.#bytesLeft === 0;
+    return taken;
+  }
+
+  #handOn(bytes: Buffer): number {
     const part = bytes.length > this.#bytesLeft ? bytes.subarray(0, this.#bytesLeft) : bytes;
     this.#bytesLeft -= part.length;
-    this.#isComplete = this.#bytesLeft === 0;
     this.#onPart(part);
     return part.length;
   }
@@ -147,12 +152,7 @@ export class HttpAnswer {
   }
 
   #takeChunk(bytes: Buffer): number {
-    if (this.#bytesLeft > 0) {
-      const part = bytes.length > this.#bytesLeft ? bytes.subarray(0, this.#bytesLeft) : bytes;
-      this.#bytesLeft -= part.length;
-      this.#onPart(part);
-      return part.length;
-    }
+    if (this.#bytesLeft > 0) return this.#handOn(bytes);
     if (bytes.length < LINE_END.length) return 0;
     if (bytes.toString("latin1", 0, LINE_END.length) !== LINE_END) {
       fail("the answer has a broken chunk");
