@@ -55,6 +55,19 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
     rawExchange(gateway.url, `${head}Transfer-Encoding: chunked\r\n\r\n5\r\n{"exp`),
   ]);
 
+  // So does this one: it goes on when the time has passed for which what is left of a body is read.
+  const goneOn = (async () => {
+    const { hostname, port } = new URL(gateway.url);
+    using connection = await Deno.connect({ hostname, port: Number(port) });
+    const writer = connection.writable.getWriter();
+    const say = (text: string) => writer.write(new TextEncoder().encode(text));
+    const length = 512 * KIB;
+    await say(`${head}Content-Length: ${length}\r\n\r\n${" ".repeat(length)}`);
+    await sleep(12_000);
+    await say("GET /api/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    return await new Response(connection.readable).text();
+  })();
+
   await t.step("a bind body over 16 KiB is 413, announced or not", async () => {
     const body = (length: number) => JSON.stringify({ export: "absent" }).padEnd(length);
     await failure(await post(body(16 * KIB)), 404);
@@ -262,6 +275,12 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
       connection.close();
     }
     await isAlive();
+  });
+
+  await t.step("who has sent too much may ask again much later", async () => {
+    const said = await goneOn;
+    assert.equal(statusOf(said), 413);
+    assert.match(said, /\}HTTP\/1\.1 200 OK\r\n/);
   });
 
   await t.step("unfinished requests are closed, and nobody waits for them", async () => {
