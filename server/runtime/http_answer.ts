@@ -97,7 +97,8 @@ export class HttpAnswer {
       if (++this.#asides > MAX_ASIDES) fail("the server only announces its answer");
       return length + HEAD_END.length;
     }
-    this.#head = { status, header: (name) => headerOf(headers, name) };
+    const fields = asFields(headers);
+    this.#head = { status, header: (name) => fields.get(name) };
     this.#leavesOpen = minor === "1" && !/\bclose\b/i.test(this.#head.header("connection") ?? "");
     this.#onPart = this.#onHead(this.#head);
     this.#beginBody(this.#head);
@@ -171,13 +172,18 @@ export class HttpAnswer {
   }
 }
 
-const patterns = new Map<string, RegExp>();
-
-function headerOf(headers: string, name: string): string | undefined {
-  const pattern = patterns.get(name) ?? new RegExp(`\\r\\n${name}:([^\\r]*)`, "gi");
-  patterns.set(name, pattern);
-  const values = Array.from(headers.matchAll(pattern), ([, value = ""]) => value.trim());
-  return values.length === 0 ? undefined : values.join(", ");
+/** By their lower-case names; several of one name are joined by commas. */
+function asFields(lines: string): Map<string, string> {
+  const fields = new Map<string, string>();
+  for (const line of lines.split(LINE_END)) {
+    const colon = line.indexOf(":");
+    if (colon < 0) continue; // before the first line end there is nothing
+    const name = line.slice(0, colon).toLowerCase();
+    const value = line.slice(colon + 1).trim();
+    const before = fields.get(name);
+    fields.set(name, before === undefined ? value : `${before}, ${value}`);
+  }
+  return fields;
 }
 
 /** Of a short line without its end; -1 when that has not come yet. */
