@@ -13,9 +13,9 @@ import { loadTarget } from "../server/kube/load_target.ts";
 import { objectPath } from "../server/kube/paths.ts";
 import { Transport } from "../server/kube/transport.ts";
 
-const [client = "", kubeconfig = "", name = "", inFlight = "1", seconds = "1"] = Deno.args;
+const [client = "", kubeconfig = "", name = "", inFlight = "", warmUp = "", seconds = ""] =
+  Deno.args;
 const key = { namespace: "default", name };
-const WARM_UP_SECONDS = 1;
 
 async function ours(): Promise<() => Promise<unknown>> {
   const target = await loadTarget({ kubeconfig, env: {}, order: "file-first" });
@@ -70,7 +70,7 @@ async function callsPerSecond(call: () => Promise<unknown>, seconds: number): Pr
 
 const clients = { ours, stock, bare };
 const call = await clients[client as keyof typeof clients]();
-await callsPerSecond(call, WARM_UP_SECONDS);
+await callsPerSecond(call, Number(warmUp));
 await Deno.stdout.write(
   new TextEncoder().encode(`${await callsPerSecond(call, Number(seconds))}\n`),
 );

@@ -6,6 +6,7 @@ import {
   createSigningKey,
   issueClientCertificate,
   issueServerCertificate,
+  type ServerKey,
 } from "./certificates.ts";
 import {
   apiServerArgs,
@@ -28,6 +29,7 @@ export interface BootOptions {
   auditLog: boolean;
   controllerManager: ControllerManagerLimits | false;
   apiServerArgs: string[];
+  serverKey: ServerKey;
 }
 
 /** A booted control plane's processes and address. */
@@ -48,9 +50,9 @@ const DEFAULT_ACCOUNT = "/api/v1/namespaces/default/serviceaccounts/default";
 export const writeSecret = (path: string, text: string): Promise<void> =>
   Deno.writeTextFile(path, text, { mode: 0o600 });
 
-const writeFiles = async (dir: string): Promise<Certificate> => {
+const writeFiles = async (dir: string, key: ServerKey): Promise<Certificate> => {
   const authority = createAuthority("xbind control plane");
-  const server = issueServerCertificate(authority, SERVER_NAMES);
+  const server = issueServerCertificate(authority, SERVER_NAMES, { key });
   const tokenKey = createSigningKey();
   const files = {
     [FILES.caCert]: authority.cert,
@@ -127,7 +129,7 @@ export const bootControlPlane = async (
   binaries: Binaries,
   options: BootOptions,
 ): Promise<Booted> => {
-  const authority = await writeFiles(guard.dir);
+  const authority = await writeFiles(guard.dir, options.serverKey);
   const caPem = authority.cert;
   const clientFor = (user: string) => issueClientCertificate(authority, user, ["system:masters"]);
   const etcd = new ControlledProcess(guard, {

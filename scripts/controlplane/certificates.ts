@@ -81,9 +81,7 @@ const subjectAltName = (names: string[]): Der =>
 
 const publicKeyInfo = (key: KeyObject): Uint8Array => key.export({ type: "spki", format: "der" });
 
-/** SHA-1 of the bare public point, which is the last 65 octets of a P-256 key's SPKI. */
-const keyIdentifier = (spki: Uint8Array): Uint8Array =>
-  createHash("sha1").update(spki.subarray(-65)).digest();
+const keyIdentifier = (spki: Uint8Array): Uint8Array => createHash("sha1").update(spki).digest();
 
 const serialNumber = (): Der => {
   const octets = randomBytes(16);
@@ -92,6 +90,7 @@ const serialNumber = (): Der => {
 };
 
 const newKeyPair = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
+const newRsaKeyPair = () => generateKeyPairSync("rsa", { modulusLength: 2048 });
 
 const keyPem = (key: KeyObject): string => key.export({ type: "pkcs8", format: "pem" }).toString();
 
@@ -120,8 +119,11 @@ const signedCertificate = (
   return pem("CERTIFICATE", sequence(toBeSigned, ECDSA_WITH_SHA256, signature));
 };
 
-const issue = (authority: Certificate, template: Template): Certificate => {
-  const { publicKey, privateKey } = newKeyPair();
+const issue = (
+  authority: Certificate,
+  template: Template,
+  { publicKey, privateKey } = newKeyPair(),
+): Certificate => {
   const { subject, publicKey: issuerKey } = new X509Certificate(authority.cert);
   const issuer = {
     name: sequence(attribute(COMMON_NAME, subject.replace(/^CN=/, ""))),
@@ -146,13 +148,16 @@ export const createAuthority = (
   return { cert, key: keyPem(privateKey) };
 };
 
+/** What a server proves itself with: P-256 is fast, RSA with 2048 bits is what kubeadm makes. */
+export type ServerKey = "P-256" | "RSA-2048";
+
 /** A certificate for a TLS server that is reached under the given host names and IP addresses. */
 export const issueServerCertificate = (
   authority: Certificate,
   names: [string, ...string[]],
-  validity: Validity = defaultValidity(),
-): Certificate =>
-  issue(authority, {
+  { validity = defaultValidity(), key = "P-256" }: { validity?: Validity; key?: ServerKey } = {},
+): Certificate => {
+  const template = {
     subject: sequence(attribute(COMMON_NAME, names[0])),
     extensions: [
       basicConstraints(false),
@@ -161,7 +166,9 @@ export const issueServerCertificate = (
       subjectAltName(names),
     ],
     validity,
-  });
+  };
+  return issue(authority, template, key === "P-256" ? newKeyPair() : newRsaKeyPair());
+};
 
 /** A certificate by which Kubernetes knows a user (CN) and its groups (O). */
 export const issueClientCertificate = (

@@ -94,11 +94,17 @@ Deno.test("a TLS handshake accepts both certificates and shows the user", async 
   assert.deepEqual(await handshake(server, { client }), { user: "ada", groups: ["dev", "ops"] });
 });
 
+Deno.test("a TLS handshake accepts a server with an RSA key", async () => {
+  const server = issueServerCertificate(authority, ["localhost"], { key: "RSA-2048" });
+  const { asymmetricKeyType } = new X509Certificate(server.cert).publicKey;
+  assert.equal(asymmetricKeyType, "rsa");
+  assert.deepEqual(await handshake(server), { user: "", groups: [] });
+});
+
 Deno.test("a TLS handshake refuses", async (t) => {
   const good = issueServerCertificate(authority, ["localhost"]);
   const expired = issueServerCertificate(authority, ["localhost"], {
-    notBefore: lastYear,
-    notAfter: yesterday,
+    validity: { notBefore: lastYear, notAfter: yesterday },
   });
   const cases: [string, Promise<unknown>, RegExp][] = [
     ["an expired server certificate", handshake(expired), /expired|verif/i],

@@ -2,7 +2,12 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { controlPlaneBinaries } from "./binaries.ts";
 import { bootControlPlane, type Booted, isApiReady, writeSecret } from "./boot_control_plane.ts";
-import { type Certificate, issueClientCertificate, type Validity } from "./certificates.ts";
+import {
+  type Certificate,
+  issueClientCertificate,
+  type ServerKey,
+  type Validity,
+} from "./certificates.ts";
 import { type ControllerManagerLimits, ETCD_SOCKET, FILES } from "./command_lines.ts";
 import type { ControlledProcess } from "./controlled_process.ts";
 import { eventually } from "./eventually.ts";
@@ -19,6 +24,8 @@ export interface ControlPlaneOptions {
   controllerManager?: boolean | ControllerManagerLimits;
   /** Further flags of kube-apiserver. */
   apiServerArgs?: string[];
+  /** What the API server proves itself with; P-256 unless told otherwise. */
+  serverKey?: ServerKey;
   /**
    * Where it keeps its files. The directory must not exist and is removed at the end, and so is
    * its parent if that is left empty. Without it, a new one under the system's temporary directory.
@@ -100,6 +107,7 @@ export class ControlPlane implements AsyncDisposable {
         auditLog,
         controllerManager: controllerManager === true ? {} : controllerManager,
         apiServerArgs: options.apiServerArgs ?? [],
+        serverKey: options.serverKey ?? "P-256",
       });
       const { server, authority } = booted;
       const description = { name, server, auditLog, kubectl: binaries.kubectl };

@@ -173,11 +173,10 @@ export class HttpAnswer {
 }
 
 /** By their lower-case names; several of one name are joined by commas. */
-function asFields(lines: string): Map<string, string> {
+function asFields(headers: string): Map<string, string> {
   const fields = new Map<string, string>();
-  for (const line of lines.split(LINE_END)) {
+  for (const line of headers.split(LINE_END).slice(1)) { // each comes after a line end
     const colon = line.indexOf(":");
-    if (colon < 0) continue; // before the first line end there is nothing
     const name = line.slice(0, colon).toLowerCase();
     const value = line.slice(colon + 1).trim();
     const before = fields.get(name);
