@@ -105,7 +105,7 @@ export class FaultProxy implements AsyncDisposable {
 
   /** Starts a proxy before the plane's API server, on a loopback port. */
   static async start(plane: ControlPlane, options: FaultProxyOptions = {}): Promise<FaultProxy> {
-    const dir = await Deno.makeTempDir({ prefix: "xbind-fault-proxy-" });
+    const dir = await Deno.makeTempDir({ dir: plane.dir, prefix: "fault-proxy-" });
     const proxy = new FaultProxy(plane, dir, options);
     await new Promise<void>((resolve) => proxy.#server.listen(0, "127.0.0.1", resolve));
     return proxy;
