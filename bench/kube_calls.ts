@@ -56,7 +56,7 @@ async function accountKubeconfig(plane: ControlPlane): Promise<string> {
 /** Calls per second of our client and of the stock one, and how fast a write reaches the cache. */
 export async function* benchKubeCalls({ full, progress }: Run): AsyncGenerator<Figure> {
   const pace = full
-    ? { turns: 7, warmUpSeconds: 3, seconds: 1 }
+    ? { turns: 5, warmUpSeconds: 2, seconds: 1 }
     : { turns: 3, warmUpSeconds: 1, seconds: 0.4 };
   await using stack = new AsyncDisposableStack();
   // As kubeadm makes it. With a P-256 key a new connection, one for every call of the stock client,
