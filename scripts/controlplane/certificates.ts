@@ -122,7 +122,7 @@ const signedCertificate = (
 const issue = (
   authority: Certificate,
   template: Template,
-  { publicKey, privateKey } = newKeyPair(),
+  { publicKey, privateKey }: { publicKey: KeyObject; privateKey: KeyObject } = newKeyPair(),
 ): Certificate => {
   const { subject, publicKey: issuerKey } = new X509Certificate(authority.cert);
   const issuer = {

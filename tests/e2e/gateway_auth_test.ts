@@ -60,15 +60,16 @@ Deno.test("protected endpoints know a session from everything else", async (t) =
   const state = cookiePair(stateCookie).slice("xbind_oidc_state=".length);
   const others = sessionKeys();
   const [head = "", ...rest] = token.split(".");
-  const lastOf = (text: string) => text.at(-1) === "A" ? "B" : "A";
-  const flipped = [head, ...rest.slice(0, -2), `${lastOf(token)}${rest.at(-2)?.slice(1)}`];
+  const otherThan = (letter: string | undefined) => letter === "A" ? "B" : "A";
+  const text = rest.at(-2) ?? "";
+  const flipped = [head, ...rest.slice(0, -2), `${otherThan(text[0])}${text.slice(1)}`];
 
   const refused: Record<string, string> = {
     "garbage": "garbage",
     "a JWT of another party": "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZGEifQ.",
     "an expired session": await seal(keys, new Date(Date.now() - 3_600_000)),
     "a session with another text": [...flipped, rest.at(-1)].join("."),
-    "a session with another end": token.slice(0, -1) + lastOf(token),
+    "a session with another end": token.slice(0, -1) + otherThan(token.at(-1)),
     "a session cut off": token.slice(0, -10),
     "a session of other keys": await seal(others),
     "a session of another signing key": await seal({ ...keys, signingKey: others.signingKey }),
