@@ -97,6 +97,7 @@ export class CrashWorld implements AsyncDisposable {
   async writesOf(happen: () => Promise<unknown>): Promise<string[]> {
     await this.gate.settled();
     this.gate.passed.length = 0;
+    this.gate.conflicts.length = 0;
     await happen();
     await this.gate.settled();
     return [...this.gate.passed];

@@ -37,7 +37,7 @@ export type Fault =
    */
   | {
     readonly kind: "gate";
-    readonly pass: (forward: () => Promise<void>) => Promise<boolean>;
+    readonly pass: (forward: () => Promise<number>) => Promise<boolean>;
   };
 
 /** A request as it arrived at the proxy. */
@@ -238,6 +238,7 @@ export class FaultProxy implements AsyncDisposable {
         upstream.on("response", resolve).on("error", () => resolve(undefined));
       });
       if (reply) handOn = await wholeReply(exchange, reply);
+      return reply?.statusCode ?? 0;
     });
     if (isHandedOn) handOn();
     else broken();

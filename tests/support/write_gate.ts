@@ -49,6 +49,8 @@ const VERBS: Record<string, string> = {
 export class WriteGate {
   /** What got through, in order; tests may empty it. */
   readonly passed: string[] = [];
+  /** Which of these the API server refused as coming too late (409). */
+  readonly conflicts: string[] = [];
   /** Looks at each write before it is forwarded. */
   inspect: (write: Write) => Promise<void> = () => Promise.resolve();
   #turn: Promise<void> = Promise.resolve();
@@ -96,13 +98,14 @@ export class WriteGate {
     this.#ambush = undefined;
   }
 
-  async #pass(write: Write, forward: () => Promise<void>): Promise<boolean> {
+  async #pass(write: Write, forward: () => Promise<number>): Promise<boolean> {
     if (this.#isShut) return false;
     const ambush = this.#awaited(write);
     if (ambush?.point.when === "before") return this.#strike(ambush);
     await this.inspect(write);
-    await forward();
+    const status = await forward();
     this.passed.push(write.what);
+    if (status === 409) this.conflicts.push(write.what);
     return ambush ? this.#strike(ambush) : true;
   }
 
