@@ -91,9 +91,12 @@ async function provision(deps: GrantDeps, seen: Grant, signal: AbortSignal): Pro
     ensureBoundary(kube, caches, desired.boundary, signal),
   ]);
   if (boundary === "terminating") return await waitForBoundary(deps, grant, signal);
+  // In no namespace, so it comes first: as long as the API server has not noticed the new namespace
+  // itself, it holds back for 50 ms what is made in there.
+  await ensureClusterRole(deps, desired, signal);
   const [token] = await together([
     ensureAccountAndToken(deps, grant, desired, signal),
-    ensureRights(deps, desired, signal),
+    ensureOtherRights(deps, desired, signal),
   ]);
   const verdict = verdictOn(missing, token);
   if (verdict.reason === "Pending" && isYoung(grant, deps.now())) return requeueAfter(YOUNG_MS);
@@ -164,27 +167,33 @@ async function ensureAccountAndToken(
   return await ensureToken(deps, tokenSecret, present, isUrgent(grant, deps.now()), signal);
 }
 
-/** In pairs: all four at once would slow down the account, which the token has to wait for. */
-async function ensureRights(
+const hasDigest = (digest: string) => (cached: Digested): boolean => cached.digest === digest;
+
+async function ensureClusterRole(
   { kube, caches }: GrantDeps,
-  { role, roleBinding, clusterRole, clusterRoleBinding }: DesiredState,
+  { clusterRole }: DesiredState,
   signal: AbortSignal,
 ): Promise<void> {
-  const hasDigest = (digest: string) => (cached: Digested) => cached.digest === digest;
-  await together([
-    ensure(kube, {
-      type: ROLES,
-      object: role,
-      cache: caches.roles,
-      isSame: hasDigest(rulesDigest(role.rules)),
-    }, signal),
-    ensure(kube, {
-      type: CLUSTER_ROLES,
-      object: clusterRole,
-      cache: caches.clusterRoles,
-      isSame: hasDigest(rulesDigest(clusterRole.rules)),
-    }, signal),
-  ]);
+  await ensure(kube, {
+    type: CLUSTER_ROLES,
+    object: clusterRole,
+    cache: caches.clusterRoles,
+    isSame: hasDigest(rulesDigest(clusterRole.rules)),
+  }, signal);
+}
+
+/** Not all at once: that would slow down the account, which the token has to wait for. */
+async function ensureOtherRights(
+  { kube, caches }: GrantDeps,
+  { role, roleBinding, clusterRoleBinding }: DesiredState,
+  signal: AbortSignal,
+): Promise<void> {
+  await ensure(kube, {
+    type: ROLES,
+    object: role,
+    cache: caches.roles,
+    isSame: hasDigest(rulesDigest(role.rules)),
+  }, signal);
   await together([
     ensure(kube, {
       type: ROLE_BINDINGS,

@@ -78,6 +78,28 @@ Deno.test("issuer() keeps identities apart, and gives each Grant an account of i
   }
 });
 
+Deno.test("issuer() makes nothing in a new namespace before the role that is in none", async () => {
+  const requests = await world.requestsDuring(async () => {
+    await world.ready(await world.grant({ who: "newcomer" }));
+  });
+  const made = requests.filter(({ verb }) => verb === "create");
+  const madeOf = (resource: string) =>
+    made.find(({ objectRef }) => objectRef?.resource === resource) ?? assert.fail(resource);
+  const inNamespace = made.filter(({ objectRef }) => objectRef?.namespace?.startsWith("xbind-"));
+  assert.deepEqual(inNamespace.map(({ objectRef }) => objectRef?.resource).sort(), [
+    "rolebindings",
+    "roles",
+    "secrets",
+    "serviceaccounts",
+  ]);
+  for (const { objectRef, requestReceivedTimestamp } of inNamespace) {
+    for (const earlier of ["namespaces", "clusterroles"]) {
+      const { stageTimestamp } = madeOf(earlier);
+      assert.ok(stageTimestamp <= requestReceivedTimestamp, `${objectRef?.resource}: ${earlier}`);
+    }
+  }
+});
+
 Deno.test("issuer() provisions a Grant of any name", async (t) => {
   const long = `${"a".repeat(63)}.${"b".repeat(63)}.${"c".repeat(63)}.${"d".repeat(61)}`;
   assert.equal(long.length, 253);
