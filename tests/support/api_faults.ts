@@ -6,7 +6,7 @@ import { installCrds } from "../../server/kube/crds.ts";
 import { boundaryName, FIELD_MANAGERS } from "../../server/names.ts";
 import { createLogger } from "../../server/runtime/log.ts";
 import { VERSION } from "../../server/version.ts";
-import { compactEtcd } from "./compact_etcd.ts";
+import { compactEtcd, writeUnseen } from "./ask_etcd.ts";
 import type { Arrival, Fault } from "./fault_proxy.ts";
 import type { FaultWorld } from "./fault_world.ts";
 import { okJson } from "./gateway_world.ts";
@@ -45,11 +45,10 @@ const heal = ({ proxy }: FaultWorld): void => void (proxy.faults = () => undefin
 const killed = (seconds: number): ApiFault => ({
   name: `the API server is down for ${seconds} s`,
   lastsMs: seconds * 1_000,
-  begin: async ({ plane, provider }) => {
-    // A watch that has seen the very last write may go on after a restart: none has seen this one.
-    const last = configMap("default", "last", { write: crypto.randomUUID() });
-    await provider.kube.apply(CONFIG_MAPS, last, FIELD_MANAGERS.issuer);
+  begin: async ({ plane }) => {
     await plane.apiServer.kill();
+    // A watch that has seen the very last write may go on after a restart: none has seen this one.
+    await writeUnseen(plane);
   },
   end: ({ plane }) => plane.apiServer.start(),
   isForgetful: true,

@@ -10,6 +10,11 @@ export async function compactEtcd(plane: Pick<ControlPlane, "dir">): Promise<voi
   await ask(plane, "/v3/kv/compaction", { revision: header.revision, physical: true });
 }
 
+/** Writes what no API server serves, and so no watch has seen. */
+export async function writeUnseen(plane: Pick<ControlPlane, "dir">): Promise<void> {
+  await ask(plane, "/v3/kv/put", { key: btoa("/unseen"), value: btoa(crypto.randomUUID()) });
+}
+
 /** Asks etcd over the socket on which the API server does. */
 async function ask(
   { dir }: Pick<ControlPlane, "dir">,
