@@ -20,7 +20,7 @@ import { ISSUED, statusUpdate } from "../server/issuer/grant_status.ts";
 import { readyCondition } from "../server/issuer/reconcile_export.ts";
 import type { KubeClient } from "../server/kube/client.ts";
 import { installCrds } from "../server/kube/crds.ts";
-import { CLEANUP_FINALIZER, FIELD_MANAGERS } from "../server/names.ts";
+import { FIELD_MANAGERS } from "../server/names.ts";
 import { createLogger } from "../server/runtime/log.ts";
 import { connect } from "../tests/support/kube.ts";
 import { inTurn } from "./in_turn.ts";
@@ -155,11 +155,7 @@ export class GrowingProvider implements AsyncDisposable {
 
   readonly #makeGrant = async (i: number): Promise<void> => {
     const { kube } = this;
-    const wanted = grantFor(subject(i));
-    const grant = await kube.create(GRANTS, {
-      ...wanted,
-      metadata: { ...wanted.metadata, finalizers: [CLEANUP_FINALIZER] },
-    }, FIELD_MANAGERS.gateway);
+    const grant = await kube.create(GRANTS, grantFor(subject(i)), FIELD_MANAGERS.gateway);
     await makeIssued(kube, grant);
     const status = statusUpdate(grant, ISSUED, new Date());
     if (status) await kube.applyStatus(GRANTS, status, FIELD_MANAGERS.issuer);

@@ -21,7 +21,7 @@ import { Cache } from "../server/kube/cache.ts";
 import type { KubeClient } from "../server/kube/client.ts";
 import { metadataObjects } from "../server/kube/follow.ts";
 import { keyOf } from "../server/kube/paths.ts";
-import { ANNOTATIONS, CLEANUP_FINALIZER, FIELD_MANAGERS, LABELS } from "../server/names.ts";
+import { ANNOTATIONS, FIELD_MANAGERS, LABELS } from "../server/names.ts";
 import { running } from "../tests/support/kube.ts";
 import { API, EXPORT, grantFor } from "./samples.ts";
 
@@ -93,11 +93,8 @@ export class RawBinds implements AsyncDisposable {
     const start = performance.now();
     await kube.get(EXPORTS, { name: EXPORT });
     const grantStart = performance.now();
-    const created = await kube.create(GRANTS, wanted, gateway);
-    const [grant] = await Promise.all([
-      this.#patch(created, { finalizers: [CLEANUP_FINALIZER] }, issuer),
-      kube.create(NAMESPACES, boundary, issuer),
-    ]);
+    const grant = await kube.create(GRANTS, wanted, gateway);
+    await kube.create(NAMESPACES, boundary, issuer);
     const provisionAccount = async () => {
       await kube.create(SERVICE_ACCOUNTS, account, issuer);
       await kube.create(SECRETS, tokenSecret, issuer);
@@ -112,17 +109,10 @@ export class RawBinds implements AsyncDisposable {
       [ANNOTATIONS.pickupExpiry]: new Date().toISOString(),
       [ANNOTATIONS.boundAt]: new Date().toISOString(),
     };
-    await this.#patch(ready, { annotations }, gateway);
+    const { name, resourceVersion = "" } = ready.metadata;
+    const patch = { metadata: { resourceVersion, annotations } };
+    await kube.mergePatch(GRANTS, { name }, patch, gateway);
     return { bindMs: performance.now() - start, grantMs: readyAt - grantStart };
-  }
-
-  async #patch(
-    { metadata: { name, resourceVersion = "" } }: Grant,
-    metadata: Record<string, unknown>,
-    manager: typeof FIELD_MANAGERS.issuer | typeof FIELD_MANAGERS.gateway,
-  ): Promise<Grant> {
-    const patch = { metadata: { ...metadata, resourceVersion } };
-    return await this.#kube.mergePatch(GRANTS, { name }, patch, manager);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

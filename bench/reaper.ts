@@ -1,5 +1,5 @@
 import { eventually } from "../scripts/controlplane/eventually.ts";
-import { type Grant, GRANTS } from "../server/api/resources.ts";
+import { type Grant, GRANTS, isDeleting } from "../server/api/resources.ts";
 import { ISSUED, statusUpdate } from "../server/issuer/grant_status.ts";
 import { FIELD_MANAGERS } from "../server/names.ts";
 import { sleep } from "../server/runtime/sleep.ts";
@@ -92,9 +92,9 @@ async function revocations(
     flags: [...FLAGS, TTL, `--reaper-interval=${INTERVAL_MS}ms`],
   });
   const asked = await apiRequestsDuring(plane, backend.user, async () => {
-    await eventually("the silent Grants are gone", async () => {
+    await eventually("the silent Grants are deleted, if not gone yet", async () => {
       const live = await Promise.all(names.map((name) => kube.find(GRANTS, { name })));
-      return live.every((grant) => grant === undefined);
+      return live.every((grant) => !grant || isDeleting(grant));
     }, { timeoutMs: 300_000, everyMs: 1_000 });
   });
   const deletes = asked.filter(({ verb }) => verb === "delete");

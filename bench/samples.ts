@@ -3,6 +3,7 @@ import {
   ANNOTATIONS,
   boundaryName,
   CATALOG_API_VERSION,
+  CLEANUP_FINALIZER,
   grantName,
   heartbeatLeaseName,
   IAM_API_VERSION,
@@ -40,7 +41,11 @@ export const exportFor = (name: string): Export => ({
 export const grantFor = (subject: string, annotations: Record<string, string> = {}): Grant => ({
   apiVersion: IAM_API_VERSION,
   kind: "Grant",
-  metadata: { name: grantName(EXPORT, subject), annotations },
+  metadata: {
+    name: grantName(EXPORT, subject),
+    annotations,
+    finalizers: [CLEANUP_FINALIZER],
+  },
   spec: {
     identity: { subject, displayName: `Consumer ${subject}` },
     exportName: EXPORT,

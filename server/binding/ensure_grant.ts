@@ -4,7 +4,7 @@ import { providerFailed } from "../errors.ts";
 import type { Cache } from "../kube/cache.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../kube/kube_error.ts";
-import { ANNOTATIONS, FIELD_MANAGERS } from "../names.ts";
+import { ANNOTATIONS, CLEANUP_FINALIZER, FIELD_MANAGERS } from "../names.ts";
 import { Backoff } from "../runtime/backoff.ts";
 import { sleep } from "../runtime/sleep.ts";
 
@@ -75,8 +75,12 @@ async function create(
   wantedUntil: string,
   signal: AbortSignal,
 ): Promise<Grant> {
-  const annotations = { [ANNOTATIONS.wantedUntil]: wantedUntil };
-  const grant = { ...desired, metadata: { ...desired.metadata, annotations } };
+  const metadata = {
+    ...desired.metadata,
+    annotations: { [ANNOTATIONS.wantedUntil]: wantedUntil },
+    finalizers: [CLEANUP_FINALIZER], // which the issuer would have to add, and a bind waits for that
+  };
+  const grant = { ...desired, metadata };
   return await kube.create(GRANTS, grant, FIELD_MANAGERS.gateway, signal);
 }
 

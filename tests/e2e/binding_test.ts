@@ -28,6 +28,7 @@ import {
 import { BindingWorld, WIDGETS } from "../support/binding_world.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { connect, running, temporaryDir, whoAmI } from "../support/kube.ts";
+import { removeGrant } from "../support/remove_grant.ts";
 
 const plane = await sharedProvider();
 Deno.test("bindExport() makes a Grant, and its pickup gives a bundle that works", async () => {
@@ -47,6 +48,7 @@ Deno.test("bindExport() makes a Grant, and its pickup gives a bundle that works"
   const stored = await world.grant(result.grant);
   const desired = grantFor(world.identity(), await world.kube.get(EXPORTS, { name }));
   assert.deepEqual(stored.spec, desired.spec);
+  assert.deepEqual(stored.metadata.finalizers, ["iam.xbind.io/cleanup"], "from the start");
   const annotations = stored.metadata.annotations ?? {};
   assert.equal(annotations[ANNOTATIONS.pickupExpiry], result.expiresAt);
   assert.ok(Date.parse(annotations[ANNOTATIONS.boundAt] ?? "") >= before);
@@ -215,7 +217,6 @@ Deno.test("bindExport() waits a deletion out and makes the Grant anew", async ()
   const name = await world.export("pg");
   const first = await bind(world, name);
   const key = { name: first.grant };
-  await patchGrant(world, key.name, { finalizers: ["iam.xbind.io/cleanup"] });
   await world.kube.delete(GRANTS, key);
   const deleting = await world.grant(key.name);
   assert.ok(isDeleting(deleting));
@@ -237,7 +238,7 @@ Deno.test("bindExport() notices that a Grant was replaced behind its cache", asy
   const name = await world.export("pg");
   const first = await bind(world, name);
   const old = await world.grant(first.grant);
-  await world.kube.delete(GRANTS, { name: first.grant });
+  await removeGrant(world.kube, first.grant);
   const frozen = {
     get: () => old,
     learn: () => {},
