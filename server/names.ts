@@ -95,9 +95,19 @@ const LEASE_UID_LENGTH = 10;
 
 const sha256Hex = (text: string) => createHash("sha256").update(text, "utf8").digest("hex");
 
+/** Of the last subjects: one reconcile asks again and again, and every hash leaves garbage. */
+const identityHashes = new Map<string, string>();
+const IDENTITY_HASHES_KEPT = 100;
+
 /** The short, stable fingerprint of an identity. */
-export const identityHash = (subject: string): string =>
-  sha256Hex(subject).slice(0, IDENTITY_HASH_LENGTH);
+export const identityHash = (subject: string): string => {
+  const kept = identityHashes.get(subject);
+  if (kept !== undefined) return kept;
+  const hash = sha256Hex(subject).slice(0, IDENTITY_HASH_LENGTH);
+  if (identityHashes.size === IDENTITY_HASHES_KEPT) identityHashes.clear();
+  identityHashes.set(subject, hash);
+  return hash;
+};
 
 /** The provider namespace of the identity with this subject. */
 export const boundaryName = (subject: string): string => boundaryNameOf(identityHash(subject));

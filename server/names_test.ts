@@ -23,6 +23,14 @@ Deno.test("identityHash() is the first 20 hex digits of the subject's SHA-256", 
   assert.equal(identityHash(""), "e3b0c44298fc1c149afb");
 });
 
+Deno.test("identityHash() stays the same, however many others were asked for meanwhile", () => {
+  const subjects = Array.from({ length: 250 }, (_, i) => `subject-${i}`);
+  const hashes = subjects.map(identityHash);
+  assert.equal(new Set(hashes).size, subjects.length);
+  assert.deepEqual(subjects.map(identityHash), hashes);
+  assert.equal(identityHash(ADA), ADA_HASH);
+});
+
 Deno.test("identityHash() takes the exact bytes of the subject", () => {
   assert.notEqual(identityHash("ada"), identityHash("Ada"));
   assert.notEqual(identityHash("ada"), identityHash("ada "));

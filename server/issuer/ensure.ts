@@ -5,7 +5,7 @@ import { isAlreadyExists } from "../kube/kube_error.ts";
 import type { MetadataObject } from "../kube/metadata.ts";
 import { keyOf } from "../kube/paths.ts";
 import { FIELD_MANAGERS, LABELS } from "../names.ts";
-import { bindingDigest } from "./issued.ts";
+import { bindingContent } from "./issued.ts";
 import { foreignObject } from "./provisioning_fault.ts";
 
 const { issuer } = FIELD_MANAGERS;
@@ -77,6 +77,6 @@ const hasOurLabel = (present: MetadataObject, wanted: MetadataObject): boolean =
 /** The role of a binding can never be changed, so such a binding has to be made anew. */
 function refersElsewhere(live: KubeObject, wanted: KubeObject): boolean {
   if (!("roleRef" in wanted)) return false;
-  const only = ({ roleRef }: RoleBinding) => bindingDigest({ roleRef });
+  const only = ({ roleRef }: RoleBinding) => bindingContent({ roleRef });
   return only(live as RoleBinding) !== only(wanted as RoleBinding);
 }

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import {
   CLUSTER_ROLE_BINDINGS,
   CLUSTER_ROLES,
@@ -24,19 +23,20 @@ import { type MetadataObject, reduceMetadata } from "../kube/metadata.ts";
 import { boundaryName, LABELS } from "../names.ts";
 import { ACCOUNT_UID_ANNOTATION, apisOf } from "./desired.ts";
 
-/** A role or binding as the issuer remembers it: a digest instead of the content. */
-export interface Digested extends MetadataObject {
-  readonly digest: string;
+/**
+ * A role or binding as the issuer remembers it. Its content is one text to compare, and not a
+ * digest of it: each hash leaves memory outside of V8's heap until garbage is collected, 10 MB of
+ * holes for 10,000 Grants.
+ */
+export interface Remembered extends MetadataObject {
+  readonly content: string;
   /** Roles only: the APIs they open. */
   readonly apis?: readonly string[];
 }
 
-const digestOf = (value: unknown): string =>
-  createHash("sha256").update(JSON.stringify(value)).digest("base64url").slice(0, 16);
-
-/** The digest of rules, whatever order their fields come in. */
-export const rulesDigest = (rules: readonly PolicyRule[] = []): string =>
-  digestOf(rules.map((rule) => [
+/** Rules as a text, whatever order their fields come in. */
+export const rulesContent = (rules: readonly PolicyRule[] = []): string =>
+  JSON.stringify(rules.map((rule) => [
     rule.apiGroups ?? [],
     rule.resources ?? [],
     rule.resourceNames ?? [],
@@ -44,41 +44,39 @@ export const rulesDigest = (rules: readonly PolicyRule[] = []): string =>
     rule.verbs,
   ]));
 
-/** The digest of who gets what. */
-export const bindingDigest = (
+/** Who gets what, as a text. */
+export const bindingContent = (
   { roleRef, subjects = [] }: Pick<RoleBinding | ClusterRoleBinding, "roleRef" | "subjects">,
 ): string =>
-  digestOf([
-    roleDigest(roleRef),
+  JSON.stringify([
+    [roleRef.kind, roleRef.name],
     subjects.map(({ kind, name, namespace = "" }) => [kind, name, namespace]),
   ]);
 
-const roleDigest = ({ kind, name }: RoleBinding["roleRef"]): string => `${kind}/${name}`;
-
-/** In place of a digest: whatever the rules are, they are not ours to tell. */
+/** In place of rules: whatever the rules are, they are not ours to tell. */
 const AGGREGATED = "aggregated";
 
 const ISSUED = { labelSelector: LABELS.grant };
 
-const digested = (
+const remembered = (
   type: ResourceType,
-  digest: (object: KubeObject) => Omit<Digested, "metadata">,
-): FollowSource<Digested> => ({
+  reduce: (object: KubeObject) => Omit<Remembered, "metadata">,
+): FollowSource<Remembered> => ({
   type,
   selection: ISSUED,
   metadataOnly: false,
-  decode: (item) => ({ ...reduceMetadata(item), ...digest(item as KubeObject) }),
+  decode: (item) => ({ ...reduceMetadata(item), ...reduce(item as KubeObject) }),
 });
 
-const roles = (type: ResourceType): FollowSource<Digested> =>
-  digested(type, (object) => {
+const roles = (type: ResourceType): FollowSource<Remembered> =>
+  remembered(type, (object) => {
     const { rules: given, aggregationRule } = object as ClusterRole;
     const rules = given ?? []; // the API server writes null for a role without any
-    return { digest: aggregationRule ? AGGREGATED : rulesDigest(rules), apis: apisOf(rules) };
+    return { content: aggregationRule ? AGGREGATED : rulesContent(rules), apis: apisOf(rules) };
   });
 
-const bindings = (type: ResourceType): FollowSource<Digested> =>
-  digested(type, (object) => ({ digest: bindingDigest(object as RoleBinding) }));
+const bindings = (type: ResourceType): FollowSource<Remembered> =>
+  remembered(type, (object) => ({ content: bindingContent(object as RoleBinding) }));
 
 /** Whether Kubernetes has put a token into the Secret. */
 export const isFilled = ({ metadata }: MetadataObject): boolean =>
@@ -111,7 +109,7 @@ export function issuerCaches(
 ) {
   const metadata = (type: ResourceType, selection: Selection) =>
     new Cache(metadataObjects(type, selection), { reports: reportsOf(type.plural) });
-  const digests = (source: FollowSource<Digested>) =>
+  const contents = (source: FollowSource<Remembered>) =>
     new Cache(source, { reports: reportsOf(source.type.plural) });
   return {
     grants,
@@ -126,10 +124,10 @@ export function issuerCaches(
         indexes: { state: (secret) => [isFilled(secret) ? "filled" : "unfilled"] },
       },
     ),
-    roles: digests(roles(ROLES)),
-    roleBindings: digests(bindings(ROLE_BINDINGS)),
-    clusterRoles: digests(roles(CLUSTER_ROLES)),
-    clusterRoleBindings: digests(bindings(CLUSTER_ROLE_BINDINGS)),
+    roles: contents(roles(ROLES)),
+    roleBindings: contents(bindings(ROLE_BINDINGS)),
+    clusterRoles: contents(roles(CLUSTER_ROLES)),
+    clusterRoleBindings: contents(bindings(CLUSTER_ROLE_BINDINGS)),
   };
 }
 

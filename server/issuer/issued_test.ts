@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import type { PolicyRule, RoleBinding } from "../api/resources.ts";
 import { ACCOUNT_UID_ANNOTATION } from "./desired.ts";
-import { bindingDigest, isFilled, rulesDigest } from "./issued.ts";
+import { bindingContent, isFilled, rulesContent } from "./issued.ts";
 
 const RULE: PolicyRule = { verbs: ["get"], apiGroups: ["example.org"], resources: ["widgets"] };
 
-Deno.test("rulesDigest() is the same for the same rules, as the API server may spell them", () => {
+Deno.test("rulesContent() is the same for the same rules, as the API server may spell them", () => {
   const reordered = { resources: ["widgets"], apiGroups: ["example.org"], verbs: ["get"] };
-  assert.equal(rulesDigest([RULE]), rulesDigest([reordered]));
-  assert.equal(rulesDigest([RULE]), rulesDigest([{ ...RULE, resourceNames: [] }]));
-  assert.equal(rulesDigest(), rulesDigest([]));
+  assert.equal(rulesContent([RULE]), rulesContent([reordered]));
+  assert.equal(rulesContent([RULE]), rulesContent([{ ...RULE, resourceNames: [] }]));
+  assert.equal(rulesContent(), rulesContent([]));
 });
 
-Deno.test("rulesDigest() differs for every change of a rule", () => {
+Deno.test("rulesContent() differs for every change of a rule", () => {
   const changes: PolicyRule[][] = [
     [],
     [RULE, RULE],
@@ -24,8 +24,8 @@ Deno.test("rulesDigest() differs for every change of a rule", () => {
     [{ ...RULE, nonResourceURLs: ["/metrics"] }],
     [{ ...RULE, apiGroups: [], resources: ["example.org", "widgets"] }],
   ];
-  const digests = new Set([[RULE], ...changes].map((rules) => rulesDigest(rules)));
-  assert.equal(digests.size, changes.length + 1);
+  const contents = new Set([[RULE], ...changes].map((rules) => rulesContent(rules)));
+  assert.equal(contents.size, changes.length + 1);
 });
 
 const BINDING: Pick<RoleBinding, "roleRef" | "subjects"> = {
@@ -34,7 +34,7 @@ const BINDING: Pick<RoleBinding, "roleRef" | "subjects"> = {
 };
 const SUBJECT = { kind: "ServiceAccount", name: "a", namespace: "b" } as const;
 
-Deno.test("bindingDigest() differs for every change of role or subjects", () => {
+Deno.test("bindingContent() differs for every change of role or subjects", () => {
   const { roleRef } = BINDING;
   const changes: typeof BINDING[] = [
     { roleRef },
@@ -46,10 +46,10 @@ Deno.test("bindingDigest() differs for every change of role or subjects", () => 
     { roleRef, subjects: [{ kind: "User", name: "a" }] },
     { roleRef, subjects: [{ kind: "Group", name: "a" }] },
   ];
-  const digests = new Set([BINDING, ...changes].map((binding) => bindingDigest(binding)));
-  assert.equal(digests.size, changes.length + 1);
+  const contents = new Set([BINDING, ...changes].map((binding) => bindingContent(binding)));
+  assert.equal(contents.size, changes.length + 1);
   const withDefaults = { ...BINDING, subjects: [{ ...SUBJECT, apiGroup: "" }] };
-  assert.equal(bindingDigest(withDefaults), bindingDigest(BINDING));
+  assert.equal(bindingContent(withDefaults), bindingContent(BINDING));
 });
 
 Deno.test("isFilled() sees a token by the annotation that comes with it", () => {

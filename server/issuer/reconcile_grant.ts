@@ -38,7 +38,7 @@ import {
   statusUpdate,
   type Verdict,
 } from "./grant_status.ts";
-import { bindingDigest, type Digested, type IssuerCaches, rulesDigest } from "./issued.ts";
+import { bindingContent, type IssuerCaches, type Remembered, rulesContent } from "./issued.ts";
 import { faultMessage } from "./provisioning_fault.ts";
 import { revokeGrant } from "./revoke_grant.ts";
 import { together } from "./together.ts";
@@ -167,7 +167,7 @@ async function ensureAccountAndToken(
   return await ensureToken(deps, tokenSecret, present, isUrgent(grant, deps.now()), signal);
 }
 
-const hasDigest = (digest: string) => (cached: Digested): boolean => cached.digest === digest;
+const hasContent = (content: string) => (cached: Remembered): boolean => cached.content === content;
 
 async function ensureClusterRole(
   { kube, caches }: GrantDeps,
@@ -178,7 +178,7 @@ async function ensureClusterRole(
     type: CLUSTER_ROLES,
     object: clusterRole,
     cache: caches.clusterRoles,
-    isSame: hasDigest(rulesDigest(clusterRole.rules)),
+    isSame: hasContent(rulesContent(clusterRole.rules)),
   }, signal);
 }
 
@@ -192,20 +192,20 @@ async function ensureOtherRights(
     type: ROLES,
     object: role,
     cache: caches.roles,
-    isSame: hasDigest(rulesDigest(role.rules)),
+    isSame: hasContent(rulesContent(role.rules)),
   }, signal);
   await together([
     ensure(kube, {
       type: ROLE_BINDINGS,
       object: roleBinding,
       cache: caches.roleBindings,
-      isSame: hasDigest(bindingDigest(roleBinding)),
+      isSame: hasContent(bindingContent(roleBinding)),
     }, signal),
     ensure(kube, {
       type: CLUSTER_ROLE_BINDINGS,
       object: clusterRoleBinding,
       cache: caches.clusterRoleBindings,
-      isSame: hasDigest(bindingDigest(clusterRoleBinding)),
+      isSame: hasContent(bindingContent(clusterRoleBinding)),
     }, signal),
   ]);
 }
