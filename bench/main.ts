@@ -52,7 +52,7 @@ const SCENARIOS: readonly Scenario[] = [
   // On one provider that grows from one to the next: last, and in this order.
   { name: "growth", modes: ["quick", "full"], run: benchGrowth },
   { name: "reaper", modes: ["quick", "full"], run: benchReaper },
-  { name: "memory", modes: ["quick", "full"], run: benchMemory },
+  { name: "memory", modes: ["full"], run: benchMemory },
   { name: "soak", modes: ["soak"], run: benchSoak },
 ];
 
