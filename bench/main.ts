@@ -45,7 +45,7 @@ const SCENARIOS: readonly Scenario[] = [
   {
     name: "takeover",
     modes: ["full", "faults"],
-    run: ({ progress }) => benchTakeover(2, progress),
+    run: ({ progress }) => benchTakeover(3, progress),
   },
   { name: "faults", modes: ["faults"], run: ({ progress }) => benchFaults(progress) },
   { name: "exhaustion", modes: ["faults"], run: ({ progress }) => benchExhaustion(progress) },

@@ -54,12 +54,13 @@ export async function* benchMemory(run: Run): AsyncGenerator<Figure> {
   if (!full) return; // what follows takes minutes
   progress(`deleting ${size.objects} objects and ${size.grants} Grants`);
   const revokedMs = await deleteAll(provider, backend);
-  await lookAtAll(backend);
   progress("a minute of rest, beside a process that never had any of it");
-  const fresh = stack.use(await BenchBackend.start(provider.plane, FLAGS));
-  await settle(fresh);
-  await sleep(QUIET_MS);
-  const [left, idle] = await Promise.all([backend.residentMb(), fresh.residentMb()]);
+  const ofFresh = async () => {
+    await using fresh = await BenchBackend.start(provider.plane, FLAGS);
+    await settle(fresh);
+    return await afterRest(fresh);
+  };
+  const [left, idle] = await Promise.all([afterRest(backend), ofFresh()]);
   yield {
     name: "resident memory a minute after all of that was deleted",
     measured: `${left.toFixed(0)} MB`,
@@ -90,6 +91,13 @@ async function deleteAll(provider: GrowingProvider, backend: BenchBackend): Prom
       return (await Promise.all(counts)).every((count) => count === 0);
     }, { timeoutMs: 900_000, everyMs: 1_000 });
   });
+}
+
+/** Looks at everything once more, and gives the resident memory a minute later. */
+async function afterRest(backend: BenchBackend): Promise<number> {
+  await lookAtAll(backend);
+  await sleep(QUIET_MS);
+  return await backend.residentMb();
 }
 
 /** Opens whatever is opened on demand. */

@@ -17,7 +17,7 @@ export async function* benchProvisioning({ sized, progress }: Run): AsyncGenerat
   const count = sized(200, 1_000);
   const fast = { controllerManager: FAST_TOKENS };
   yield* burst("controller manager at 500 requests/s", fast, count, progress, GOAL_PER_SECOND);
-  const fewer = sized(50, 400); // at 10 a second
+  const fewer = sized(50, 1_000);
   yield* burst("controller manager at its defaults", {}, fewer, progress);
 }
 

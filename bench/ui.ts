@@ -22,7 +22,7 @@ const offerFor = (index: number) => ({
 export async function* benchUi({ full, sized, progress }: Run): AsyncGenerator<Figure> {
   progress("a browser on the UI");
   await using world = await UiWorld.start();
-  const rounds = sized(1, 6);
+  const rounds = sized(1, 10);
   let made = 0;
   for (const size of SIZES.slice(full ? 0 : -1).map((each) => sized(each, each))) {
     progress(`the UI with ${size} Exports`);
