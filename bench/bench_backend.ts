@@ -1,6 +1,9 @@
 import type { ControlPlane } from "../scripts/controlplane/control_plane.ts";
 import { eventually } from "../scripts/controlplane/eventually.ts";
 import type { BindResult } from "../server/api/wire.ts";
+import { Connections } from "../server/runtime/connections.ts";
+import { dialTo } from "../server/runtime/dial.ts";
+import { exchangeText } from "../server/runtime/http_exchange.ts";
 import { Backend, type BackendOptions } from "../tests/support/backend.ts";
 import { type SealedSessions, sealedSessions } from "../tests/support/sealed_sessions.ts";
 
@@ -11,6 +14,14 @@ export interface BenchBackendOptions extends Pick<BackendOptions, "flags"> {
 }
 
 const GATEWAY_FLAGS = ["--oidc-mock", "--listen-address=127.0.0.1:0"];
+const LIMITS = { maxBytes: 64 * 1024 * 1024, timeoutMs: 120_000 };
+
+/** A request to the gateway. */
+interface Asked {
+  readonly method?: "GET" | "POST";
+  readonly token?: string;
+  readonly body?: string;
+}
 
 /** A backend process with sessions for anybody, known to the API server by its own name. */
 export class BenchBackend implements AsyncDisposable {
@@ -18,6 +29,7 @@ export class BenchBackend implements AsyncDisposable {
   readonly user: string;
   readonly sessions: SealedSessions;
   #url = "";
+  #connections: Connections | undefined;
 
   private constructor(backend: Backend, user: string, sessions: SealedSessions) {
     this.backend = backend;
@@ -40,7 +52,12 @@ export class BenchBackend implements AsyncDisposable {
     const started = new BenchBackend(backend, user, sealed);
     try {
       await backend.addressOf("/metrics");
-      if (!flags.includes("--enable-gateway=false")) started.#url = await backend.addressOf("/");
+      if (!flags.includes("--enable-gateway=false")) {
+        started.#url = await backend.addressOf("/");
+        started.#connections = new Connections(dialTo({ base: new URL(started.#url) }), {
+          keep: true,
+        });
+      }
       return started;
     } catch (cause) {
       await backend[Symbol.asyncDispose]();
@@ -97,29 +114,44 @@ export class BenchBackend implements AsyncDisposable {
     return this.metric("process_cpu_seconds_total");
   }
 
-  /** Sends a request as somebody; the answer must be 200. */
-  async as(token: string, path: string, init: RequestInit = {}): Promise<Response> {
+  /** Reads something as somebody, compressed as browsers do; the answer must be 200. */
+  async read(token: string, path: string): Promise<void> {
     const headers = { Authorization: `Bearer ${token}` };
-    const answer = await fetch(this.#url + path, { ...init, headers });
+    const answer = await fetch(this.#url + path, { headers });
     if (!answer.ok) throw new Error(`${path} was answered ${answer.status} ${await answer.text()}`);
-    return answer;
+    await answer.bytes();
   }
 
   /** Binds an Export. */
   async bind(token: string, exportName: string): Promise<BindResult> {
     const body = JSON.stringify({ export: exportName });
-    return await (await this.as(token, "/api/bind", { method: "POST", body })).json();
+    return JSON.parse(await this.#ask("/api/bind", { method: "POST", token, body }));
   }
 
   /** Picks up a bundle; returns its text. */
   async pickUp({ pickupURL }: BindResult): Promise<string> {
-    const answer = await fetch(this.#url + pickupURL);
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`a pickup was answered ${answer.status} ${text}`);
+    return await this.#ask(pickupURL);
+  }
+
+  /**
+   * The text of an answer, which must be 200. By the client that the raw calls are made with: what
+   * a client costs is on both sides of a comparison.
+   */
+  async #ask(path: string, { method = "GET", token, body }: Asked = {}): Promise<string> {
+    if (!this.#connections) throw new Error("this backend runs without its gateway");
+    const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+    const { status, text } = await exchangeText(
+      new URL(this.#url),
+      this.#connections,
+      { method, path, headers, body },
+      { maxBytes: LIMITS.maxBytes, signal: AbortSignal.timeout(LIMITS.timeoutMs) },
+    );
+    if (status !== 200) throw new Error(`${path} was answered ${status} ${text}`);
     return text;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#connections?.[Symbol.dispose]();
     await this.backend[Symbol.asyncDispose]();
   }
 }

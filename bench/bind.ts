@@ -48,7 +48,6 @@ async function startBackend({ plane }: BindWorld): Promise<BenchBackend> {
 }
 
 async function* idle(world: BindWorld, rounds: number): AsyncGenerator<Figure> {
-  await using raw = await RawBinds.start(world.kube);
   const binds: number[] = [];
   const raws: number[] = [];
   const chains: number[] = [];
@@ -68,6 +67,7 @@ async function* idle(world: BindWorld, rounds: number): AsyncGenerator<Figure> {
         rawPickups.push(await timed(() => rawPickup(world.kube, bound.grant, sealedSubject(who))));
       }
     }
+    await using raw = await RawBinds.start(world.kube);
     for (let i = 0; i < rounds / TURNS; i++) {
       raws.push((await raw.everything(crypto.randomUUID())).bindMs);
       chains.push((await raw.chain(crypto.randomUUID())).bindMs);

@@ -1,7 +1,8 @@
 import { sleep } from "../server/runtime/sleep.ts";
 import { apiRequestsDuring } from "./api_requests.ts";
 import { BenchBackend } from "./bench_backend.ts";
-import { type Figure, ms, type Point, timed } from "./figure.ts";
+import { heartbeats } from "./consumers.ts";
+import { type Figure, latencies, median, ms, type Point, timed } from "./figure.ts";
 import type { GrowingProvider } from "./growing_provider.ts";
 import { load, serve, type Server } from "./load.ts";
 import type { Run } from "./scenario.ts";
@@ -48,6 +49,7 @@ export async function* benchGrowth(run: Run): AsyncGenerator<Figure> {
     bySize.push({ size, costs: costs as Costs });
     progress(`${size} heartbeats`);
     yield await heartbeatFigure(backend, provider);
+    if (full) yield await consumersFigure(provider);
   }
   yield* growthFigures(bySize, full);
 }
@@ -125,6 +127,20 @@ async function heartbeatFigure(backend: BenchBackend, provider: GrowingProvider)
     name: `${grants} heartbeats, each Lease once`,
     measured: `${(1_000 * cpuSeconds / grants).toFixed(3)} ms of CPU each`,
     comparedTo: `written at ${(grants / tookMs * 1000).toFixed(0)}/s`,
+    goal: "(information)",
+  };
+}
+
+/** What it takes the API server to find the rights of a consumer among those of all. */
+async function consumersFigure(provider: GrowingProvider): Promise<Figure> {
+  const { grants } = provider.size;
+  const { own, admin } = await heartbeats(provider, 2);
+  return {
+    name: `heartbeats of consumers themselves, beside ${grants} Grants`,
+    measured: `${own.perSecond.toFixed(0)}/s, ${latencies(own.times)}`,
+    comparedTo: `by one who may do anything ${admin.perSecond.toFixed(0)}/s, p50 ${
+      ms(median(admin.times))
+    }`,
     goal: "(information)",
   };
 }

@@ -161,9 +161,7 @@ class SoakLoad {
     const { backend } = this.#world;
     const token = await backend.sessions.seal("reader");
     const path = PATHS[round % PATHS.length] ?? "";
-    this.#readTimes.push(
-      await timed(async () => await (await backend.as(token, path)).bytes()),
-    );
+    this.#readTimes.push(await timed(() => backend.read(token, path)));
     this.reads++;
   }
 

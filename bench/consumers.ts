@@ -1,0 +1,52 @@
+import { LEASES } from "../server/api/resources.ts";
+import type { KubeClient } from "../server/kube/client.ts";
+import { boundaryName, FIELD_MANAGERS, grantName } from "../server/names.ts";
+import { connect } from "../tests/support/kube.ts";
+import { timed } from "./figure.ts";
+import { type GrowingProvider, subject } from "./growing_provider.ts";
+import { consumerUid, EXPORT, grantFor, leaseFor } from "./samples.ts";
+
+/** Enough to keep two cores busy. */
+const CONSUMERS = 8;
+const WARM_UP_SECONDS = 0.5;
+
+/** How it went: renewals a second, and how long each took. */
+export interface Heartbeats {
+  readonly perSecond: number;
+  readonly times: readonly number[];
+}
+
+/**
+ * Some consumers renew their Leases for a while, as fast as they can: with their own accounts, whose
+ * rights the API server looks for among those of all Grants, then as one who may do anything.
+ */
+export async function heartbeats(
+  provider: GrowingProvider,
+  seconds: number,
+): Promise<{ own: Heartbeats; admin: Heartbeats }> {
+  await using stack = new AsyncDisposableStack();
+  const own: KubeClient[] = [];
+  for (let i = 0; i < Math.min(CONSUMERS, provider.size.grants); i++) {
+    const name = grantName(EXPORT, subject(i));
+    const kubeconfig = await provider.plane
+      .kubeconfigForServiceAccount(boundaryName(subject(i)), name);
+    own.push(stack.use(await connect(kubeconfig)).kube);
+  }
+  const admin = own.map(() => provider.kube);
+  await renew(own, WARM_UP_SECONDS);
+  return { own: await renew(own, seconds), admin: await renew(admin, seconds) };
+}
+
+async function renew(clients: readonly KubeClient[], seconds: number): Promise<Heartbeats> {
+  const times: number[] = [];
+  const tookMs = await timed(async () => {
+    const end = performance.now() + seconds * 1_000;
+    await Promise.all(clients.map(async (kube, i) => {
+      while (performance.now() < end) {
+        const lease = leaseFor(grantFor(subject(i)), consumerUid(i));
+        times.push(await timed(() => kube.apply(LEASES, lease, FIELD_MANAGERS.cli)));
+      }
+    }));
+  });
+  return { perSecond: times.length / tookMs * 1_000, times };
+}
