@@ -15,7 +15,7 @@ import {
 } from "../server/api/resources.ts";
 import { attributionOf, type HeartbeatLookup } from "../server/inventory/attribution.ts";
 import { catalogOf } from "../server/inventory/catalog.ts";
-import { clustersOf } from "../server/inventory/clusters.ts";
+import { ClusterList } from "../server/inventory/clusters.ts";
 import { connectionKey, decodeHeartbeat, type Heartbeat } from "../server/inventory/heartbeats.ts";
 import { instancesOf } from "../server/inventory/instances.ts";
 import { ANNOTATIONS, LABELS } from "../server/names.ts";
@@ -38,7 +38,7 @@ async function heartbeats(): Promise<HeartbeatLookup> {
 
 const objects = (): Promise<KubeObject[]> => kube.list(COGS, MANAGED);
 
-async function clusters() {
+async function clusters(): Promise<string> {
   const [grants, beats, synced] = await Promise.all([kube.list(GRANTS), heartbeats(), objects()]);
   const counts = new Map<string, number>();
   for (const { metadata: { annotations } } of synced) {
@@ -46,7 +46,8 @@ async function clusters() {
     counts.set(uid, (counts.get(uid) ?? 0) + 1);
   }
   const syncedCounts = (_: string, uid: string) => counts.get(uid) ?? 0;
-  return clustersOf({ grants, heartbeats: beats, syncedCounts, nowMs: Date.now() });
+  return new ClusterList()
+    .view({ grants, heartbeats: beats, syncedCounts, nowMs: Date.now() }).json;
 }
 
 async function instances(name: string) {
@@ -68,15 +69,16 @@ async function instances(name: string) {
 
 const named = (name: string) => ({ metadata }: Grant): boolean => metadata.name === name;
 
-async function answerTo(path: string): Promise<unknown> {
+async function answerTo(path: string): Promise<string> {
   if (path === "/api/clusters") return await clusters();
   const [, exportName] = /^\/api\/catalog\/([^/]+)\/instances$/.exec(path) ?? [];
-  if (exportName) return await instances(exportName);
-  return catalogOf(...await Promise.all([kube.list(EXPORTS), kube.list(COLLECTIONS)]));
+  if (exportName) return JSON.stringify(await instances(exportName));
+  const [exports, collections] = await Promise.all([kube.list(EXPORTS), kube.list(COLLECTIONS)]);
+  return JSON.stringify(catalogOf(exports, collections));
 }
 
 const server = http.createServer(async (request, answer) => {
-  const body = new TextEncoder().encode(JSON.stringify(await answerTo(request.url ?? "/")));
+  const body = new TextEncoder().encode(await answerTo(request.url ?? "/"));
   answer.writeHead(200, {
     "Content-Type": "application/json",
     "Content-Length": String(body.byteLength),

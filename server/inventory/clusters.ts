@@ -1,8 +1,15 @@
 import { type Grant, isDeleting } from "../api/resources.ts";
-import type { Cluster, ClusterGrant, Clusters, PendingGrant } from "../api/wire.ts";
-import { countingHeartbeats, type HeartbeatLookup } from "./attribution.ts";
+import type { Cluster, ClusterGrant, PendingGrant } from "../api/wire.ts";
+import type { HeartbeatLookup } from "./attribution.ts";
 import type { ReportBroken } from "./catalog.ts";
-import { boundaryOf, effectiveRenewal, isLive } from "./heartbeats.ts";
+import {
+  boundaryOf,
+  connectionKey,
+  countsFor,
+  effectiveRenewal,
+  type Heartbeat,
+  isLive,
+} from "./heartbeats.ts";
 import { compare } from "./selector.ts";
 import { optionalText, text } from "./spec_fields.ts";
 
@@ -16,44 +23,114 @@ export interface ClusterSources {
   readonly report?: ReportBroken;
 }
 
-/** The clusters, and when the next `live` turns false by the passing of time alone. */
+/** The clusters as JSON, and when the next `live` turns false by the passing of time alone. */
 export interface ClustersView {
-  readonly clusters: Clusters;
+  readonly json: string;
   readonly validUntilMs?: number;
 }
 
-/** The consumer clusters by their heartbeats, and the Grants that none has used yet. */
-export const clustersOf = (sources: ClusterSources): Clusters => clustersView(sources).clusters;
+/**
+ * The consumer clusters by their heartbeats, and the Grants that none has used yet. Of all Grants it
+ * makes only those anew of which something changed: with thousands of them the rest, a heartbeat
+ * before, would be garbage of as many megabytes again and again.
+ */
+export class ClusterList {
+  readonly #known = new WeakMap<Grant, GrantPart>();
 
-/** See `clustersOf`; the cost grows with Grants and their own Leases only. */
-export function clustersView(sources: ClusterSources): ClustersView {
-  const { grants, heartbeats, nowMs, report = () => {} } = sources;
-  const bindingsByUid = new Map<string, Beating[]>();
-  const pending: PendingGrant[] = [];
-  let validUntilMs = Infinity;
-  for (const grant of grants) {
-    if (isDeleting(grant)) continue;
-    try {
-      const beats = beatsOf(heartbeats, grant, nowMs);
-      if (beats.size === 0) pending.push(pendingGrant(grant));
-      for (const [uid, beat] of beats) {
-        const binding = { ...beat, row: bindingRow(sources, grant, uid, beat) };
-        const known = bindingsByUid.get(uid);
-        if (known) known.push(binding);
-        else bindingsByUid.set(uid, [binding]);
-        // At that very moment it is still live.
-        if (beat.liveUntilMs >= nowMs) validUntilMs = Math.min(validUntilMs, beat.liveUntilMs);
+  /** The cost grows with Grants and their own Leases only. */
+  view(sources: ClusterSources): ClustersView {
+    const { grants, report = () => {} } = sources;
+    const bindingsByUid = new Map<string, Binding | Binding[]>();
+    const pending: PendingGrant[] = [];
+    let validUntilMs = Infinity;
+    for (const grant of grants) {
+      if (isDeleting(grant)) continue;
+      try {
+        const part = this.#partOf(grant, sources);
+        if (part.bindings.length === 0) pending.push(pendingGrant(grant));
+        for (const binding of part.bindings) {
+          const others = bindingsByUid.get(binding.uid);
+          if (Array.isArray(others)) others.push(binding);
+          else bindingsByUid.set(binding.uid, others ? [others, binding] : binding);
+        }
+        validUntilMs = Math.min(validUntilMs, part.validUntilMs);
+      } catch (error) {
+        report(grant, error);
       }
-    } catch (error) {
-      report(grant, error);
     }
+    const uids = [...bindingsByUid.keys()].sort();
+    const clusters = uids.map((uid) => clusterJson(uid, bindingsByUid.get(uid) ?? []));
+    pending.sort((a, b) => compare(a.grant, b.grant));
+    const more = pending.length > 0 ? `,"pending":${JSON.stringify(pending)}` : "";
+    return {
+      json: `{"clusters":[${clusters.join(",")}]${more}}`,
+      ...(validUntilMs === Infinity ? {} : { validUntilMs }),
+    };
   }
-  const clusters = [...bindingsByUid].map(([uid, bindings]) => clusterRow(uid, bindings));
-  clusters.sort((a, b) => compare(a.uid, b.uid));
-  pending.sort((a, b) => compare(a.grant, b.grant));
+
+  #partOf(grant: Grant, sources: ClusterSources): GrantPart {
+    const known = this.#known.get(grant);
+    if (known && isStill(known, grant, sources)) return known;
+    const part = grantPart(grant, sources);
+    this.#known.set(grant, part);
+    return part;
+  }
+}
+
+/** What one Grant adds to the list, and all that it was made from besides the Grant. */
+interface GrantPart {
+  readonly bindings: readonly Binding[];
+  readonly connection: string;
+  readonly leases: readonly Heartbeat[];
+  readonly validFromMs: number;
+  /** The moment after which the first of its clusters is not live any more. */
+  readonly validUntilMs: number;
+}
+
+/** One Grant as one cluster uses it. */
+interface Binding {
+  readonly uid: string;
+  readonly renewedMs: number;
+  /** Of each API of the Grant. */
+  readonly counts: readonly (number | undefined)[];
+  readonly row: ClusterGrant;
+  /** The whole cluster, where it uses nothing but this: most do. */
+  json?: string;
+}
+
+function isStill(
+  { bindings, connection, leases, validFromMs, validUntilMs }: GrantPart,
+  { spec }: Grant,
+  { heartbeats, syncedCounts, nowMs }: ClusterSources,
+): boolean {
+  if (nowMs < validFromMs || nowMs > validUntilMs) return false;
+  let seen = 0;
+  for (const lease of heartbeats.find("connection", connection)) {
+    if (lease !== leases[seen++]) return false;
+  }
+  return seen === leases.length &&
+    bindings.every(({ uid, counts }) =>
+      counts.every((count, i) => count === syncedCounts(spec.apis[i]?.name ?? "", uid))
+    );
+}
+
+function grantPart(grant: Grant, sources: ClusterSources): GrantPart {
+  const { heartbeats, nowMs } = sources;
+  const connection = connectionKey(boundaryOf(grant), grant.metadata.name);
+  const leases = [...heartbeats.find("connection", connection)];
+  const beats = beatsOf(leases, grant, nowMs);
+  let [validFromMs, validUntilMs] = [nowMs, Infinity];
+  for (const { isLive, liveUntilMs, renewedMs } of beats.values()) {
+    if (isLive) validUntilMs = Math.min(validUntilMs, liveUntilMs);
+    // Shown as renewed now, which is another time whenever it is looked at: our clock was set back.
+    if (renewedMs >= nowMs) validFromMs = Infinity;
+  }
   return {
-    clusters: { clusters, ...(pending.length > 0 ? { pending } : {}) },
-    ...(validUntilMs === Infinity ? {} : { validUntilMs }),
+    bindings: [...beats].map(([uid, beat]) => bindingOf(sources, grant, uid, beat)),
+    connection,
+    leases,
+    validFromMs,
+    validUntilMs,
   };
 }
 
@@ -64,17 +141,15 @@ interface Beat {
   readonly liveUntilMs: number;
 }
 
-interface Beating extends Beat {
-  readonly row: ClusterGrant;
-}
-
 /** One Grant's heartbeats by consumer cluster; several Leases of one cluster count as one. */
-function beatsOf(heartbeats: HeartbeatLookup, grant: Grant, nowMs: number): Map<string, Beat> {
+function beatsOf(leases: readonly Heartbeat[], grant: Grant, nowMs: number): Map<string, Beat> {
   const beats = new Map<string, Beat>();
-  for (const heartbeat of countingHeartbeats(heartbeats, grant)) {
+  for (const heartbeat of leases) {
+    const { consumerUid } = heartbeat;
+    if (consumerUid === undefined || !countsFor(heartbeat, grant)) continue;
     const renewedMs = effectiveRenewal(heartbeat, nowMs) ?? heartbeat.renewTimeMs;
-    const known = beats.get(heartbeat.consumerUid);
-    beats.set(heartbeat.consumerUid, {
+    const known = beats.get(consumerUid);
+    beats.set(consumerUid, {
       renewedMs: Math.max(renewedMs, known?.renewedMs ?? -Infinity),
       isLive: isLive(heartbeat, nowMs) || (known?.isLive ?? false),
       liveUntilMs: Math.max(renewedMs + 2 * heartbeat.durationMs, known?.liveUntilMs ?? -Infinity),
@@ -83,14 +158,15 @@ function beatsOf(heartbeats: HeartbeatLookup, grant: Grant, nowMs: number): Map<
   return beats;
 }
 
-function bindingRow(
+function bindingOf(
   { syncedCounts }: ClusterSources,
   grant: Grant,
   uid: string,
   { renewedMs, isLive }: Beat,
-): ClusterGrant {
+): Binding {
   const { metadata, spec } = grant;
-  return {
+  const counts = spec.apis.map(({ name }) => syncedCounts(name, uid));
+  const row = {
     grant: metadata.name,
     export: text(spec.exportName, "exportName"),
     ...identityOf(spec),
@@ -98,22 +174,25 @@ function bindingRow(
     boundaryNamespace: boundaryOf(grant),
     lastHeartbeat: new Date(renewedMs).toISOString(),
     live: isLive,
-    apis: spec.apis.flatMap(({ name }) => {
-      const syncedCount = syncedCounts(name, uid);
+    apis: spec.apis.flatMap(({ name }, i) => {
+      const syncedCount = counts[i];
       return syncedCount === undefined ? [] : [{ name, syncedCount }];
     }),
   };
+  return { uid, renewedMs, counts, row };
 }
 
-function clusterRow(uid: string, bindings: readonly Beating[]): Cluster {
+function clusterJson(uid: string, bindings: Binding | readonly Binding[]): string {
+  if ("uid" in bindings) return bindings.json ??= clusterJson(uid, [bindings]);
   const rows = bindings.map(({ row }) => row).sort((a, b) => compare(a.grant, b.grant));
   const latest = bindings.reduce((a, b) => b.renewedMs > a.renewedMs ? b : a);
-  return {
+  const cluster: Cluster = {
     uid,
     lastHeartbeat: latest.row.lastHeartbeat,
     live: rows.some(({ live }) => live),
     bindings: rows,
   };
+  return JSON.stringify(cluster);
 }
 
 const pendingGrant = ({ metadata, spec }: Grant): PendingGrant => ({

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import type { Grant } from "../api/resources.ts";
+import type { Clusters } from "../api/wire.ts";
 import { boundaryName, IAM_API_VERSION } from "../names.ts";
 import { attributionOf, type HeartbeatLookup, sameAttribution } from "./attribution.ts";
-import { clustersOf, type ClusterSources, clustersView } from "./clusters.ts";
+import { ClusterList, type ClusterSources } from "./clusters.ts";
 import { connectionKey, type Heartbeat } from "./heartbeats.ts";
 
 const NOW = Date.parse("2026-05-01T12:00:00Z");
@@ -70,7 +71,10 @@ const sources = (
   ...more,
 });
 
-Deno.test("clustersOf() shows every field of a cluster and of a pending Grant", () => {
+const viewOf = (of: ClusterSources) => new ClusterList().view(of);
+const clustersOf = (of: ClusterSources): Clusters => JSON.parse(viewOf(of).json);
+
+Deno.test("ClusterList shows every field of a cluster and of a pending Grant", () => {
   const used = grant("pg-1", "ada", "ada@example.org", ["a.example.org", "b.example.org"]);
   const waiting = grant("mq-1", "bob", "bob@example.org");
   const nameless = grant("ab-1", "eve");
@@ -104,13 +108,13 @@ Deno.test("clustersOf() shows every field of a cluster and of a pending Grant", 
   });
 });
 
-Deno.test("clustersOf() says nothing of pending Grants when there are none", () => {
+Deno.test("ClusterList says nothing of pending Grants when there are none", () => {
   const one = grant("pg-1", "ada");
   assert.deepEqual(clustersOf(sources([], [])), { clusters: [] });
   assert.equal("pending" in clustersOf(sources([one], [beat(one, "u", 0)])), false);
 });
 
-Deno.test("clustersOf() judges liveness by twice each Lease's own duration", async (t) => {
+Deno.test("ClusterList judges liveness by twice each Lease's own duration", async (t) => {
   const one = grant("pg-1", "ada");
   const cases: [string, Partial<Heartbeat>, number, boolean][] = [
     ["at the limit", {}, 120_000, true],
@@ -130,7 +134,7 @@ Deno.test("clustersOf() judges liveness by twice each Lease's own duration", asy
   }
 });
 
-Deno.test("clustersOf() gathers Grants by cluster, and shows a shared Grant under both", () => {
+Deno.test("ClusterList gathers Grants by cluster, and shows a shared Grant under both", () => {
   const [a, b, c] = [grant("a-1", "ada"), grant("b-1", "ada"), grant("c-1", "bob")];
   const beats = [
     beat(c, "uid-1", 500_000),
@@ -153,7 +157,7 @@ Deno.test("clustersOf() gathers Grants by cluster, and shows a shared Grant unde
   assert.equal(pending, undefined);
 });
 
-Deno.test("clustersOf() leaves out deleting Grants, and Leases that do not count", () => {
+Deno.test("ClusterList leaves out deleting Grants, and Leases that do not count", () => {
   const old = { ...grant("old-1", "ada") };
   old.metadata = { ...old.metadata, deletionTimestamp: CREATED };
   const fresh = grant("pg-1", "ada");
@@ -173,7 +177,7 @@ Deno.test("clustersOf() leaves out deleting Grants, and Leases that do not count
   assert.deepEqual(pending?.map((each) => each.grant), ["pg-1"]);
 });
 
-Deno.test("clustersOf() leaves out an API whose objects cannot be listed", () => {
+Deno.test("ClusterList leaves out an API whose objects cannot be listed", () => {
   const one = grant("pg-1", "ada", "", ["a.example.org", "b.example.org"]);
   const { clusters } = clustersOf(sources([one], [beat(one, "u", 0)], {
     syncedCounts: (api) => api.startsWith("a") ? undefined : 4,
@@ -181,7 +185,7 @@ Deno.test("clustersOf() leaves out an API whose objects cannot be listed", () =>
   assert.deepEqual(clusters[0]?.bindings[0]?.apis, [{ name: "b.example.org", syncedCount: 4 }]);
 });
 
-Deno.test("clustersOf() skips and reports a broken Grant", () => {
+Deno.test("ClusterList skips and reports a broken Grant", () => {
   const reported: string[] = [];
   const broken = {
     ...grant("bad-1", "ada"),
@@ -195,10 +199,10 @@ Deno.test("clustersOf() skips and reports a broken Grant", () => {
   assert.deepEqual(reported, ["bad-1"]);
 });
 
-Deno.test("clustersView() tells when the next cluster stops being live", () => {
+Deno.test("ClusterList tells when the next cluster stops being live", () => {
   const [a, b] = [grant("a-1", "ada"), grant("b-1", "bob")];
   const view = (beats: Heartbeat[], nowMs = NOW) =>
-    clustersView(sources([a, b], beats, { nowMs })).validUntilMs;
+    viewOf(sources([a, b], beats, { nowMs })).validUntilMs;
   assert.equal(view([]), undefined);
   assert.equal(view([beat(a, "u", 130_000)]), undefined);
   assert.equal(view([beat(a, "u", 10_000), beat(b, "u", 50_000)]), NOW + 70_000);
@@ -210,7 +214,7 @@ Deno.test("clustersView() tells when the next cluster stops being live", () => {
   assert.deepEqual([isLive(end), isLive(end + 1)], [true, false]);
 });
 
-Deno.test("clustersOf() looks only at the Leases of each Grant itself", () => {
+Deno.test("ClusterList looks only at the Leases of each Grant itself", () => {
   const grants = Array.from({ length: 200 }, (_, i) => grant(`g${i}-1`, `user-${i}`));
   const own = grants.map((each, i) => beat(each, `uid-${i}`, 0));
   const foreign = Array.from({ length: 5_000 }, (_, i) => beat(grant(`x${i}`, "ada"), "u", 0));
@@ -218,6 +222,48 @@ Deno.test("clustersOf() looks only at the Leases of each Grant itself", () => {
   assert.equal(clustersOf(sources(grants, [], { heartbeats })).clusters.length, 200);
   assert.equal(heartbeats.looks, 200);
 });
+
+Deno.test("ClusterList says the same as one that has just begun, whatever changes", () => {
+  const list = new ClusterList();
+  const grants = ["a-ada", "b-ada", "a-bob", "b-bob"].map((name) => grant(name, name.slice(2)));
+  const leases: Heartbeat[] = [];
+  const counts = new Map<string, number | undefined>();
+  let nowMs = NOW;
+  const next = numbers(7);
+  const uid = () => `uid-${next(3)}`;
+  const appear = () => leases.push(beat(grants[next(4)] as Grant, uid(), NOW - nowMs + 1));
+  const changes: (() => unknown)[] = [
+    () => leases.length < 9 && appear(),
+    () => leases.splice(next(9), 1),
+    () => {
+      const [at, renewTimeMs] = [next(9), nowMs - next(90_000)];
+      if (leases[at]) leases[at] = { ...leases[at], renewTimeMs, seenMs: renewTimeMs };
+    },
+    () => counts.set(uid(), next(4) || undefined),
+    () => grants.splice(next(4), 0, ...grants.splice(next(4), 1)),
+    () => grants.push({ ...grants.shift() as Grant }),
+    () => nowMs += next(30_000),
+    () => nowMs -= next(10_000),
+  ];
+  let seen = 0;
+  for (let round = 0; round < 2_000; round++) {
+    changes[next(changes.length)]?.();
+    const now = sources(grants, leases, { nowMs, syncedCounts: (_api, of) => counts.get(of) });
+    const view = list.view(now);
+    assert.deepEqual(view, viewOf(now), `round ${round}`);
+    seen += JSON.parse(view.json).clusters.length;
+  }
+  assert.ok(seen > 2_000, "there was something to see");
+});
+
+/** Numbers below a limit that look random, the same in every run. */
+function numbers(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return Math.floor(state / 65_536) % below;
+  };
+}
 
 Deno.test("attributionOf() names the identity behind a cluster, if there is just one", () => {
   const a = grant("a-1", "ada", "ada@example.org");

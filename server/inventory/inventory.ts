@@ -14,7 +14,7 @@ import {
   whenAvailable,
 } from "./availability.ts";
 import { catalogOf, type ReportBroken } from "./catalog.ts";
-import { clustersView } from "./clusters.ts";
+import { ClusterList } from "./clusters.ts";
 import type { Heartbeat, HeartbeatIndex } from "./heartbeats.ts";
 import { apiNamesOf, instancesOf, relatedRulesOf } from "./instances.ts";
 import { Memo } from "./memo.ts";
@@ -55,9 +55,10 @@ export class Inventory {
   readonly #deps: InventoryDeps;
   readonly #changes: Readonly<Record<keyof InventoryDeps["caches"], () => number>>;
   readonly #catalog = new Snapshot();
+  readonly #clusterList = new ClusterList();
   readonly #clusters = new Snapshot();
   /** By Export, the one used last at the end. */
-  readonly #instances = new Map<string, Snapshot<unknown>>();
+  readonly #instances = new Map<string, Snapshot>();
   readonly #grantedApis = new Memo<readonly string[]>();
   readonly #attributionMemo = new Memo<Attribution>();
   #attribution: Attribution = new Map();
@@ -80,7 +81,7 @@ export class Inventory {
     const age = await whenAvailable("list the catalog", [exports, collections, outage], signal);
     const version = [this.#changes.exports(), this.#changes.collections()];
     const answer = this.#catalog.get(version, () => ({
-      value: catalogOf(exports.values(), collections.values(), this.#report),
+      value: JSON.stringify(catalogOf(exports.values(), collections.values(), this.#report)),
     }));
     return withAge(answer, age);
   }
@@ -104,14 +105,14 @@ export class Inventory {
       ...versions(objects),
     ];
     const answer = this.#clusters.get(version, (nowMs) => {
-      const { clusters, ...rest } = clustersView({
+      const { json, ...rest } = this.#clusterList.view({
         grants: grants.values(),
         heartbeats,
         syncedCounts: (api, uid) => objects.get(api)?.countOf(uid),
         nowMs,
         report: this.#report,
       });
-      return { value: clusters, ...rest };
+      return { value: json, ...rest };
     });
     return withAge(answer, viewAge([grants, heartbeats, outage, ...present(objects)]));
   }
@@ -140,14 +141,14 @@ export class Inventory {
       ...[objects, copies, originals].flatMap(versions),
     ];
     const answer = this.#instancesOf(name).get(version, () => ({
-      value: instancesOf(offer, {
+      value: JSON.stringify(instancesOf(offer, {
         managedObjects: (api) => objects.get(api)?.values(),
         managedCopies: (resource) => copies.get(resource)?.values(),
         providerObjects: (rule) => originals.get(rule)?.values(),
         identityOf: (consumerUid) => attribution.get(consumerUid),
         exportOf: (grant) => grants.get({ name: grant })?.spec.exportName,
         report: this.#report,
-      }),
+      })),
     }));
     const all = [objects, copies, originals].flatMap(present);
     return withAge(answer, viewAge([grants, heartbeats, outage, ...all]));
@@ -165,7 +166,7 @@ export class Inventory {
   }
 
   /** Lets go of the answers that were not asked for the longest while all take too much memory. */
-  #instancesOf(name: string): Snapshot<unknown> {
+  #instancesOf(name: string): Snapshot {
     const snapshot = this.#instances.get(name) ?? new Snapshot();
     this.#instances.delete(name);
     this.#instances.set(name, snapshot);

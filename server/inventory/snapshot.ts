@@ -17,7 +17,7 @@ export interface Answer {
 const GZIP_LEVEL = 3;
 
 /** The encoded answer of one view; see `Memo` for when it is made anew. */
-export class Snapshot<T> {
+export class Snapshot {
   readonly #memo: Memo<Answer>;
   #last: Answer | undefined;
 
@@ -30,8 +30,8 @@ export class Snapshot<T> {
     return this.#last?.body.byteLength ?? 0;
   }
 
-  /** The answer for this version of the sources, or a very recent one. */
-  get(version: Version, build: (nowMs: number) => Built<T>): Answer {
+  /** The answer for this version of the sources, or a very recent one; `build` gives JSON. */
+  get(version: Version, build: (nowMs: number) => Built<string>): Answer {
     return this.#memo.get(version, (nowMs) => {
       const { value, ...rest } = build(nowMs);
       const encoded = encode(value, nowMs);
@@ -45,8 +45,8 @@ export class Snapshot<T> {
   }
 }
 
-function encode(value: unknown, builtAtMs: number): Answer {
-  const body = new TextEncoder().encode(JSON.stringify(value));
+function encode(json: string, builtAtMs: number): Answer {
+  const body = new TextEncoder().encode(json);
   const digest = createHash("sha256").update(body).digest("base64url");
   let kept: Uint8Array<ArrayBuffer> | undefined;
   const zipped = () => kept ??= new Uint8Array(gzipSync(body, { level: GZIP_LEVEL }));
