@@ -54,6 +54,8 @@ export interface ViewCost {
   readonly rebuiltMs: number;
   /** For those who have it already. */
   readonly unchangedMs: number;
+  /** Of a request that asks for nothing, at the same time: the machine's mood is in both. */
+  readonly bareMs: number;
   /** As it is sent, compressed. */
   readonly bytes: number;
 }
@@ -67,14 +69,21 @@ export async function firstAnswer(url: string, token: string): Promise<Answer> {
 
 /** The cost while nothing changes: of the whole answer, and of being told that it is the same. */
 export async function costAtRest(
-  url: string,
-  token: string,
+  { url, token }: { url: string; token: string },
+  path: string,
   seconds: number,
-): Promise<Pick<ViewCost, "keptMs" | "unchangedMs" | "bytes">> {
-  const { etag } = await firstAnswer(url, token);
-  const kept = await load(url, { token, inFlight: 1, seconds });
-  const unchanged = await load(url, { token, inFlight: 1, seconds, etag });
-  return { keptMs: kept.p50, unchangedMs: unchanged.p50, bytes: kept.bytes };
+): Promise<Pick<ViewCost, "keptMs" | "unchangedMs" | "bareMs" | "bytes">> {
+  const { etag } = await firstAnswer(url + path, token);
+  const kept = await load(url + path, { token, inFlight: 1, seconds });
+  const half = { inFlight: 1, seconds: seconds / 2 };
+  const unchanged = await load(url + path, { token, etag, ...half });
+  const bare = await load(`${url}/api/healthz`, half);
+  return {
+    keptMs: kept.p50,
+    unchangedMs: unchanged.p50,
+    bareMs: bare.p50,
+    bytes: kept.bytes,
+  };
 }
 
 /** The cost right after a change, which has to be built into the answer. */
