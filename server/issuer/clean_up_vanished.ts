@@ -3,13 +3,15 @@ import type { KubeClient } from "../kube/client.ts";
 import { LABELS } from "../names.ts";
 import { auditLine } from "../runtime/audit_line.ts";
 import type { Log } from "../runtime/log.ts";
-import type { IssuerCaches } from "./issued.ts";
+import { cachesOfIssued, type IssuerCaches } from "./issued.ts";
+import type { Leftovers } from "./leftovers.ts";
 import { takeBack } from "./revoke_grant.ts";
 
 /** What cleaning up needs. */
 export interface CleanUpDeps {
   readonly kube: KubeClient;
   readonly caches: IssuerCaches;
+  readonly leftovers: Leftovers;
   readonly log: Log;
 }
 
@@ -19,15 +21,16 @@ export interface CleanUpDeps {
  * Returns false while something is still there.
  */
 export async function cleanUpVanished(
-  { kube, caches, log }: CleanUpDeps,
+  { kube, caches, leftovers, log }: CleanUpDeps,
   name: string,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const places = placesOf(caches, name);
-  if (places.size === 0) return true;
+  if (!leftovers.has(name)) return true;
   if (await kube.find(GRANTS, { name }, signal)) return true; // its event is on the way
-  const boundaries = [...places].filter((namespace) => caches.boundaries.get({ name: namespace }));
-  if (!await takeBack(kube, name, boundaries, signal)) return false;
+  const boundaries = [...placesOf(caches, name)].filter((namespace) =>
+    caches.boundaries.get({ name: namespace })
+  );
+  if (!await takeBack(kube, name, { boundaries }, signal)) return false;
   const line = auditLine("grant.vanished", "ok", { grant: name });
   log.warn("removed what a vanished Grant had left", line);
   return true;
@@ -35,11 +38,8 @@ export async function cleanUpVanished(
 
 /** Where something of a Grant is; the empty name stands for what is in no namespace. */
 function placesOf(caches: IssuerCaches, grant: string): Set<string> {
-  const { accounts, secrets, roles, roleBindings, clusterRoles, clusterRoleBindings } = caches;
   const places = new Set<string>();
-  for (
-    const cache of [accounts, secrets, roles, roleBindings, clusterRoles, clusterRoleBindings]
-  ) {
+  for (const cache of cachesOfIssued(caches)) {
     for (const { metadata } of cache.values()) {
       if (metadata.labels?.[LABELS.grant] === grant) places.add(metadata.namespace ?? "");
     }

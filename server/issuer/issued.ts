@@ -133,3 +133,8 @@ export function issuerCaches(
 
 /** See `issuerCaches`. */
 export type IssuerCaches = ReturnType<typeof issuerCaches>;
+
+/** Those of what is made for Grants, and labelled with them. */
+export const cachesOfIssued = (
+  { accounts, secrets, roles, roleBindings, clusterRoles, clusterRoleBindings }: IssuerCaches,
+) => [accounts, secrets, roles, roleBindings, clusterRoles, clusterRoleBindings];

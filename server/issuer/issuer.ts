@@ -12,7 +12,8 @@ import type { Log } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { Queue } from "../runtime/queue.ts";
 import { all, type Runnable } from "../runtime/runnable.ts";
-import { isFilled, type IssuerCaches } from "./issued.ts";
+import { cachesOfIssued, isFilled, type IssuerCaches } from "./issued.ts";
+import { Leftovers } from "./leftovers.ts";
 import { reconcileExport } from "./reconcile_export.ts";
 import { isUrgent, reconcileGrant } from "./reconcile_grant.ts";
 import { TokenPace } from "./token_pace.ts";
@@ -48,6 +49,7 @@ export function issuer(deps: IssuerDeps): Runnable {
     // What is half done goes before what is not begun, so that tokens are made all the while.
     (grant) => grants.add(grant, { urgent: true }),
   );
+  const leftovers = new Leftovers(cachesOfIssued(caches));
   feedQueues(deps, grants, exports);
   caches.secrets.onChange(({ before, after }) => {
     const wasUnfilled = before && !isFilled(before);
@@ -59,7 +61,10 @@ export function issuer(deps: IssuerDeps): Runnable {
       name: "grant",
       queue: grants,
       workers: GRANT_WORKERS,
-      reconcile: whileConnected(caches, reconcileGrant({ ...deps, slots, remakes: new Map() })),
+      reconcile: whileConnected(
+        caches,
+        reconcileGrant({ ...deps, leftovers, slots, remakes: new Map() }),
+      ),
       isPassing: isServerFailure,
       log,
       metrics,

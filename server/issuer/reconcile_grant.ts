@@ -39,6 +39,7 @@ import {
   type Verdict,
 } from "./grant_status.ts";
 import { bindingContent, type IssuerCaches, type Remembered, rulesContent } from "./issued.ts";
+import type { Leftovers } from "./leftovers.ts";
 import { faultMessage } from "./provisioning_fault.ts";
 import { revokeGrant } from "./revoke_grant.ts";
 import { together } from "./together.ts";
@@ -46,6 +47,7 @@ import { together } from "./together.ts";
 /** What reconciling Grants needs. */
 export interface GrantDeps extends TokenDeps {
   readonly caches: IssuerCaches;
+  readonly leftovers: Leftovers;
   readonly config: Pick<Config, "issuerScope">;
   readonly recordEvent: RecordEvent;
   readonly log: Log;

@@ -13,7 +13,14 @@ import {
 import type { KubeClient, Selection } from "../kube/client.ts";
 import { isNotFound } from "../kube/kube_error.ts";
 import { METADATA_LIST, type MetadataObject, reduceMetadata } from "../kube/metadata.ts";
-import { ANNOTATIONS, boundaryName, CLEANUP_FINALIZER, FIELD_MANAGERS, LABELS } from "../names.ts";
+import {
+  ANNOTATIONS,
+  boundaryName,
+  CLEANUP_FINALIZER,
+  clusterRoleName,
+  FIELD_MANAGERS,
+  LABELS,
+} from "../names.ts";
 
 /** What of a Grant is deleted in one step. */
 interface Step {
@@ -31,10 +38,20 @@ export async function revokeGrant(
   grant: Grant,
   signal: AbortSignal,
 ): Promise<boolean> {
+  const { name } = grant.metadata;
   const boundary = boundaryName(grant.spec.identity.subject);
-  if (!await takeBack(kube, grant.metadata.name, [boundary], signal)) return false;
+  // By name, or the API server would go through the rights of all Grants, four times for each.
+  const clusterWide = { fieldSelector: `metadata.name=${clusterRoleName(name)}` };
+  if (!await takeBack(kube, name, { boundaries: [boundary], clusterWide }, signal)) return false;
   await removeFinalizer(kube, grant, signal);
   return true;
+}
+
+/** Where something of a Grant may be. */
+export interface Places {
+  readonly boundaries: readonly string[];
+  /** Of what is in no namespace; all of it unless narrowed. */
+  readonly clusterWide?: Selection;
 }
 
 /**
@@ -45,11 +62,14 @@ export async function revokeGrant(
 export async function takeBack(
   kube: KubeClient,
   grant: string,
-  boundaries: readonly string[],
+  { boundaries, clusterWide = {} }: Places,
   signal: AbortSignal,
 ): Promise<boolean> {
   const ofGrant = { labelSelector: `${LABELS.grant}=${grant}` };
-  const everywhere = (type: ResourceType): Step => ({ type, selection: ofGrant });
+  const everywhere = (type: ResourceType): Step => ({
+    type,
+    selection: { ...clusterWide, ...ofGrant },
+  });
   const inBoundary = (type: ResourceType): Step[] =>
     boundaries.map((namespace) => ({ type, selection: { ...ofGrant, namespace } }));
   const heartbeats = boundaries.map((namespace): Step => ({
