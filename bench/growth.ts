@@ -18,6 +18,8 @@ import {
 /** Exports, Grants with Leases and objects: as many of each. */
 const SIZES = [100, 1_000, 10_000];
 const QUICK_SIZES = [1_000];
+const FULL_PACE = { seconds: 3, turns: 3 };
+const QUICK_PACE = { seconds: 1, turns: 1 };
 const SETTLING_MS = 3_000;
 const MOST_GROWTH = 12;
 /** Whatever the size: what is not sent is not built either. */
@@ -80,7 +82,7 @@ async function costOf(
   const { tookMs: firstMs } = await firstAnswer(url + view.path, token);
   let atRest: Awaited<ReturnType<typeof costAtRest>> | undefined;
   const asked = await apiRequestsDuring(provider.plane, user, async () => {
-    atRest = await costAtRest({ url, token }, view.path, full ? 3 : 1);
+    atRest = await costAtRest({ url, token }, view.path, full ? FULL_PACE : QUICK_PACE);
   });
   const rebuiltMs = await costOfChange(view, provider, { url, token }, full ? 10 : 4);
   const none = { keptMs: NaN, unchangedMs: NaN, bareMs: NaN, bytes: NaN };

@@ -15,7 +15,6 @@ export interface View {
   readonly change: (provider: GrowingProvider, round: number) => Promise<unknown>;
 }
 
-const TURNS = 3;
 /** Numbers that no object of the provider has. */
 const EXTRA = 10_000_000;
 
@@ -72,13 +71,13 @@ export async function firstAnswer(url: string, token: string): Promise<Answer> {
 export async function costAtRest(
   { url, token }: { url: string; token: string },
   path: string,
-  seconds: number,
+  { seconds, turns }: { seconds: number; turns: number },
 ): Promise<Pick<ViewCost, "keptMs" | "unchangedMs" | "bareMs" | "bytes">> {
   const { etag } = await firstAnswer(url + path, token);
   const kept = await load(url + path, { token, inFlight: 1, seconds });
   const [unchanged, bare]: [number[], number[]] = [[], []];
-  const share = { inFlight: 1, seconds: seconds / TURNS / 2 };
-  for (let turn = 0; turn < TURNS; turn++) {
+  const share = { inFlight: 1, seconds: seconds / turns / 2 };
+  for (let turn = 0; turn < turns; turn++) {
     unchanged.push((await load(url + path, { token, etag, ...share })).p50);
     bare.push((await load(`${url}/api/healthz`, share)).p50);
   }
