@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import {
+  CLUSTER_ROLES,
   condition,
   type Grant,
   GRANTS,
@@ -193,6 +194,18 @@ Deno.test("issuer() takes back what a Grant left that nobody revoked", async (t)
     await eventually("nothing is left", async () => (await leftovers(grant)).length === 0);
     assert.equal((await world.issuedObjects(other)).size, 7);
     await world.backend.logged("removed what a vanished Grant had left");
+  });
+  await t.step("when somebody gave its label to an object of another name", async () => {
+    const grant = await granted({ who: "labelled" });
+    const { name } = grant.metadata;
+    const clusterRole = {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRole",
+      metadata: { name: `copy-of-${name}`, labels: { [LABELS.grant]: name } },
+    };
+    await kube.create(CLUSTER_ROLES, clusterRole, FIELD_MANAGERS.cli);
+    await revoked(grant);
+    await eventually("nothing is left", async () => (await leftovers(grant)).length === 0);
   });
   await t.step("while no issuer ran", async () => {
     const grant = await granted({ who: "vanished" });
