@@ -17,7 +17,13 @@ import { ensureGrant, type EnsureGrantDeps } from "./ensure_grant.ts";
 import { grantFor } from "./grant.ts";
 import type { Identity } from "./identity.ts";
 import { KeyedLock } from "./keyed_lock.ts";
-import { type IssuedPickup, issuePickup, type IssuePickupDeps } from "./pickup.ts";
+import {
+  hasFreshPickup,
+  issuePickup,
+  type IssuePickupDeps,
+  newPickup,
+  type Pickup,
+} from "./pickup.ts";
 import { plainReason } from "./plain_reason.ts";
 import { unmarkBoundary } from "./unmark_boundary.ts";
 
@@ -72,10 +78,12 @@ export async function bindExport(
 ): Promise<BindResult> {
   return await provisioning(deps, identity, exportName, signal, async (desired, wait) => {
     const { name } = desired.metadata;
+    const first = newPickup(deps, name);
+    const withPickup = { ...desired, metadata: { name, annotations: first.annotations } };
     for (let look = cached(deps);; look = live(deps)) {
-      const grant = await readyGrant(deps, desired, look, wait);
+      const grant = await readyGrant(deps, withPickup, look, wait);
       const { turns = ALL_TURNS } = deps;
-      const pickup = await turns.run(name, () => pickupFor(deps, grant, wait), wait.caller);
+      const pickup = await turns.run(name, () => pickupFor(deps, grant, first, wait), wait.caller);
       if (pickup) {
         const { token, expiresAt } = pickup;
         return { grant: name, pickupURL: `/api/bundle/${token}`, expiresAt };
@@ -201,17 +209,22 @@ async function askForPriority(
   }
 }
 
-/** Issues a pickup on the Grant that was seen Ready; undefined when that Grant is gone or changed. */
+/**
+ * The pickup that the Grant was made with, or else a new one, on the Grant that was seen Ready;
+ * undefined when that Grant is gone or changed.
+ */
 async function pickupFor(
   deps: BindDeps,
   seen: Grant,
+  first: Pickup,
   wait: Wait,
-): Promise<IssuedPickup | undefined> {
+): Promise<Pickup | undefined> {
   const { kube, caches: { grants } } = deps;
   const { name } = seen.metadata;
   const isStill = isSameAndReady(seen);
   let current: Grant | undefined = newest(seen, grants.get({ name }));
   while (current && isStill(current)) {
+    if (hasFreshPickup(deps, current, first)) return first;
     try {
       return await issuePickup(deps, current, wait.caller);
     } catch (error) {

@@ -19,8 +19,9 @@ export interface EnsureGrantDeps {
 const RETRY_LIMITS = { baseMs: 10, capMs: 500 };
 
 /**
- * Makes the stored Grant say what `desired` says, and returns it. `known` is what the caller last
- * saw of it; nothing is written when it matches. A Grant that is being deleted is waited out.
+ * Makes the spec of the stored Grant what `desired` says, and returns the Grant; only one that is
+ * made here gets the annotations too. `known` is what the caller last saw of it; nothing is written
+ * when it matches. A Grant that is being deleted is waited out.
  */
 export async function ensureGrant(
   { kube, caches: { grants } }: EnsureGrantDeps,
@@ -77,7 +78,7 @@ async function create(
 ): Promise<Grant> {
   const metadata = {
     ...desired.metadata,
-    annotations: { [ANNOTATIONS.wantedUntil]: wantedUntil },
+    annotations: { ...desired.metadata.annotations, [ANNOTATIONS.wantedUntil]: wantedUntil },
     finalizers: [CLEANUP_FINALIZER], // which the issuer would have to add, and a bind waits for that
   };
   const grant = { ...desired, metadata };

@@ -16,20 +16,56 @@ import {
 } from "./pickup_token.ts";
 import { plainReason } from "./plain_reason.ts";
 
-/** What issuing a pickup needs. */
-export interface IssuePickupDeps {
-  readonly kube: KubeClient;
-  readonly caches: { readonly grants: Pick<Cache<Grant>, "learn"> };
+/** What making a pickup needs. */
+export interface NewPickupDeps {
   readonly config: Pick<Config, "pickupTtlMs">;
   readonly now: () => Date;
   readonly randomBytes?: (size: number) => Uint8Array;
 }
 
-/** A pickup that was just issued. */
-export interface IssuedPickup {
+/** What issuing a pickup needs. */
+export interface IssuePickupDeps extends NewPickupDeps {
+  readonly kube: KubeClient;
+  readonly caches: { readonly grants: Pick<Cache<Grant>, "learn"> };
+}
+
+/** A pickup; it works once a Grant has its annotations. */
+export interface Pickup {
   readonly token: string;
   /** RFC 3339. */
   readonly expiresAt: string;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** How much of its life a pickup may have lost before anybody gets it: 5 s of 5 min. */
+const LOST_LIFE = 1 / 60;
+
+/** A new pickup for the Grant of this name. */
+export function newPickup(
+  { config, now, randomBytes: random = randomBytes }: NewPickupDeps,
+  grantName: string,
+): Pickup {
+  const token = formatPickupToken(grantName, random(PICKUP_SECRET_BYTES));
+  const boundAt = now();
+  const expiresAt = new Date(boundAt.getTime() + config.pickupTtlMs).toISOString();
+  const annotations = {
+    [ANNOTATIONS.pickupSha256]: pickupHash(token.slice(token.indexOf(".") + 1)),
+    [ANNOTATIONS.pickupExpiry]: expiresAt,
+    [ANNOTATIONS.boundAt]: boundAt.toISOString(),
+  };
+  return { token, expiresAt, annotations };
+}
+
+/** Whether the Grant has this pickup, and nearly all of the pickup's life is ahead. */
+export function hasFreshPickup(
+  { config: { pickupTtlMs }, now }: NewPickupDeps,
+  { metadata }: Grant,
+  { annotations, expiresAt }: Pickup,
+): boolean {
+  const hash = annotations[ANNOTATIONS.pickupSha256];
+  const lostMs = pickupTtlMs - (Date.parse(expiresAt) - now().getTime());
+  return metadata.annotations?.[ANNOTATIONS.pickupSha256] === hash &&
+    lostMs <= pickupTtlMs * LOST_LIFE;
 }
 
 /**
@@ -37,24 +73,21 @@ export interface IssuedPickup {
  * conflict when the Grant has moved on.
  */
 export async function issuePickup(
-  { kube, caches, config, now, randomBytes: random = randomBytes }: IssuePickupDeps,
+  deps: IssuePickupDeps,
   { metadata: { name, uid, resourceVersion = "" } }: Grant,
   signal: AbortSignal,
-): Promise<IssuedPickup> {
-  const token = formatPickupToken(name, random(PICKUP_SECRET_BYTES));
-  const boundAt = now();
-  const expiresAt = new Date(boundAt.getTime() + config.pickupTtlMs).toISOString();
+): Promise<Pickup> {
+  const pickup = newPickup(deps, name);
   const annotations = {
-    [ANNOTATIONS.pickupSha256]: pickupHash(token.slice(token.indexOf(".") + 1)),
-    [ANNOTATIONS.pickupExpiry]: expiresAt,
+    ...pickup.annotations,
     [ANNOTATIONS.pickupConsumed]: null,
-    [ANNOTATIONS.boundAt]: boundAt.toISOString(),
     [ANNOTATIONS.wantedUntil]: null,
   };
   const patch = { metadata: { resourceVersion, uid, annotations } };
-  const written = await kube.mergePatch(GRANTS, { name }, patch, FIELD_MANAGERS.gateway, signal);
-  caches.grants.learn(written, FIELD_MANAGERS.gateway);
-  return { token, expiresAt };
+  const { gateway } = FIELD_MANAGERS;
+  const written = await deps.kube.mergePatch(GRANTS, { name }, patch, gateway, signal);
+  deps.caches.grants.learn(written, gateway);
+  return pickup;
 }
 
 /** Why a pickup is refused; for the audit log only, callers get one answer for all. */
@@ -106,7 +139,10 @@ async function consume(
       throw pickupGone();
     }
     const { resourceVersion = "", uid } = grant.metadata;
-    const annotations = { [ANNOTATIONS.pickupConsumed]: at.toISOString() };
+    const annotations = {
+      [ANNOTATIONS.pickupConsumed]: at.toISOString(),
+      [ANNOTATIONS.wantedUntil]: null,
+    };
     const patch = { metadata: { resourceVersion, uid, annotations } };
     try {
       return await kube.mergePatch(GRANTS, key, patch, FIELD_MANAGERS.gateway, signal);

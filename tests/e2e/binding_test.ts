@@ -16,6 +16,7 @@ import { KeyedLock } from "../../server/binding/keyed_lock.ts";
 import { Cache } from "../../server/kube/cache.ts";
 import { wholeObjects } from "../../server/kube/follow.ts";
 import { ANNOTATIONS, boundaryName, FIELD_MANAGERS } from "../../server/names.ts";
+import { sleep } from "../../server/runtime/sleep.ts";
 import {
   bind,
   counting,
@@ -52,10 +53,10 @@ Deno.test("bindExport() makes a Grant, and its pickup gives a bundle that works"
   const annotations = stored.metadata.annotations ?? {};
   assert.equal(annotations[ANNOTATIONS.pickupExpiry], result.expiresAt);
   assert.ok(Date.parse(annotations[ANNOTATIONS.boundAt] ?? "") >= before);
-  assert.equal(annotations[ANNOTATIONS.wantedUntil], undefined);
   assert.ok(!JSON.stringify(stored).includes(tokenOf(result).split(".")[1] ?? "?"));
 
   const grant = await pickUp(world, tokenOf(result));
+  assert.equal(grant.metadata.annotations?.[ANNOTATIONS.wantedUntil], undefined);
   const provider = { externalAddress: "", restHost: plane.server };
   const bundle = await assembleBundle({ kube: world.kube, provider }, grant, patience());
   assert.deepEqual(bundle.map(({ kind, metadata }) => `${kind}/${metadata.name}`), [
@@ -72,6 +73,47 @@ Deno.test("bindExport() makes a Grant, and its pickup gives a bundle that works"
     await whoAmI(consumer.kube),
     `system:serviceaccount:${boundary}:${grant.metadata.name}`,
   );
+});
+
+Deno.test("bindExport() makes a Grant with its pickup on it, in one write", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  using client = await counting(plane);
+  const result = await bind(world, name, { kube: client.kube });
+  assert.deepEqual(client.counts, { GET: 2, POST: 1 });
+  await pickUp(world, tokenOf(result));
+});
+
+Deno.test("bindExport() gives no pickup that is half over: after a long wait there is a new one", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  await world.hold();
+  const ttlMs = 60_000;
+  using client = await counting(plane);
+  const config = { pickupTtlMs: ttlMs };
+  const waiting = bind(world, name, { kube: client.kube, config });
+  await eventually("the Grant is there", () => [...world.grants.values()].some(isFor(name)));
+  await sleep(ttlMs / 60);
+  const releasedAt = Date.now();
+  await world.release();
+  const result = await waiting;
+  assert.ok(Date.parse(result.expiresAt) >= releasedAt + ttlMs, result.expiresAt);
+  assert.deepEqual(client.counts, { GET: 2, POST: 1, PATCH: 1 });
+  await pickUp(world, tokenOf(result));
+});
+
+Deno.test("bindExport() gives no pickup that another bind replaced meanwhile", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  await world.hold();
+  const waiting = bind(world, name);
+  const grant = await eventually("the Grant is there", () => {
+    return [...world.grants.values()].find(isFor(name));
+  });
+  const annotations = { [ANNOTATIONS.pickupSha256]: "0".repeat(64) };
+  await patchGrant(world, grant.metadata.name, { annotations });
+  await world.release();
+  await pickUp(world, tokenOf(await waiting));
 });
 
 Deno.test("bindExport() reuses the Grant, writes it once, and ends the earlier pickup", async () => {

@@ -98,7 +98,7 @@ const SCENARIOS: readonly Scenario[] = [
     name: "a first bind",
     prepare: () => Promise.resolve(""),
     act: bind,
-    writes: ["create grants", "patch grants"],
+    writes: ["create grants"],
   },
   {
     name: "a bind of an Export that has changed",
