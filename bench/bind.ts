@@ -15,6 +15,7 @@ import { EXPORT, FAST_TOKENS } from "./samples.ts";
 import type { Run } from "./scenario.ts";
 
 const TURNS = 3;
+const IDLE_TURNS = 5;
 const IN_FLIGHT = 50;
 const WARM_UPS = 20;
 
@@ -55,10 +56,10 @@ async function* idle(world: BindWorld, rounds: number): AsyncGenerator<Figure> {
   const pickups: number[] = [];
   const rawPickups: number[] = [];
   // In turns, so that whatever else the machine does hits both alike.
-  for (let turn = 0; turn < TURNS; turn++) {
+  for (let turn = 0; turn < IDLE_TURNS; turn++) {
     {
       await using backend = await startBackend(world);
-      for (let i = 0; i < rounds / TURNS; i++) {
+      for (let i = 0; i < rounds / IDLE_TURNS; i++) {
         const who = crypto.randomUUID();
         const token = await backend.sessions.seal(who);
         const start = performance.now();
@@ -69,7 +70,7 @@ async function* idle(world: BindWorld, rounds: number): AsyncGenerator<Figure> {
       }
     }
     await using raw = await RawBinds.start(world.kube);
-    for (let i = 0; i < rounds / TURNS; i++) {
+    for (let i = 0; i < rounds / IDLE_TURNS; i++) {
       raws.push((await raw.everything(crypto.randomUUID())).bindMs);
       chains.push((await raw.chain(crypto.randomUUID())).bindMs);
     }
