@@ -1,12 +1,11 @@
+import { CATALOG_API_VERSION, IAM_API_VERSION } from "../server/api/groups.ts";
 import type { Export, Grant, KubeObject, Lease } from "../server/api/resources.ts";
 import {
   ANNOTATIONS,
   boundaryName,
-  CATALOG_API_VERSION,
   CLEANUP_FINALIZER,
   grantName,
   heartbeatLeaseName,
-  IAM_API_VERSION,
   LABELS,
 } from "../server/names.ts";
 import { crdFor, customType, EXPORTED } from "../tests/support/issuer_samples.ts";

@@ -1,7 +1,8 @@
 import http from "node:http";
 import { eventually } from "../scripts/controlplane/eventually.ts";
+import { CATALOG_API_VERSION } from "../server/api/groups.ts";
 import { COLLECTIONS } from "../server/api/resources.ts";
-import { CATALOG_API_VERSION, FIELD_MANAGERS } from "../server/names.ts";
+import { FIELD_MANAGERS } from "../server/names.ts";
 import { median } from "./figure.ts";
 import type { GrowingProvider } from "./growing_provider.ts";
 import { load } from "./load.ts";

@@ -1,5 +1,5 @@
+import { CATALOG_GROUP } from "../server/api/groups.ts";
 import type { Catalog, Cluster, Clusters, Instances } from "../server/api/wire.ts";
-import { CATALOG_GROUP } from "../server/names.ts";
 import { age } from "./age.ts";
 import type { Listing } from "./list_output.ts";
 import { table } from "./table.ts";

@@ -1,3 +1,4 @@
+import { CORE_API_VERSION } from "../../server/api/groups.ts";
 import type {
   BindingSpec,
   ClusterBinding,
@@ -5,7 +6,7 @@ import type {
   KubeObject,
   Secret,
 } from "../../server/api/resources.ts";
-import { CONSUMER_NAMESPACE, CORE_API_VERSION, isDnsSubdomain } from "../../server/names.ts";
+import { CONSUMER_NAMESPACE, isDnsSubdomain } from "../../server/names.ts";
 import { ShapeError } from "../shape.ts";
 import { checkProviderKubeconfig } from "./check_provider_kubeconfig.ts";
 import { differences, isMapping } from "./differences.ts";

@@ -1,3 +1,4 @@
+import type { Condition, KubeObject, LabelSelector, ObjectMeta, ResourceType } from "./builtins.ts";
 import {
   type CATALOG_API_VERSION,
   CATALOG_GROUP,
@@ -6,8 +7,7 @@ import {
   type IAM_API_VERSION,
   IAM_GROUP,
   VERSION,
-} from "../names.ts";
-import type { Condition, KubeObject, LabelSelector, ObjectMeta, ResourceType } from "./builtins.ts";
+} from "./groups.ts";
 
 export * from "./builtins.ts";
 

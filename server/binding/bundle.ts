@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { CORE_API_VERSION } from "../api/groups.ts";
 import {
   type ClusterBinding,
   type Connection,
@@ -11,13 +12,7 @@ import { providerFailed } from "../errors.ts";
 import { toYaml } from "../konnector/to_yaml.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { KubeError } from "../kube/kube_error.ts";
-import {
-  boundaryName,
-  BUNDLE_KUBECONFIG,
-  CONSUMER_NAMESPACE,
-  CORE_API_VERSION,
-  tokenSecretName,
-} from "../names.ts";
+import { boundaryName, BUNDLE_KUBECONFIG, CONSUMER_NAMESPACE, tokenSecretName } from "../names.ts";
 import { plainReason } from "./plain_reason.ts";
 
 /** How consumers reach the provider. */

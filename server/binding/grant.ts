@@ -1,6 +1,7 @@
+import { IAM_API_VERSION } from "../api/groups.ts";
 import type { Export, Grant, GrantIdentity, RelatedResource } from "../api/resources.ts";
 import { invalidRequest } from "../errors.ts";
-import { grantName, IAM_API_VERSION } from "../names.ts";
+import { grantName } from "../names.ts";
 import type { Identity } from "./identity.ts";
 
 const MAX_TEXT_LENGTH = 2048;

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import { CATALOG_API_VERSION } from "../api/groups.ts";
 import type { Export } from "../api/resources.ts";
 import { XbindError } from "../errors.ts";
-import { CATALOG_API_VERSION, grantName } from "../names.ts";
+import { grantName } from "../names.ts";
 import { grantFor } from "./grant.ts";
 
 const SUBJECT = "https://idp.example.org#ada";

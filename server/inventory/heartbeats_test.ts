@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { IAM_API_VERSION } from "../api/groups.ts";
 import type { Grant } from "../api/resources.ts";
-import { ANNOTATIONS, boundaryName, IAM_API_VERSION, LABELS } from "../names.ts";
+import { ANNOTATIONS, boundaryName, LABELS } from "../names.ts";
 import {
   connectionKey,
   countsFor,

@@ -1,5 +1,6 @@
+import { IAM_API_VERSION } from "../api/groups.ts";
 import { type Condition, condition, type Grant, type GrantStatus } from "../api/resources.ts";
-import { boundaryName, IAM_API_VERSION, LABELS, tokenSecretName } from "../names.ts";
+import { boundaryName, LABELS, tokenSecretName } from "../names.ts";
 
 /** The issuer's verdict on a Grant. */
 export interface Verdict {

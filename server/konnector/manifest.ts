@@ -1,4 +1,5 @@
 import { coreCrds } from "../api/crd_manifests.ts";
+import { CORE_GROUP } from "../api/groups.ts";
 import type {
   ClusterRole,
   ClusterRoleBinding,
@@ -10,7 +11,7 @@ import type {
   RoleBinding,
   ServiceAccount,
 } from "../api/resources.ts";
-import { CONSUMER_NAMESPACE, CORE_GROUP } from "../names.ts";
+import { CONSUMER_NAMESPACE } from "../names.ts";
 
 const NAME = "konnector";
 const ELECTION_NAME = "konnector-leaderelection";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { IAM_API_VERSION } from "../api/groups.ts";
 import type { Condition, Grant } from "../api/resources.ts";
-import { ANNOTATIONS, IAM_API_VERSION } from "../names.ts";
+import { ANNOTATIONS } from "../names.ts";
 import type { Finding } from "./examine.ts";
 import { editFor, isMarkedStale, rfc3339 } from "./stale_condition.ts";
 

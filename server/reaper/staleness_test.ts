@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import { IAM_API_VERSION } from "../api/groups.ts";
 import type { Condition, Grant } from "../api/resources.ts";
 import type { Heartbeat } from "../inventory/heartbeats.ts";
-import { ANNOTATIONS, boundaryName, IAM_API_VERSION } from "../names.ts";
+import { ANNOTATIONS, boundaryName } from "../names.ts";
 import type { Moment, Observation } from "./lease_watch.ts";
 import { concerns, isMoving, judge, mayRevoke, quietTimeMs, type Verdict } from "./staleness.ts";
 

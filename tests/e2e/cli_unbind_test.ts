@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { CORE_API_VERSION } from "../../server/api/groups.ts";
 import {
   CLUSTER_BINDINGS,
   CONNECTIONS,
@@ -6,7 +7,7 @@ import {
   isDeleting,
   SECRETS,
 } from "../../server/api/resources.ts";
-import { CORE_API_VERSION, FIELD_MANAGERS } from "../../server/names.ts";
+import { FIELD_MANAGERS } from "../../server/names.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { CliWorld } from "../support/cli_world.ts";
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
+import { IAM_API_VERSION } from "../../server/api/groups.ts";
 import {
   condition,
   CRDS,
@@ -13,7 +14,6 @@ import {
   ANNOTATIONS,
   CLEANUP_FINALIZER,
   FIELD_MANAGERS,
-  IAM_API_VERSION,
   identityHash,
   LABELS,
 } from "../../server/names.ts";

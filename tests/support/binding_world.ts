@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { serviceCrds } from "../../server/api/crd_manifests.ts";
+import { CATALOG_API_VERSION } from "../../server/api/groups.ts";
 import {
   type Condition,
   type Export,
@@ -22,12 +23,7 @@ import type { KubeClient } from "../../server/kube/client.ts";
 import { installCrds } from "../../server/kube/crds.ts";
 import { wholeObjects } from "../../server/kube/follow.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../server/kube/kube_error.ts";
-import {
-  boundaryName,
-  CATALOG_API_VERSION,
-  FIELD_MANAGERS,
-  tokenSecretName,
-} from "../../server/names.ts";
+import { boundaryName, FIELD_MANAGERS, tokenSecretName } from "../../server/names.ts";
 import { createLogger } from "../../server/runtime/log.ts";
 import { connect, type Connected, running } from "./kube.ts";
 import { removeGrant } from "./remove_grant.ts";

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { kubeconfigFor } from "../../scripts/controlplane/kubeconfig.ts";
+import { CATALOG_API_VERSION } from "../../server/api/groups.ts";
 import {
   CLUSTER_ROLE_BINDINGS,
   CLUSTER_ROLES,
@@ -27,7 +28,6 @@ import type { ObjectKey } from "../../server/kube/paths.ts";
 import {
   ANNOTATIONS,
   boundaryName,
-  CATALOG_API_VERSION,
   clusterRoleName,
   FIELD_MANAGERS,
   grantName,

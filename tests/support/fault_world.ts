@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually, type Patience } from "../../scripts/controlplane/eventually.ts";
+import { CATALOG_API_VERSION } from "../../server/api/groups.ts";
 import {
   EXPORTS,
   type Grant,
@@ -11,7 +12,7 @@ import {
 } from "../../server/api/resources.ts";
 import type { BindResult, Catalog, Clusters } from "../../server/api/wire.ts";
 import { isNotFound } from "../../server/kube/kube_error.ts";
-import { CATALOG_API_VERSION, FIELD_MANAGERS } from "../../server/names.ts";
+import { FIELD_MANAGERS } from "../../server/names.ts";
 import { sleep } from "../../server/runtime/sleep.ts";
 import { ownPlane } from "./control_planes.ts";
 import type { FaultProxy } from "./fault_proxy.ts";

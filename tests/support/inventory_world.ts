@@ -3,6 +3,7 @@ import { type AuditEvent, auditEvents } from "../../scripts/controlplane/audit_e
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { serviceCrds } from "../../server/api/crd_manifests.ts";
+import { CATALOG_API_VERSION, IAM_API_VERSION } from "../../server/api/groups.ts";
 import {
   COLLECTIONS,
   CRDS,
@@ -31,11 +32,9 @@ import { isNotFound } from "../../server/kube/kube_error.ts";
 import {
   ANNOTATIONS,
   boundaryName,
-  CATALOG_API_VERSION,
   FIELD_MANAGERS,
   grantName,
   heartbeatLeaseName,
-  IAM_API_VERSION,
   LABELS,
 } from "../../server/names.ts";
 import { createLogger } from "../../server/runtime/log.ts";

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { IAM_API_VERSION } from "../../server/api/groups.ts";
 import {
   CLUSTER_ROLE_BINDINGS,
   CLUSTER_ROLES,
@@ -18,7 +19,6 @@ import {
   boundaryName,
   clusterRoleName,
   grantName,
-  IAM_API_VERSION,
   LABELS,
   parseApiName,
   tokenSecretName,

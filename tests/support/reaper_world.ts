@@ -2,6 +2,7 @@ import type { AuditEvent } from "../../scripts/controlplane/audit_events.ts";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { serviceCrds } from "../../server/api/crd_manifests.ts";
+import { IAM_API_VERSION } from "../../server/api/groups.ts";
 import {
   type Condition,
   type Conditioned,
@@ -21,7 +22,6 @@ import {
   boundaryName,
   FIELD_MANAGERS,
   heartbeatLeaseName,
-  IAM_API_VERSION,
   identityHash,
   LABELS,
 } from "../../server/names.ts";

@@ -1,5 +1,6 @@
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
+import { CATALOG_API_VERSION } from "../../server/api/groups.ts";
 import {
   COLLECTIONS,
   CRDS,
@@ -10,7 +11,7 @@ import {
 } from "../../server/api/resources.ts";
 import type { BindResult } from "../../server/api/wire.ts";
 import { createSessionCodec } from "../../server/gateway/auth/session.ts";
-import { CATALOG_API_VERSION, FIELD_MANAGERS } from "../../server/names.ts";
+import { FIELD_MANAGERS } from "../../server/names.ts";
 import { TestBrowser, type Visit, type VisitOptions } from "./browser.ts";
 import { ownPlane } from "./control_planes.ts";
 import { Gateway, Provider, type SessionKeys, sessionKeys } from "./gateway_world.ts";
