@@ -55,7 +55,7 @@ export const ANNOTATIONS = {
   pickupExpiry: "iam.xbind.io/pickup-expiry",
   /** On a Grant: when the pickup was used, RFC 3339. */
   pickupConsumed: "iam.xbind.io/pickup-consumed",
-  /** On a Grant: the last successful bind, RFC 3339. */
+  /** On a Grant: its last bind, RFC 3339. */
   boundAt: "iam.xbind.io/bound-at",
   /** On a Grant: until when a bind waits for it, RFC 3339; the issuer takes it before a backlog. */
   wantedUntil: "iam.xbind.io/wanted-until",
