@@ -15,7 +15,6 @@ import { EXPORT, FAST_TOKENS } from "./samples.ts";
 import type { Run } from "./scenario.ts";
 
 const TURNS = 3;
-const IDLE_TURNS = 5;
 const IN_FLIGHT = 50;
 const WARM_UPS = 20;
 
@@ -23,7 +22,7 @@ const WARM_UPS = 20;
 export async function* benchBind({ full, sized, progress }: Run): AsyncGenerator<Figure> {
   await using world = await startBindWorld({ controllerManager: FAST_TOKENS });
   progress("binds of new identities, one after the other, and the raw calls behind them");
-  yield* idle(world, sized(40, 300));
+  yield* idle(world, sized(40, 300), full ? 5 : 3);
   progress(`binds, ${IN_FLIGHT} in flight, and the same writes by a raw client`);
   yield* crowded(world, sized(100, 600));
   if (!full) return; // what follows has no goal
@@ -49,17 +48,21 @@ async function startBackend({ plane }: BindWorld): Promise<BenchBackend> {
   return backend;
 }
 
-async function* idle(world: BindWorld, rounds: number): AsyncGenerator<Figure> {
+async function* idle(
+  world: BindWorld,
+  rounds: number,
+  turns: number,
+): AsyncGenerator<Figure> {
   const binds: number[] = [];
   const raws: number[] = [];
   const chains: number[] = [];
   const pickups: number[] = [];
   const rawPickups: number[] = [];
   // In turns, so that whatever else the machine does hits both alike.
-  for (let turn = 0; turn < IDLE_TURNS; turn++) {
+  for (let turn = 0; turn < turns; turn++) {
     {
       await using backend = await startBackend(world);
-      for (let i = 0; i < rounds / IDLE_TURNS; i++) {
+      for (let i = 0; i < rounds / turns; i++) {
         const who = crypto.randomUUID();
         const token = await backend.sessions.seal(who);
         const start = performance.now();
@@ -70,7 +73,7 @@ async function* idle(world: BindWorld, rounds: number): AsyncGenerator<Figure> {
       }
     }
     await using raw = await RawBinds.start(world.kube);
-    for (let i = 0; i < rounds / IDLE_TURNS; i++) {
+    for (let i = 0; i < rounds / turns; i++) {
       raws.push((await raw.everything(crypto.randomUUID())).bindMs);
       chains.push((await raw.chain(crypto.randomUUID())).bindMs);
     }
