@@ -84,7 +84,7 @@ Deno.test("bindExport() makes a Grant with its pickup on it, in one write", asyn
   await pickUp(world, tokenOf(result));
 });
 
-Deno.test("bindExport() gives no pickup that is half over: after a long wait there is a new one", async () => {
+Deno.test("bindExport() gives a new pickup after a long wait, not one that has lost part of its life", async () => {
   await using world = await BindingWorld.start(plane);
   const name = await world.export("pg");
   await world.hold();
