@@ -11,8 +11,6 @@ export async function inWorkFolder<Result>(
   dir: string,
   make: (folder: string) => Promise<Result>,
 ): Promise<Result> {
-  await Deno.mkdir(dir, { recursive: true });
-  const folder = await Deno.makeTempDir({ dir, prefix: ".building-" });
   const signals: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM"];
   let isInterrupted = false;
   const onSignal = () => {
@@ -21,10 +19,15 @@ export async function inWorkFolder<Result>(
   };
   for (const signal of signals) Deno.addSignalListener(signal, onSignal);
   try {
-    return await make(folder);
+    await Deno.mkdir(dir, { recursive: true });
+    const folder = await Deno.makeTempDir({ dir, prefix: ".building-" });
+    try {
+      return await make(folder);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
   } finally {
     for (const signal of signals) Deno.removeSignalListener(signal, onSignal);
-    await Deno.remove(folder, { recursive: true });
     if (isInterrupted) Deno.exit(INTERRUPTED);
   }
 }

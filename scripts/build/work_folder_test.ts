@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+
+const MODULE = import.meta.resolve("./work_folder.ts");
+
+/** Runs a script that is interrupted, and tells how it ended and what it left in a new folder. */
+async function interrupted(script: (dir: string) => string) {
+  const dir = await Deno.makeTempDir({ prefix: "xbind-work-" });
+  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["eval", "--no-lock", `import { inWorkFolder } from "${MODULE}"; ${script(dir)}`],
+    stdin: "null",
+    stdout: "null",
+  }).output();
+  const left = [...Deno.readDirSync(dir)].map(({ name }) => name);
+  await Deno.remove(dir, { recursive: true });
+  return { code, left, stderr: new TextDecoder().decode(stderr) };
+}
+
+Deno.test("inWorkFolder() leaves nothing when it is interrupted", async (t) => {
+  const tillInterrupted = "new Promise((resolve) => setTimeout(resolve, 300))";
+  await t.step("as soon as the folder is there", async () => {
+    const { code, left, stderr } = await interrupted((dir) => `
+      const { makeTempDir } = Deno;
+      Deno.makeTempDir = async (options) => {
+        const folder = await makeTempDir(options);
+        Deno.kill(Deno.pid, "SIGTERM");
+        return folder;
+      };
+      await inWorkFolder("${dir}", () => ${tillInterrupted});
+    `);
+    assert.deepEqual({ code, left }, { code: 130, left: [] }, stderr);
+  });
+  await t.step("again while it removes the folder", async () => {
+    const { code, left, stderr } = await interrupted((dir) => `
+      const { remove } = Deno;
+      Deno.remove = async (...args) => {
+        Deno.kill(Deno.pid, "SIGTERM");
+        await ${tillInterrupted};
+        await remove(...args);
+      };
+      await inWorkFolder("${dir}", async (folder) => {
+        await Deno.writeTextFile(folder + "/half", "done");
+        Deno.kill(Deno.pid, "SIGINT");
+        await ${tillInterrupted};
+      });
+    `);
+    assert.deepEqual({ code, left }, { code: 130, left: [] }, stderr);
+  });
+});
