@@ -19,24 +19,45 @@ export interface EventRecorder {
   settle(): Promise<void>;
 }
 
+/** How Events are paced. */
+export interface EventPace {
+  /** They wait until there was no news for this long: long enough for a bind to end, and the next. */
+  readonly quietMs: number;
+  /** But no longer than this. */
+  readonly longestMs: number;
+}
+
+interface Waiting {
+  readonly event: ReturnType<typeof eventFor>;
+  readonly sinceMs: number;
+}
+
+const PACE: EventPace = { quietMs: 100, longestMs: 10_000 };
 const REMEMBERED = 5_000;
-const MAX_PENDING = 200;
+const MAX_WAITING = 1_000;
 const REPEAT_AFTER_MS = 3_600_000;
-/** Long enough for a bind to end that was waiting for the news: an Event is never in its way. */
-const QUIET_MS = 100;
 const SETTLE_MS = 2_000;
 const MAX_NOTE_LENGTH = 1_000;
 
 /**
  * Records Kubernetes Events in the background: nobody waits for them and nothing fails with them.
- * The same news about the same object is told once an hour at most.
+ * They go out one by one in quiet moments, so that none is in the way of a bind. The same news
+ * about the same object is told once an hour at most.
  */
 export function eventRecorder(
   kube: KubeClient,
-  { log, instance, now }: { log: Log; instance: string; now: () => Date },
+  { log, instance, now, pace = PACE }: {
+    readonly log: Log;
+    readonly instance: string;
+    readonly now: () => Date;
+    /** For tests; otherwise `PACE`. */
+    readonly pace?: EventPace;
+  },
 ): EventRecorder {
   const told = new Map<string, number>();
-  const pending = new Set<Promise<void>>();
+  const waiting: Waiting[] = [];
+  let lastNewsMs = 0;
+  let sending: Promise<void> | undefined;
   let hurry = new AbortController();
   let giveUp = new AbortController();
 
@@ -44,25 +65,42 @@ export function eventRecorder(
     const key = `${object.metadata.uid} ${reason} ${note}`;
     const lastTold = told.get(key);
     if (lastTold !== undefined && now().getTime() - lastTold < REPEAT_AFTER_MS) return;
-    if (pending.size >= MAX_PENDING) return log.debug("dropped an Event", { reason });
+    if (waiting.length >= MAX_WAITING) return log.debug("dropped an Event", { reason });
     told.delete(key);
     told.set(key, now().getTime());
     if (told.size > REMEMBERED) told.delete(told.keys().next().value ?? "");
+    lastNewsMs = performance.now();
     const event = eventFor(object, type, reason, note, instance, now());
-    const { signal } = giveUp;
-    const recording = sleep(QUIET_MS, hurry.signal)
-      .catch(() => {}) // it is hurried, and so be it
-      .then(() => kube.create(EVENTS, event, FIELD_MANAGERS.issuer, signal))
-      .catch((error) => log.debug("cannot record an Event", { reason, error }))
-      .then(() => void pending.delete(recording));
-    pending.add(recording);
+    waiting.push({ event, sinceMs: lastNewsMs });
+    sending ??= sendInQuiet().finally(() => sending = undefined);
+  };
+
+  const sendInQuiet = async () => {
+    for (let next; (next = waiting[0]);) {
+      const dueMs = Math.min(lastNewsMs + pace.quietMs, next.sinceMs + pace.longestMs);
+      const leftMs = dueMs - performance.now();
+      if (leftMs > 0) {
+        await sleep(leftMs, hurry.signal).catch(() => {}); // then there is nothing left to send
+        continue;
+      }
+      waiting.shift();
+      await send(next);
+    }
+  };
+
+  const send = async ({ event }: Waiting) => {
+    try {
+      await kube.create(EVENTS, event, FIELD_MANAGERS.issuer, giveUp.signal);
+    } catch (error) {
+      log.debug("cannot record an Event", { reason: event.reason, error });
+    }
   };
 
   const settle = async () => {
     hurry.abort();
     hurry = new AbortController();
     const timer = setTimeout(() => giveUp.abort(), SETTLE_MS);
-    await Promise.all(pending);
+    await Promise.all([sending, ...waiting.splice(0).map(send)]);
     clearTimeout(timer);
     giveUp = new AbortController();
   };
@@ -77,12 +115,15 @@ function eventFor(
   instance: string,
   now: Date,
 ) {
-  const { name, uid, namespace = "default" } = metadata;
+  const { name, uid, namespace } = metadata;
   const suffix = crypto.randomUUID().slice(0, 8);
   return {
     apiVersion: "events.k8s.io/v1",
     kind: "Event",
-    metadata: { name: `${name.slice(0, 200).replace(/[-.]+$/, "")}.${suffix}`, namespace },
+    metadata: {
+      name: `${name.slice(0, 200).replace(/[-.]+$/, "")}.${suffix}`,
+      namespace: namespace ?? "default",
+    },
     eventTime: now.toISOString().replace("Z", "000Z"),
     reportingController: "xbind.io/backend",
     reportingInstance: instance,
@@ -90,6 +131,6 @@ function eventFor(
     reason,
     type,
     note: note.slice(0, MAX_NOTE_LENGTH),
-    regarding: { apiVersion, kind, name, ...(uid ? { uid } : {}) },
+    regarding: { apiVersion, kind, name, ...(namespace && { namespace }), ...(uid && { uid }) },
   };
 }

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { eventually } from "../../scripts/controlplane/eventually.ts";
+import { CONFIG_MAPS, EVENTS } from "../../server/api/resources.ts";
+import { eventRecorder } from "../../server/kube/event_recorder.ts";
+import { FIELD_MANAGERS } from "../../server/names.ts";
+import { createLogger } from "../../server/runtime/log.ts";
+import { sleep } from "../../server/runtime/sleep.ts";
+import { sharedProvider } from "../support/control_planes.ts";
+import { configMap, workspace } from "../support/kube.ts";
+
+// Before any test, so that no test is charged with processes it does not end.
+const provider = await sharedProvider();
+
+const NEVER_MS = 600_000;
+
+/** A recorder of this pace, an object to tell of, and what was told of it. */
+async function newsroom(quietMs: number, longestMs: number) {
+  const at = await workspace(provider, "events");
+  const { kube, namespace } = at;
+  const log = createLogger({
+    encoder: "json",
+    level: "error",
+    stacktraceLevel: "panic",
+    timeEncoding: "iso8601",
+  });
+  const recorder = eventRecorder(kube, {
+    log,
+    instance: "test",
+    now: () => new Date(),
+    pace: { quietMs, longestMs },
+  });
+  const object = await kube.create(CONFIG_MAPS, configMap(namespace, "a"), FIELD_MANAGERS.cli);
+  return {
+    record: (reason: string) => recorder.record(object, "Normal", reason, "it happened"),
+    settle: recorder.settle,
+    told: async () => (await kube.list(EVENTS, { namespace })).map(({ reason }) => reason).sort(),
+    [Symbol.asyncDispose]: () => at[Symbol.asyncDispose](),
+  };
+}
+
+Deno.test("eventRecorder() tells news when there was none for a while", async () => {
+  await using news = await newsroom(3_000, NEVER_MS);
+  news.record("First");
+  await sleep(1_000);
+  news.record("Second");
+  await sleep(2_200); // the first would be due by now
+  assert.deepEqual(await news.told(), []);
+  await eventually("both are told", async () => (await news.told()).length === 2);
+  assert.deepEqual(await news.told(), ["First", "Second"]);
+});
+
+Deno.test("eventRecorder() lets no news wait for ever", async () => {
+  await using news = await newsroom(NEVER_MS, 500);
+  news.record("First");
+  await eventually("it is told", async () => (await news.told()).length === 1);
+  await news.settle();
+});
+
+Deno.test("eventRecorder() settles by telling all that waits, and goes on", async () => {
+  await using news = await newsroom(NEVER_MS, NEVER_MS);
+  const reasons = Array.from({ length: 20 }, (_, i) => `News${i}`).sort();
+  for (const reason of reasons) news.record(reason);
+  await news.settle();
+  assert.deepEqual(await news.told(), reasons);
+  news.record("Later");
+  news.record("News0"); // told already, this hour
+  await news.settle();
+  assert.deepEqual(await news.told(), ["Later", ...reasons]);
+});
