@@ -11,7 +11,8 @@ import type { BindResult } from "../api/wire.ts";
 import { exportNotFound, exportNotReady, grantNotReady, providerFailed } from "../errors.ts";
 import { isConflict, isNotFound, KubeError } from "../kube/kube_error.ts";
 import type { KubeClient } from "../kube/client.ts";
-import { ANNOTATIONS, FIELD_MANAGERS, isDnsSubdomain } from "../names.ts";
+import { keepBoundary } from "../kube/keep_boundary.ts";
+import { ANNOTATIONS, boundaryName, FIELD_MANAGERS, isDnsSubdomain } from "../names.ts";
 import { deadline } from "../runtime/deadline.ts";
 import { ensureGrant, type EnsureGrantDeps } from "./ensure_grant.ts";
 import { grantFor } from "./grant.ts";
@@ -25,7 +26,6 @@ import {
   type Pickup,
 } from "./pickup.ts";
 import { plainReason } from "./plain_reason.ts";
-import { unmarkBoundary } from "./unmark_boundary.ts";
 
 /** How long a bind waits for the issuer. */
 export const ISSUER_WAIT_MS = 30_000;
@@ -147,10 +147,12 @@ async function readyGrant(
       return await ensureGrant(deps, desired, known, wait.until, wait.issuer);
     };
     const grant = await turns.run(name, make, wait.issuer);
-    const [ready] = await Promise.all([
-      becomeReady(deps, grant, wait),
-      unmarkBoundary(deps.kube, spec.identity.subject, wait.issuer),
-    ]);
+    if (isReady(grant)) {
+      const boundary = boundaryName(spec.identity.subject);
+      await keepBoundary(deps.kube, boundary, FIELD_MANAGERS.gateway, wait.issuer);
+      return grant;
+    }
+    const ready = await becomeReady(deps, grant, wait); // for which the issuer keeps the boundary
     if (ready) return ready;
   }
 }
@@ -161,7 +163,6 @@ async function becomeReady(
   seen: Grant,
   wait: Wait,
 ): Promise<Grant | undefined> {
-  if (isReady(seen)) return seen;
   const { kube, caches: { grants } } = deps;
   const { name } = seen.metadata;
   const grant = await askForPriority(deps, seen, wait);

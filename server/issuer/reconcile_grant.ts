@@ -6,6 +6,7 @@ import {
   GRANTS,
   hasFinalizer,
   isDeleting,
+  isReady,
   NAMESPACES,
   ROLE_BINDINGS,
   ROLES,
@@ -13,6 +14,7 @@ import {
 } from "../api/resources.ts";
 import type { Config } from "../config.ts";
 import type { RecordEvent } from "../kube/event_recorder.ts";
+import { keepBoundary } from "../kube/keep_boundary.ts";
 import { isConflict, isForbidden, isNotFound } from "../kube/kube_error.ts";
 import {
   ANNOTATIONS,
@@ -102,6 +104,9 @@ async function provision(deps: GrantDeps, seen: Grant, signal: AbortSignal): Pro
   ]);
   const verdict = verdictOn(missing, token);
   if (verdict.reason === "Pending" && isYoung(grant, deps.now())) return requeueAfter(YOUNG_MS);
+  if (verdict.ready && !await secureBoundary(deps, grant, desired, signal)) {
+    return await waitForBoundary(deps, grant, signal);
+  }
   await settle(deps, grant, verdict, signal);
   return !token.filled && token.lookAgainMs ? requeueAfter(token.lookAgainMs) : done;
 }
@@ -110,6 +115,22 @@ async function provision(deps: GrantDeps, seen: Grant, signal: AbortSignal): Pro
 const isYoung = (grant: Grant, nowMs: number): boolean =>
   !condition(grant, "Ready") &&
   nowMs - Date.parse(grant.metadata.creationTimestamp ?? "") < YOUNG_MS;
+
+/**
+ * Says whether the boundary of a Grant that is about to be Ready stays, and sees to it. Only one older
+ * than the Grant may have been marked by a reaper that could not see the Grant yet.
+ */
+async function secureBoundary(
+  { kube, caches }: GrantDeps,
+  grant: Grant,
+  { boundary: { metadata: { name } } }: DesiredState,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (isReady(grant)) return true;
+  const madeAt = Date.parse(caches.boundaries.get({ name })?.metadata.creationTimestamp ?? "");
+  if (madeAt >= Date.parse(grant.metadata.creationTimestamp ?? "")) return true;
+  return await keepBoundary(kube, name, FIELD_MANAGERS.issuer, signal);
+}
 
 async function waitForBoundary(
   deps: GrantDeps,

@@ -7,9 +7,10 @@ import {
   type Grant,
   GRANTS,
   hasFinalizer,
+  NAMESPACES,
   type RoleBinding,
 } from "../../server/api/resources.ts";
-import { KubeError } from "../../server/kube/kube_error.ts";
+import { isConflict, KubeError } from "../../server/kube/kube_error.ts";
 import {
   ANNOTATIONS,
   CLEANUP_FINALIZER,
@@ -17,6 +18,7 @@ import {
   identityHash,
   LABELS,
 } from "../../server/names.ts";
+import { sleep } from "../../server/runtime/sleep.ts";
 import { allRules } from "../support/issued_rights.ts";
 import { boundaryOf, WIDGETS } from "../support/issuer_samples.ts";
 import { IssuerWorld } from "../support/issuer_world.ts";
@@ -247,6 +249,44 @@ Deno.test("issuer() tells each piece of news about a Grant once", async () => {
     "grant.provisioned",
     "grant.revoked",
   ]);
+});
+
+Deno.test("issuer() keeps the boundary of a new Grant from a reaper that has marked it", async (t) => {
+  const marked = { metadata: { annotations: { [ANNOTATIONS.reapBoundary]: "uid" } } };
+  const first = await world.ready(await world.grant({ who: "spared" }));
+  const key = { name: boundaryOf(first) };
+  await sleep(1_000); // or the boundary is not older than the next Grant: times are whole seconds
+  await t.step("the mark goes before the Grant is Ready", async () => {
+    const { metadata: { uid = "", resourceVersion = "" } } = await world.edit(
+      NAMESPACES,
+      key,
+      marked,
+    );
+    const writes = await world.writesDuring(async () => {
+      await world.ready(await world.grant({ who: "spared", exportName: "others" }));
+    });
+    const unmarked = writes.indexOf(`patch namespaces ${key.name}`);
+    const ready = writes.findIndex((write) => write.startsWith("patch grants/status"));
+    assert.ok(unmarked >= 0 && unmarked < ready, `${writes}`);
+    const { metadata } = await world.kube.get(NAMESPACES, key);
+    assert.equal(metadata.annotations?.[ANNOTATIONS.reapBoundary], undefined);
+    await assert.rejects(world.kube.delete(NAMESPACES, key, { uid, resourceVersion }), isConflict);
+  });
+  await t.step("a Grant that is Ready saves no boundary by itself", async () => {
+    await world.edit(NAMESPACES, key, marked);
+    const looked = await world.reconciles("grant");
+    await world.edit(GRANTS, first.metadata, { metadata: { annotations: { touched: "yes" } } });
+    await eventually("it looked", async () => await world.reconciles("grant") > looked);
+    const { metadata } = await world.kube.get(NAMESPACES, key);
+    assert.equal(metadata.annotations?.[ANNOTATIONS.reapBoundary], "uid");
+  });
+  await t.step("nobody reads the boundary that is as new as its Grant", async () => {
+    const requests = await world.requestsDuring(async () => {
+      await world.ready(await world.grant({ who: "stranger" }));
+    });
+    const ofNamespaces = requests.filter(({ objectRef }) => objectRef?.resource === "namespaces");
+    assert.deepEqual(ofNamespaces.map(({ verb }) => verb), ["create"]);
+  });
 });
 
 Deno.test("issuer() and others write one Grant at the same time, and nothing of either is lost", async () => {

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { CONFIG_MAPS, NAMESPACES } from "../../server/api/resources.ts";
+import { keepBoundary } from "../../server/kube/keep_boundary.ts";
+import { ANNOTATIONS, FIELD_MANAGERS } from "../../server/names.ts";
+import { sharedProvider } from "../support/control_planes.ts";
+import { configMap, uniqueName, workspace } from "../support/kube.ts";
+
+// Before any test, so that no test is charged with processes it does not end.
+const provider = await sharedProvider();
+
+const { issuer, reaper, cli } = FIELD_MANAGERS;
+const patience = () => AbortSignal.timeout(20_000);
+
+Deno.test("keepBoundary() says whether a boundary stays, and takes the mark from it", async (t) => {
+  await using at = await workspace(provider, "keep");
+  const { kube, namespace: name } = at;
+  const metadata = async () => (await kube.get(NAMESPACES, { name })).metadata;
+  const keep = () => keepBoundary(kube, name, issuer, patience());
+
+  await t.step("one without a mark is only read", async () => {
+    const { resourceVersion } = await metadata();
+    assert.equal(await keep(), true);
+    assert.equal((await metadata()).resourceVersion, resourceVersion);
+  });
+  await t.step("one with a mark loses it", async () => {
+    const { resourceVersion = "" } = await metadata();
+    const annotations = { [ANNOTATIONS.reapBoundary]: "uid" };
+    const patch = { metadata: { resourceVersion, annotations } };
+    await kube.mergePatch(NAMESPACES, { name }, patch, reaper);
+    assert.equal(await keep(), true);
+    assert.equal((await metadata()).annotations?.[ANNOTATIONS.reapBoundary], undefined);
+  });
+  await t.step("one that terminates does not stay", async () => {
+    const held = configMap(name, "held");
+    const finalizers = ["example.org/held"];
+    const { metadata: { resourceVersion = "" } } = await kube.create(
+      CONFIG_MAPS,
+      { ...held, metadata: { ...held.metadata, finalizers } },
+      cli,
+    );
+    await kube.delete(NAMESPACES, { name });
+    assert.equal(await keep(), false);
+    const patch = { metadata: { resourceVersion, finalizers: null } };
+    await kube.mergePatch(CONFIG_MAPS, held.metadata, patch, cli).catch(() => {}); // it moved
+  });
+  await t.step("nor does one that is not there", async () => {
+    assert.equal(await keepBoundary(kube, uniqueName("keep"), issuer, patience()), false);
+  });
+});
