@@ -1,12 +1,21 @@
 import assert from "node:assert/strict";
 
-const MODULE = import.meta.resolve("./work_folder.ts");
+const WORK_FOLDER = import.meta.resolve("./work_folder.ts");
+const RUN_DENO = import.meta.resolve("./run_deno.ts");
+/** Work that ends when it is interrupted, and not before. */
+const WORK = 'async () => { for (;;) await runDeno(["--version"]); }';
 
 /** Runs a script that is interrupted, and tells how it ended and what it left in a new folder. */
 async function interrupted(script: (dir: string) => string) {
   const dir = await Deno.makeTempDir({ prefix: "xbind-work-" });
   const { code, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["eval", "--no-lock", `import { inWorkFolder } from "${MODULE}"; ${script(dir)}`],
+    args: [
+      "eval",
+      "--no-lock",
+      `import { inWorkFolder } from "${WORK_FOLDER}";
+      import { runDeno } from "${RUN_DENO}";
+      ${script(dir)}`,
+    ],
     stdin: "null",
     stdout: "null",
   }).output();
@@ -16,7 +25,6 @@ async function interrupted(script: (dir: string) => string) {
 }
 
 Deno.test("inWorkFolder() leaves nothing when it is interrupted", async (t) => {
-  const tillInterrupted = "new Promise((resolve) => setTimeout(resolve, 300))";
   await t.step("as soon as the folder is there", async () => {
     const { code, left, stderr } = await interrupted((dir) => `
       const { makeTempDir } = Deno;
@@ -25,7 +33,7 @@ Deno.test("inWorkFolder() leaves nothing when it is interrupted", async (t) => {
         Deno.kill(Deno.pid, "SIGTERM");
         return folder;
       };
-      await inWorkFolder("${dir}", () => ${tillInterrupted});
+      await inWorkFolder("${dir}", ${WORK});
     `);
     assert.deepEqual({ code, left }, { code: 130, left: [] }, stderr);
   });
@@ -33,14 +41,13 @@ Deno.test("inWorkFolder() leaves nothing when it is interrupted", async (t) => {
     const { code, left, stderr } = await interrupted((dir) => `
       const { remove } = Deno;
       Deno.remove = async (...args) => {
-        Deno.kill(Deno.pid, "SIGTERM");
-        await ${tillInterrupted};
+        Deno.kill(Deno.pid, "SIGTERM"); // which ends at once whoever does not listen
         await remove(...args);
       };
       await inWorkFolder("${dir}", async (folder) => {
         await Deno.writeTextFile(folder + "/half", "done");
         Deno.kill(Deno.pid, "SIGINT");
-        await ${tillInterrupted};
+        await (${WORK})();
       });
     `);
     assert.deepEqual({ code, left }, { code: 130, left: [] }, stderr);

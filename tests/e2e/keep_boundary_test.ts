@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { CONFIG_MAPS, NAMESPACES } from "../../server/api/resources.ts";
 import { keepBoundary } from "../../server/kube/keep_boundary.ts";
 import { ANNOTATIONS, FIELD_MANAGERS } from "../../server/names.ts";
@@ -33,15 +34,15 @@ Deno.test("keepBoundary() says whether a boundary stays, and takes the mark from
   await t.step("one that terminates does not stay", async () => {
     const held = configMap(name, "held");
     const finalizers = ["example.org/held"];
-    const { metadata: { resourceVersion = "" } } = await kube.create(
-      CONFIG_MAPS,
-      { ...held, metadata: { ...held.metadata, finalizers } },
-      cli,
-    );
+    const metadata = { ...held.metadata, finalizers };
+    await kube.create(CONFIG_MAPS, { ...held, metadata }, cli);
     await kube.delete(NAMESPACES, { name });
     assert.equal(await keep(), false);
-    const patch = { metadata: { resourceVersion, finalizers: null } };
-    await kube.mergePatch(CONFIG_MAPS, held.metadata, patch, cli).catch(() => {}); // it moved
+    await eventually("the namespace can go", async () => {
+      const { metadata: { resourceVersion = "" } } = await kube.get(CONFIG_MAPS, held.metadata);
+      const patch = { metadata: { resourceVersion, finalizers: null } };
+      return await kube.mergePatch(CONFIG_MAPS, held.metadata, patch, cli);
+    });
   });
   await t.step("nor does one that is not there", async () => {
     assert.equal(await keepBoundary(kube, uniqueName("keep"), issuer, patience()), false);
