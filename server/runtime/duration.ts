@@ -27,7 +27,7 @@ export const parseDuration = (text: string): number | undefined => {
     nanos += BigInt(fraction || "0") * unitNanos / 10n ** BigInt(fraction.length);
     if (nanos > MAX_NANOS) return undefined;
   }
-  const ms = Number(nanos / NANOS_PER_MS) + Number(nanos % NANOS_PER_MS) / 1e6;
+  const ms = Number(decimal(nanos, NANOS_PER_MS)); // a sum of both parts would be rounded twice
   return sign === "-" && ms !== 0 ? -ms : ms;
 };
 
