@@ -1,4 +1,3 @@
-import { Histogram } from "prom-client";
 import { EXPORTS } from "../api/resources.ts";
 import { ApplySlots } from "../binding/apply_slots.ts";
 import type { Config } from "../config.ts";
@@ -11,6 +10,7 @@ import { isServerFailure, KubeError } from "../kube/kube_error.ts";
 import { connectThroughProxy } from "../runtime/connect_through_proxy.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
+import { Histogram } from "../runtime/prometheus.ts";
 import { all, type Runnable } from "../runtime/runnable.ts";
 import { type AppDeps, createApp } from "./app.ts";
 import { startMockIssuer } from "./auth/mock_issuer.ts";

@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from "prom-client";
+import { Gauge, type Registry } from "./prometheus.ts";
 
 /** One value of a gauge, with a value for each of its labels. */
 export interface Sample {

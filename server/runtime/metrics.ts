@@ -1,5 +1,5 @@
 import process from "node:process";
-import { Counter, Registry } from "prom-client";
+import { Counter, Registry } from "./prometheus.ts";
 import { controllerMetrics, type ShowController } from "./controller_metrics.ts";
 import { type AddGauge, gaugesOf } from "./gauge.ts";
 

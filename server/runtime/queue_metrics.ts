@@ -1,4 +1,4 @@
-import { Counter, Histogram, type Registry } from "prom-client";
+import { Counter, Histogram, type Registry } from "./prometheus.ts";
 import type { AddGauge } from "./gauge.ts";
 import type { Queue } from "./queue.ts";
 
