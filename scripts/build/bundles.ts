@@ -66,6 +66,17 @@ export async function bundleCli(outDir: string, deno = "deno", version?: string)
 async function bundle(stage: Stage, args: readonly string[]): Promise<void> {
   const result = await runDeno([...BUNDLE_FLAGS, ...args], { cwd: stage.dir });
   if (!result.success) throw new BuildError(`Cannot bundle ${args.at(-1)}: ${complaint(result)}`);
+  await withoutSources(path.join(stage.dir, "out"));
+}
+
+/** Deno reads a program's map at every start: it says where things are, not what is there. */
+async function withoutSources(dir: string): Promise<void> {
+  for await (const { name } of Deno.readDir(dir)) {
+    if (!name.endsWith(".map")) continue;
+    const file = path.join(dir, name);
+    const { sourcesContent: _, ...map } = JSON.parse(await Deno.readTextFile(file));
+    await Deno.writeTextFile(file, JSON.stringify(map));
+  }
 }
 
 /**
