@@ -25,8 +25,13 @@ export function staticAssets(): Handler<Env> {
 /** Answers with one file: nothing new, compressed or as it is. */
 function sender(file: EmbeddedFile): (c: Context<Env>) => Response {
   const plain = new TextEncoder().encode(file.text);
-  const zipped = new Uint8Array(gzipSync(plain, { level: 9 }));
-  const kept = { plain, zipped: () => zipped, etag: file.etag, contentType: file.contentType };
+  let zipped: Uint8Array<ArrayBuffer> | undefined; // when first asked for: a start waits for nothing
+  const kept = {
+    plain,
+    zipped: () => zipped ??= new Uint8Array(gzipSync(plain, { level: 9 })),
+    etag: file.etag,
+    contentType: file.contentType,
+  };
   const cacheControl = file.isImmutable ? "public, max-age=31536000, immutable" : "no-cache";
   return (c) => {
     c.header("Cache-Control", cacheControl);
