@@ -1,3 +1,4 @@
+import { seedRandomness } from "../server/runtime/seed_randomness.ts";
 import { VERSION } from "../server/version.ts";
 import { CliError, EXIT } from "./cli_error.ts";
 
@@ -8,6 +9,7 @@ async function main(args: readonly string[]): Promise<number> {
     Deno.stdout.writeSync(new TextEncoder().encode(`kubectl bind ${VERSION}\n`));
     return EXIT.ok;
   }
+  seedRandomness();
   const { createRealIo, InterruptedError, paint, runProgram } = await import("./run_program.ts");
   const io = createRealIo(args);
   try {

@@ -5,8 +5,8 @@ import { ConfigError } from "./config_error.ts";
 import { errorChain, XbindError } from "./errors.ts";
 import { gateway } from "./gateway/gateway.ts";
 import { ConfigFileError } from "./kube/config_file_error.ts";
-import { connectProvider } from "./kube/connect_provider.ts";
 import { installCrds } from "./kube/crds.ts";
+import { findProvider, type Provider } from "./kube/find_provider.ts";
 import { manager } from "./manager.ts";
 import {
   type AnyCache,
@@ -18,6 +18,7 @@ import { readPemFile } from "./read_pem_file.ts";
 import { createLogger, type Log } from "./runtime/log.ts";
 import { createMetrics } from "./runtime/metrics.ts";
 import { all, type Runnable } from "./runtime/runnable.ts";
+import { seedRandomness } from "./runtime/seed_randomness.ts";
 import { VERSION } from "./version.ts";
 
 /** Exit codes, as `--help` lists them. */
@@ -41,6 +42,7 @@ async function main(args: readonly string[], env: Record<string, string>): Promi
 }
 
 async function start(config: Config, env: Record<string, string>): Promise<number> {
+  seedRandomness();
   http.setMaxIdleHTTPParsers(MAX_IDLE_PARSERS);
   const log = createLogger(logSettings(config));
   const stop = stopSignal(log);
@@ -73,14 +75,10 @@ async function run(
 ): Promise<void> {
   const files = await readFiles(config);
   const metrics = createMetrics({ version: VERSION });
-  const { kube, transport, warnings } = await connectProvider(
-    config,
-    { env, onAnswer: metrics.restRequests },
-    signal,
-  );
+  const provider = await findProvider(config, { env, onAnswer: metrics.restRequests });
+  const { kube, transport } = provider;
   using _ = transport;
-  for (const warning of warnings) log.warn(warning);
-  if (config.installCrds) await installCrds({ kube, log, version: VERSION }, serviceCrds(), signal);
+  await greet(provider, config, log, signal);
   const caches = providerCaches(config, log);
   const modules: Runnable[] = [];
   if (config.enableGateway) {
@@ -91,6 +89,22 @@ async function run(
   }
   if (modules.length === 0) return log.info("the CRDs are installed and no module is enabled");
   await all(...modules, runCaches(neededCaches(config, caches), kube))(signal);
+}
+
+/** Waits until the provider answers and has the CRDs; it is asked about both at the same time. */
+async function greet(
+  { kube, warnings, answers }: Provider,
+  config: Config,
+  log: Log,
+  signal: AbortSignal,
+): Promise<void> {
+  const installing = config.installCrds
+    ? installCrds({ kube, log, version: VERSION }, serviceCrds(), signal)
+    : undefined;
+  installing?.catch(() => {}); // no answer at all is told first, and with its remedy
+  await answers(signal);
+  for (const warning of warnings) log.warn(warning);
+  await installing;
 }
 
 /** Only what the enabled modules look at is watched. */

@@ -3,14 +3,20 @@ import type { Config } from "../config.ts";
 import { VERSION } from "../version.ts";
 import { KubeClient } from "./client.ts";
 import { KubeError } from "./kube_error.ts";
+import type { KubeTarget } from "./kube_target.ts";
 import { loadTarget } from "./load_target.ts";
 import { Transport } from "./transport.ts";
 
-/** A provider that answered, and a remark for the log if its address may not suit consumers. */
+/** A way to the provider, and a remark for the log if its address may not suit consumers. */
 export interface Provider {
   readonly kube: KubeClient;
   readonly transport: Transport;
   readonly warnings: readonly string[];
+  /**
+   * Asks one question, so that a wrong address, certificate or credential shows at once and with
+   * its remedy.
+   */
+  answers(signal: AbortSignal): Promise<void>;
 }
 
 /** What the connection depends on besides flags. */
@@ -20,14 +26,10 @@ export interface ConnectOptions {
   readonly onAnswer?: (host: string) => (method: string, status: number) => void;
 }
 
-/**
- * Connects to the provider that the flags and the environment name, and asks it one question, so
- * that a wrong address, certificate or credential shows at once and with its remedy.
- */
-export async function connectProvider(
+/** Finds the provider that the flags and the environment name; nothing is asked of it yet. */
+export async function findProvider(
   config: Pick<Config, "kubeconfig" | "externalAddress">,
   { env, onAnswer }: ConnectOptions,
-  signal: AbortSignal,
 ): Promise<Provider> {
   const target = await loadTarget({
     kubeconfig: config.kubeconfig,
@@ -39,17 +41,6 @@ export async function connectProvider(
     ...(onAnswer ? { onAnswer: onAnswer(new URL(target.server).host) } : {}),
   });
   const kube = new KubeClient(transport);
-  try {
-    // Any account may ask this, and anonymous callers may not always.
-    await kube.request("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", {
-      apiVersion: "authorization.k8s.io/v1",
-      kind: "SelfSubjectRulesReview",
-      spec: { namespace: "default" },
-    }, signal);
-  } catch (error) {
-    transport[Symbol.dispose]();
-    throw explained(error, target.server, target.origin);
-  }
   const inCluster = target.context === "" || /\.svc(\.|:|$)/.test(new URL(target.server).host);
   const warnings = inCluster && config.externalAddress === ""
     ? [
@@ -57,10 +48,22 @@ export async function connectProvider(
       "which consumers outside this cluster cannot reach",
     ]
     : [];
-  return { kube, transport, warnings };
+  const answers = async (signal: AbortSignal) => {
+    try {
+      // Any account may ask this, and anonymous callers may not always.
+      await kube.request("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", {
+        apiVersion: "authorization.k8s.io/v1",
+        kind: "SelfSubjectRulesReview",
+        spec: { namespace: "default" },
+      }, signal);
+    } catch (error) {
+      throw explained(error, target);
+    }
+  };
+  return { kube, transport, warnings, answers };
 }
 
-function explained(error: unknown, server: string, origin: string): unknown {
+function explained(error: unknown, { server, origin }: KubeTarget): unknown {
   if (!(error instanceof KubeError)) return error;
   const where = `${server}, from ${origin}`;
   const reason = error.message.replace(/^[^:]*: /, "");
