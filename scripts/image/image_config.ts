@@ -1,5 +1,5 @@
 import { FLAGS } from "../../server/flag_table.ts";
-import { BACKEND_ENV, BACKEND_RUN_FLAGS } from "../run_flags.ts";
+import { BACKEND_BUNDLE_FLAGS, BACKEND_ENV } from "../run_flags.ts";
 
 /** What the image runs: the executable, or Deno itself with the bundle. */
 export type ImageForm = "executable" | "bundle";
@@ -51,12 +51,7 @@ export function imageConfig(form: ImageForm, version: string, revision?: string)
     Entrypoint: form === "executable" ? [IMAGE_PATHS.executable] : [
       IMAGE_PATHS.deno,
       "run",
-      "--no-config",
-      "--no-lock",
-      "--no-remote",
-      "--no-npm",
-      "--no-code-cache",
-      ...BACKEND_RUN_FLAGS,
+      ...BACKEND_BUNDLE_FLAGS,
       IMAGE_PATHS.bundle,
     ],
     ExposedPorts: Object.fromEntries(

@@ -1,7 +1,7 @@
 import { bundleBackend } from "../../scripts/build/bundles.ts";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { BACKEND_ENV, BACKEND_RUN_FLAGS } from "../../scripts/run_flags.ts";
+import { BACKEND_BUNDLE_FLAGS, BACKEND_ENV } from "../../scripts/run_flags.ts";
 
 /** Names the backend's bundle that the test runner made for all test files. */
 export const BUNDLE_VARIABLE = "XBIND_TEST_BACKEND";
@@ -40,7 +40,7 @@ export function backendBundle(): Promise<string> {
   return bundle;
 }
 
-/** A backend process: the bundle, in an empty directory, with exactly the permissions it ships with. */
+/** A backend process: the bundle, in an empty directory, run exactly as the image runs it. */
 export class Backend implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #dir: string;
@@ -67,7 +67,7 @@ export class Backend implements AsyncDisposable {
   ): Promise<Backend> {
     const dir = await Deno.makeTempDir({ dir: plane.dir, prefix: "backend-" });
     const [program = "", ...first] = launch ??
-      [Deno.execPath(), "run", ...BACKEND_RUN_FLAGS, ...denoFlags, await backendBundle()];
+      [Deno.execPath(), "run", ...BACKEND_BUNDLE_FLAGS, ...denoFlags, await backendBundle()];
     const child = new Deno.Command(program, {
       args: [...first, ...args],
       cwd: dir,
