@@ -1,6 +1,7 @@
 import path from "node:path";
 import { GatewayClient } from "../cli/gateway_client.ts";
 import { bundleCli, CLI_ENTRY } from "../scripts/build/bundles.ts";
+import { createAuthority, issueServerCertificate } from "../scripts/controlplane/certificates.ts";
 import { CLI_RUN_FLAGS } from "../scripts/run_flags.ts";
 import type { Catalog } from "../server/api/wire.ts";
 import { type Figure, ms, percentile } from "./figure.ts";
@@ -24,25 +25,33 @@ export async function* benchCli(
 ): AsyncGenerator<Figure> {
   progress("the command-line client");
   const dir = await Deno.makeTempDir({ prefix: "xbind-bench-cli-" });
-  await using server = Deno.serve(
-    { port: 0, hostname: "127.0.0.1", onListen() {} },
-    () => Response.json(CATALOG),
+  const authority = createAuthority("bench");
+  const listen = { port: 0, hostname: "127.0.0.1", onListen() {} };
+  const answer = () => Response.json(CATALOG);
+  await using server = Deno.serve(listen, answer);
+  await using tlsServer = Deno.serve(
+    { ...listen, ...issueServerCertificate(authority, ["127.0.0.1"]) },
+    answer,
   );
   try {
     await bundleCli(path.join(dir, "cli"));
+    const caFile = path.join(dir, "ca.pem");
+    await Deno.writeTextFile(caFile, authority.cert);
     const empty = path.join(dir, "empty.js");
     await Deno.writeTextFile(empty, "");
     const entry = path.join(dir, "cli", CLI_ENTRY);
     const url = `http://127.0.0.1:${server.addr.port}`;
     const gateway = new GatewayClient({ server: url, token: "bench" });
     const env = { XBIND_SERVER: url, XBIND_TOKEN: "bench", DENO_NO_UPDATE_CHECK: "1" };
-    const times: Times = { empty: [], version: [], catalog: [], request: [] };
+    const overTls = { ...env, XBIND_SERVER: `https://127.0.0.1:${tlsServer.addr.port}` };
+    const times: Times = { empty: [], version: [], catalog: [], tlsCatalog: [], request: [] };
     const rounds = full ? 60 : 20;
     for (let round = -2; round < rounds; round++) { // two rounds to warm the caches
       const measured = {
         empty: await timed(() => run([empty], env)),
         version: await timed(() => run([entry, "--version"], env)),
         catalog: await timed(() => run([entry, "catalog"], env)),
+        tlsCatalog: await timed(() => run([entry, "catalog", "--ca-file", caFile], overTls)),
         request: await timed(() => gateway.catalog(AbortSignal.timeout(10_000))),
       };
       if (round < 0) continue;
@@ -54,7 +63,7 @@ export async function* benchCli(
   }
 }
 
-const KEYS = ["empty", "version", "catalog", "request"] as const;
+const KEYS = ["empty", "version", "catalog", "tlsCatalog", "request"] as const;
 type Times = Record<typeof KEYS[number], number[]>;
 
 function* figures(times: Times): Generator<Figure> {
@@ -75,6 +84,12 @@ function* figures(times: Times): Generator<Figure> {
     comparedTo: `request ${ms(request)}, empty script ${ms(empty)}`,
     goal: `at most ${CATALOG_GOAL_MS} ms`,
     met: catalog <= CATALOG_GOAL_MS,
+  };
+  yield {
+    name: `kubectl bind catalog, ${EXPORTS} Exports, over TLS`,
+    measured: ms(median("tlsCatalog")),
+    comparedTo: `over HTTP ${ms(median("catalog"))}`,
+    goal: "(information)",
   };
 }
 
