@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { freePort } from "../../scripts/controlplane/free_port.ts";
-import { BACKEND_RUN_FLAGS } from "../../scripts/run_flags.ts";
+import { BACKEND_BUNDLE_FLAGS } from "../../scripts/run_flags.ts";
 import type { Catalog, Clusters } from "../../server/api/wire.ts";
 import { Backend, backendBundle } from "../support/backend.ts";
 import { ownPlane } from "../support/control_planes.ts";
@@ -17,7 +17,7 @@ Deno.test.afterAll(() => plane[Symbol.asyncDispose]());
 
 /** The permissions that the backend ships with, its network cut down to these. */
 const runFlags = (peers: readonly string[]): string[] =>
-  BACKEND_RUN_FLAGS.map((flag) => flag === "--allow-net" ? `--allow-net=${peers.join()}` : flag);
+  BACKEND_BUNDLE_FLAGS.map((flag) => flag === "--allow-net" ? `--allow-net=${peers.join()}` : flag);
 
 const hostOf = (url: string) => new URL(url).host;
 

@@ -40,7 +40,7 @@ export function backendBundle(): Promise<string> {
   return bundle;
 }
 
-/** A backend process: the bundle, in an empty directory, run exactly as the image runs it. */
+/** A backend process: the bundle, in an empty directory, with exactly the flags of the image. */
 export class Backend implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #dir: string;

@@ -5,7 +5,7 @@ import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { freePort } from "../../scripts/controlplane/free_port.ts";
 import { Guard, type GuardedProcess } from "../../scripts/controlplane/guard.ts";
 import { type CommandBlock, filledIn, isPrinted } from "../../scripts/docs_blocks.ts";
-import { BACKEND_RUN_FLAGS } from "../../scripts/run_flags.ts";
+import { BACKEND_BUNDLE_FLAGS } from "../../scripts/run_flags.ts";
 import { backendBundle } from "./backend.ts";
 import { cliBundle } from "./cli.ts";
 import { browse } from "./scripted_browser.ts";
@@ -63,7 +63,7 @@ export class Terminal implements AsyncDisposable {
     for (const [name, target] of Object.entries(files)) {
       await Deno.symlink(target, path.join(clone, name));
     }
-    const backend = `#!/bin/sh\nexec "${Deno.execPath()}" run ${BACKEND_RUN_FLAGS.join(" ")} \\
+    const backend = `#!/bin/sh\nexec "${Deno.execPath()}" run ${BACKEND_BUNDLE_FLAGS.join(" ")} \\
   "${await backendBundle()}" "$@"\n`;
     await Deno.writeTextFile(path.join(bin, "xbind-backend"), backend, { mode: 0o755 });
     await Deno.symlink(Deno.execPath(), path.join(bin, "deno"));
