@@ -1,6 +1,6 @@
 import type { Context, Handler } from "hono";
-import { gzipSync } from "node:zlib";
 import { EMBEDDED_FILES, type EmbeddedFile } from "../../ui/embedded.ts";
+import { gzipOnce } from "../runtime/gzip_once.ts";
 import type { Env } from "./env.ts";
 import { chooseBytes } from "./send_bytes.ts";
 
@@ -25,13 +25,8 @@ export function staticAssets(): Handler<Env> {
 /** Answers with one file: nothing new, compressed or as it is. */
 function sender(file: EmbeddedFile): (c: Context<Env>) => Response {
   const plain = new TextEncoder().encode(file.text);
-  let zipped: Uint8Array<ArrayBuffer> | undefined; // when first asked for: a start waits for nothing
-  const kept = {
-    plain,
-    zipped: () => zipped ??= new Uint8Array(gzipSync(plain, { level: 9 })),
-    etag: file.etag,
-    contentType: file.contentType,
-  };
+  const { etag, contentType } = file;
+  const kept = { plain, zipped: gzipOnce(plain, 9), etag, contentType };
   const cacheControl = file.isImmutable ? "public, max-age=31536000, immutable" : "no-cache";
   return (c) => {
     c.header("Cache-Control", cacheControl);

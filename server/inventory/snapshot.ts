@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { gzipSync } from "node:zlib";
+import { gzipOnce } from "../runtime/gzip_once.ts";
 import { type Built, type Clocks, Memo, type Version } from "./memo.ts";
 
 /** An answer as it goes over the wire, ready to be sent any number of times. */
@@ -48,7 +48,5 @@ export class Snapshot {
 function encode(json: string, builtAtMs: number): Answer {
   const body = new TextEncoder().encode(json);
   const digest = createHash("sha256").update(body).digest("base64url");
-  let kept: Uint8Array<ArrayBuffer> | undefined;
-  const zipped = () => kept ??= new Uint8Array(gzipSync(body, { level: GZIP_LEVEL }));
-  return { body, zipped, etag: `"${digest}"`, builtAtMs };
+  return { body, zipped: gzipOnce(body, GZIP_LEVEL), etag: `"${digest}"`, builtAtMs };
 }
