@@ -224,16 +224,23 @@ function merge(files: readonly KubeconfigFile[]): Merged {
 function parseFile(file: KubeconfigFile): Fields {
   let value: unknown;
   try {
-    value = parse(file.text, { merge: true });
+    // Its warnings would go to stderr, with the lines they are about.
+    value = parse(file.text, { merge: true, logLevel: "error" });
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message.split("\n")[0] : "unreadable";
-    throw new ConfigFileError(file.path, `it is not valid YAML (${reason})`);
+    throw new ConfigFileError(file.path, `it is not valid YAML (${faultOf(cause)})`);
   }
   if (value === null || value === undefined) return {};
   if (typeof value !== "object" || Array.isArray(value)) {
     throw new ConfigFileError(file.path, "it is not a kubeconfig");
   }
   return value as Fields;
+}
+
+/** What the parser found and where; what it quotes follows on a colon, and may be a password. */
+function faultOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return "unreadable";
+  const [fault] = cause.message.split(/:| at line /);
+  return `${fault}${/ at line \d+, column \d+/.exec(cause.message)?.[0] ?? ""}`;
 }
 
 function addEntries(into: Map<string, Entry>, root: Entry, key: string, inner: string): void {

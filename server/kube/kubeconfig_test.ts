@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import process from "node:process";
+import { setImmediate } from "node:timers/promises";
 import { stringify } from "yaml";
 import { targetFromKubeconfig } from "./kubeconfig.ts";
 
@@ -122,7 +124,11 @@ Deno.test("targetFromKubeconfig() merges files like kubectl: the first to name a
 });
 
 const FAULTS: [name: string, text: string, message: RegExp, context?: string][] = [
-  ["broken YAML", "a: [", /\/home\/me\/\.kube\/config: it is not valid YAML/],
+  [
+    "broken YAML",
+    "a:\n- [b",
+    /\/home\/me\/\.kube\/config: it is not valid YAML \(.+ at line 2, column 5\)/,
+  ],
   ["a list", "- a", /is not a kubeconfig/],
   ["no current context", "clusters: []", /has no current-context; choose one with --context/],
   ["an unknown context", kubeconfig(), /context "nope" does not exist \(known: "dev"\)/, "nope"],
@@ -172,4 +178,25 @@ Deno.test("targetFromKubeconfig() never repeats a credential in an error", () =>
   assert.throws(() => load(kubeconfig({ user })), (error: Error) => {
     return !error.message.includes("s3cr3t");
   });
+});
+
+Deno.test("targetFromKubeconfig() never repeats a credential that means something in YAML", async (t) => {
+  for (
+    const password of ["*s3cr3t", "!a!s3cr3t", "|3s3cr3t", "!s3cr3t s3cr3t", "{ [s3cr3t]: x }"]
+  ) {
+    await t.step(password, async () => {
+      const told: unknown[] = [];
+      const hear = (warning: Error) => told.push(warning.message);
+      process.on("warning", hear);
+      try {
+        load(`users:\n- name: dev\n  user:\n    username: b\n    password: ${password}\n`);
+      } catch (error) {
+        told.push(error instanceof Error ? error.message : error);
+      }
+      await setImmediate();
+      process.off("warning", hear);
+      assert.equal(told.length, 1, told.join("\n"));
+      assert.doesNotMatch(told.join(), /s3cr3t/);
+    });
+  }
 });
