@@ -79,7 +79,8 @@ async function measure({ mode, only, shrink, soakMinutes }: BenchOptions): Promi
     const prefix = `${index + 1}/${chosen.length} ${name}:`;
     const add = (figure: Results["figures"][number]) => {
       figures.push(figure);
-      progress(`${prefix}   ${figure.name}: ${figure.measured} (${figure.goal})`);
+      const missed = figure.met === false ? " MISSED" : "";
+      progress(`${prefix}   ${figure.name}: ${figure.measured} (${figure.goal})${missed}`);
     };
     progress(`${prefix} begins`);
     try {
