@@ -1,5 +1,5 @@
 import path from "node:path";
-import { parse } from "yaml";
+import { parse, YAMLParseError } from "yaml";
 import { ConfigFileError } from "./config_file_error.ts";
 import type { ExecSpec, KubeTarget, Source, TargetAuth } from "./kube_target.ts";
 
@@ -236,11 +236,12 @@ function parseFile(file: KubeconfigFile): Fields {
   return value as Fields;
 }
 
-/** What the parser found and where; what it quotes follows on a colon, and may be a password. */
+/** What the parser calls the fault, and where it is: its messages quote the text, passwords too. */
 function faultOf(cause: unknown): string {
-  if (!(cause instanceof Error)) return "unreadable";
-  const [fault] = cause.message.split(/:| at line /);
-  return `${fault}${/ at line \d+, column \d+/.exec(cause.message)?.[0] ?? ""}`;
+  if (!(cause instanceof YAMLParseError)) return "an alias or a merge in it leads nowhere";
+  const fault = cause.code.toLowerCase().replaceAll("_", " ");
+  const [at] = cause.linePos ?? [];
+  return at ? `${fault} at line ${at.line}, column ${at.col}` : fault;
 }
 
 function addEntries(into: Map<string, Entry>, root: Entry, key: string, inner: string): void {

@@ -127,8 +127,14 @@ const FAULTS: [name: string, text: string, message: RegExp, context?: string][] 
   [
     "broken YAML",
     "a:\n- [b",
-    /\/home\/me\/\.kube\/config: it is not valid YAML \(.+ at line 2, column 5\)/,
+    /\/home\/me\/\.kube\/config: it is not valid YAML \(bad indent at line 2, column 5\)/,
   ],
+  [
+    "an alias of nothing",
+    "a: *b",
+    /it is not valid YAML \(an alias or a merge in it leads nowhere\)/,
+  ],
+  ["a merge of text", "<<: b", /it is not valid YAML \(an alias or a merge in it leads nowhere\)/],
   ["a list", "- a", /is not a kubeconfig/],
   ["no current context", "clusters: []", /has no current-context; choose one with --context/],
   ["an unknown context", kubeconfig(), /context "nope" does not exist \(known: "dev"\)/, "nope"],
@@ -180,10 +186,18 @@ Deno.test("targetFromKubeconfig() never repeats a credential in an error", () =>
   });
 });
 
-Deno.test("targetFromKubeconfig() never repeats a credential that means something in YAML", async (t) => {
-  for (
-    const password of ["*s3cr3t", "!a!s3cr3t", "|3s3cr3t", "!s3cr3t s3cr3t", "{ [s3cr3t]: x }"]
-  ) {
+/** Each begins, unquoted as it is, something else than plain text; the parser complains, or warns. */
+const PASSWORDS_LIKE_YAML = [
+  "*s3cr3t",
+  "!a!s3cr3t",
+  "!s3cr3t s3cr3t",
+  "|3s3cr3t",
+  "{ [s3cr3t]: x }",
+  '"\\Us3cr3t12"',
+];
+
+Deno.test("targetFromKubeconfig() never repeats a password like", async (t) => {
+  for (const password of PASSWORDS_LIKE_YAML) {
     await t.step(password, async () => {
       const told: unknown[] = [];
       const hear = (warning: Error) => told.push(warning.message);

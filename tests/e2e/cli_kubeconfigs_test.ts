@@ -85,6 +85,14 @@ Deno.test("kubectl bind reaches the consumer with", async (t) => {
     await reaches(await at.kubeconfig({ token }));
   });
 
+  await t.step("a token that the YAML parser would warn of, and quote", async () => {
+    const text = await Deno.readTextFile(await at.kubeconfig({ token }));
+    const tagged = await at.write("tagged", text.replace("token: ", "token: !mine "));
+    const { stderr } = await reaches(tagged);
+    assert.doesNotMatch(stderr, /!mine/);
+    assert.ok(!stderr.includes(token.slice(0, 8)), stderr);
+  });
+
   await t.step("a token file beside the kubeconfig", async () => {
     await at.write("token", token);
     await reaches(await at.kubeconfig({ tokenFile: "token" }));
