@@ -4,7 +4,7 @@ import { bundleCli, CLI_ENTRY } from "../scripts/build/bundles.ts";
 import { createAuthority, issueServerCertificate } from "../scripts/controlplane/certificates.ts";
 import { CLI_RUN_FLAGS } from "../scripts/run_flags.ts";
 import type { Catalog } from "../server/api/wire.ts";
-import { type Figure, ms, percentile } from "./figure.ts";
+import { type Figure, median, ms, timed } from "./figure.ts";
 
 const EXPORTS = 100;
 const VERSION_GOAL_MS = 45;
@@ -67,10 +67,9 @@ const KEYS = ["empty", "version", "catalog", "tlsCatalog", "request"] as const;
 type Times = Record<typeof KEYS[number], number[]>;
 
 function* figures(times: Times): Generator<Figure> {
-  const median = (key: keyof Times) => percentile(times[key], 0.5);
-  const [empty, request] = [median("empty"), median("request")];
-  const version = median("version") - empty;
-  const catalog = median("catalog") - request;
+  const [empty, request] = [median(times.empty), median(times.request)];
+  const version = median(times.version) - empty;
+  const catalog = median(times.catalog) - request;
   yield {
     name: "kubectl bind --version, over an empty script",
     measured: ms(version),
@@ -87,16 +86,10 @@ function* figures(times: Times): Generator<Figure> {
   };
   yield {
     name: `kubectl bind catalog, ${EXPORTS} Exports, over TLS`,
-    measured: ms(median("tlsCatalog")),
-    comparedTo: `over HTTP ${ms(median("catalog"))}`,
+    measured: ms(median(times.tlsCatalog)),
+    comparedTo: `over HTTP ${ms(median(times.catalog))}`,
     goal: "(information)",
   };
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await work();
-  return performance.now() - start;
 }
 
 async function run(args: string[], env: Record<string, string>): Promise<void> {

@@ -14,7 +14,7 @@ import { benchCatalog } from "./catalog.ts";
 import { benchCli } from "./cli.ts";
 import { benchExhaustion } from "./exhaustion.ts";
 import { benchFaults } from "./faults.ts";
-import { figureTable } from "./figure.ts";
+import { figureTable, verdict } from "./figure.ts";
 import { GrowingProvider } from "./growing_provider.ts";
 import { benchGrowth } from "./growth.ts";
 import { benchIssuer } from "./issuer.ts";
@@ -79,8 +79,8 @@ async function measure({ mode, only, shrink, soakMinutes }: BenchOptions): Promi
     const prefix = `${index + 1}/${chosen.length} ${name}:`;
     const add = (figure: Results["figures"][number]) => {
       figures.push(figure);
-      const missed = figure.met === false ? " MISSED" : "";
-      progress(`${prefix}   ${figure.name}: ${figure.measured} (${figure.goal})${missed}`);
+      const judged = `(${figure.goal}) ${verdict(figure.met)}`.trimEnd();
+      progress(`${prefix}   ${figure.name}: ${figure.measured} ${judged}`);
     };
     progress(`${prefix} begins`);
     try {
