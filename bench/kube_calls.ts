@@ -57,7 +57,7 @@ async function accountKubeconfig(plane: ControlPlane): Promise<string> {
 export async function* benchKubeCalls({ full, progress }: Run): AsyncGenerator<Figure> {
   const pace = full
     ? { turns: 5, warmUpSeconds: 2, seconds: 1 }
-    : { turns: 3, warmUpSeconds: 1, seconds: 0.4 };
+    : { turns: 2, warmUpSeconds: 1, seconds: 0.4 };
   await using stack = new AsyncDisposableStack();
   // As kubeadm makes it. With a P-256 key a new connection, one for every call of the stock client,
   // is cheaper: that is measured as well.
