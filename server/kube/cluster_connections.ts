@@ -26,7 +26,7 @@ export function clusterConnections(
   const secure = {
     ...tls,
     rejectUnauthorized: !target.insecureSkipTlsVerify,
-    ...(target.tlsServerName ? { servername: target.tlsServerName } : {}),
+    ...(target.tlsServerName ? { serverName: target.tlsServerName } : {}),
   };
   return new Connections(dialTo({ base, secure, proxy, lookup }), { keep });
 }

@@ -1,8 +1,9 @@
 import { Buffer } from "node:buffer";
 import net from "node:net";
-import tls from "node:tls";
 import type { Duplex } from "node:stream";
 import { inPlainWords } from "./http_exchange.ts";
+import { startTls } from "./start_tls.ts";
+import { whenReady } from "./when_ready.ts";
 
 /** Well before the deadline of any call, so that the proxy is named as the culprit. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
@@ -32,34 +33,32 @@ const DEFAULT_PORTS: Record<string, number> = {
   "socks5h:": 1080,
 };
 
-function dial(proxyUrl: URL): Promise<net.Socket> {
+async function dial(proxyUrl: URL): Promise<net.Socket> {
   const defaultPort = DEFAULT_PORTS[proxyUrl.protocol];
   if (defaultPort === undefined) {
     throw new Error(`the proxy scheme "${proxyUrl.protocol}" is none of http, https, socks5`);
   }
   const host = proxyUrl.hostname.replace(/^\[|\]$/g, "");
   const port = Number(proxyUrl.port) || defaultPort;
-  return new Promise((resolve, reject) => {
-    const socket: net.Socket = proxyUrl.protocol === "https:"
-      ? tls.connect({ host, port, ...(net.isIP(host) ? {} : { servername: host }) })
-      : net.connect({ host, port });
-    const ready = proxyUrl.protocol === "https:" ? "secureConnect" : "connect";
-    const fail = (cause: Error) =>
-      reject(
-        new Error(`the proxy ${proxyUrl.host} cannot be reached: ${inPlainWords(cause)}`, {
-          cause,
-        }),
-      );
-    socket.setTimeout(HANDSHAKE_TIMEOUT_MS, () => {
-      socket.destroy(new Error(`no answer within ${HANDSHAKE_TIMEOUT_MS / 1000} s`));
-    });
-    socket.once(ready, () => {
-      socket.off("error", fail);
-      resolve(socket);
-    });
-    socket.once("error", fail);
-  });
+  const socket = impatient(net.connect({ host, port }));
+  const { signal } = new AbortController(); // the caller gives up by itself
+  try {
+    await whenReady(socket, "connect", signal);
+    if (proxyUrl.protocol !== "https:") return socket;
+    const secured = await startTls(socket, { serverName: host }, signal);
+    socket.setTimeout(0); // from here on the time of the TLS socket counts
+    return impatient(secured);
+  } catch (cause) {
+    const reason = inPlainWords(cause as Error);
+    throw new Error(`the proxy ${proxyUrl.host} cannot be reached: ${reason}`, { cause });
+  }
 }
+
+/** Closes a socket on which nothing happens, until `setTimeout(0)`. */
+const impatient = (socket: net.Socket): net.Socket =>
+  socket.setTimeout(HANDSHAKE_TIMEOUT_MS, () => {
+    socket.destroy(new Error(`no answer within ${HANDSHAKE_TIMEOUT_MS / 1000} s`));
+  });
 
 async function requestTunnel(
   socket: net.Socket,

@@ -1,9 +1,10 @@
-import net, { isIP, type LookupFunction } from "node:net";
+import net, { type LookupFunction } from "node:net";
 import type { Duplex } from "node:stream";
-import { connect as connectTls, type SecureContextOptions } from "node:tls";
-import { brokenOff, type Dial } from "./connections.ts";
+import type { Dial } from "./connections.ts";
 import { hostAndPort } from "./http_exchange.ts";
+import { startTls, type TlsOptions } from "./start_tls.ts";
 import { untilAborted } from "./until_aborted.ts";
+import { whenReady } from "./when_ready.ts";
 
 /** Opens the way to a host through a proxy. */
 export type ConnectThroughProxy = (proxyUrl: URL, host: string, port: number) => Promise<Duplex>;
@@ -12,10 +13,7 @@ export type ConnectThroughProxy = (proxyUrl: URL, host: string, port: number) =>
 export interface Destination {
   /** Its scheme tells whether TLS is spoken. */
   readonly base: URL;
-  readonly secure?: SecureContextOptions & {
-    readonly rejectUnauthorized?: boolean;
-    readonly servername?: string;
-  };
+  readonly secure?: Partial<TlsOptions>;
   /** What they lead through; without it they are direct. */
   readonly proxy?: { readonly url: URL; readonly connect: ConnectThroughProxy } | undefined;
   /** Looks the host name up, instead of the system. */
@@ -41,13 +39,8 @@ export const dialTo = ({ base, secure, proxy, lookup }: Destination): Dial => {
   };
   const open = proxy ? abandonable(() => proxy.connect(proxy.url, host, port)) : connectTcp;
   if (base.protocol === "http:") return open;
-  const nameForTls = isIP(host) ? {} : { servername: host };
-  return async (signal) => {
-    const socket = await open(signal);
-    const secured = connectTls({ host, ...nameForTls, ...secure, socket });
-    await whenReady(secured, "secureConnect", signal);
-    return secured;
-  };
+  return async (signal) =>
+    await startTls(await open(signal), { serverName: host, ...secure }, signal);
 };
 
 /** Gives up on what is being opened when the signal aborts; it is closed when it stands after all. */
@@ -60,27 +53,3 @@ const abandonable = (open: () => Promise<Duplex>): Dial => async (signal) => {
     throw error;
   }
 };
-
-async function whenReady(
-  socket: Duplex,
-  event: "connect" | "secureConnect",
-  signal: AbortSignal,
-): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const onClose = () => reject(brokenOff());
-  const onAbort = () => reject(signal.reason);
-  socket.once(event, resolve);
-  socket.on("error", reject); // for good: one that comes late would end the process
-  socket.once("close", onClose);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    signal.throwIfAborted();
-    await promise;
-  } catch (error) {
-    socket.destroy();
-    throw error;
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-    socket.off("close", onClose);
-  }
-}
