@@ -1,8 +1,7 @@
-import { X509Certificate } from "node:crypto";
 import { ConfigError } from "./config_error.ts";
+import { pemCertificates } from "./runtime/pem_certificates.ts";
 
 const MAX_BYTES = 1024 * 1024;
-const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
 /**
  * The certificates in the file that a flag names, and nothing else of it: a private key kept in
@@ -22,11 +21,10 @@ export const readPemFile = async (flag: string, path: string): Promise<string> =
   } catch (error) {
     throw error instanceof ConfigError ? error : bad(readProblem(error));
   }
-  const blocks = text.match(BLOCK) ?? [];
-  if (blocks.length === 0) throw bad("it holds no PEM certificate (-----BEGIN CERTIFICATE-----)");
-  blocks.forEach((block, i) => {
-    if (!isCertificate(block)) throw bad(`certificate ${i + 1} of ${blocks.length} is damaged`);
-  });
+  const { blocks, parsed, damaged } = pemCertificates(text);
+  const count = parsed.length + damaged.length;
+  if (count === 0) throw bad("it holds no PEM certificate (-----BEGIN CERTIFICATE-----)");
+  if (damaged.length > 0) throw bad(`certificate ${damaged[0]} of ${count} is damaged`);
   return `${blocks.join("\n")}\n`;
 };
 
@@ -35,13 +33,4 @@ const readProblem = (error: unknown): string => {
   if (error instanceof Deno.errors.PermissionDenied) return "this user may not read it";
   if (error instanceof Deno.errors.NotCapable) return "this process may not read it (--allow-read)";
   return `reading it failed${error instanceof Error ? ` (${error.message})` : ""}`;
-};
-
-const isCertificate = (pem: string): boolean => {
-  try {
-    new X509Certificate(pem);
-    return true;
-  } catch {
-    return false;
-  }
 };

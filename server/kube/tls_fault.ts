@@ -1,32 +1,39 @@
-import { createPrivateKey, X509Certificate } from "node:crypto";
+import { createPrivateKey } from "node:crypto";
+import { createSecureContext } from "node:tls";
+import { pemCertificates } from "../runtime/pem_certificates.ts";
 import type { TlsMaterial } from "./credentials.ts";
 
 /**
- * What makes TLS material unusable, in words. Looked for beforehand, because the runtime connects
- * without a client certificate whose key it cannot read, and skips damaged authorities.
+ * Says what makes TLS material unusable. The check comes first because the runtime connects without
+ * a client certificate whose key it cannot read, and throws late over a damaged authority.
  */
 export function tlsFault({ ca, cert, key }: TlsMaterial): string | undefined {
-  if (ca !== undefined && certificatesIn(ca).length === 0) {
-    return "its certificate authority holds no valid PEM certificate";
+  if (ca !== undefined) {
+    const { parsed, damaged } = pemCertificates(ca);
+    if (parsed.length === 0) {
+      return "its certificate authority holds no valid PEM certificate";
+    }
+    if (damaged.length > 0) {
+      return `its certificate authority holds a damaged certificate (number ${damaged[0]})`;
+    }
   }
   if (cert === undefined || key === undefined) return undefined;
-  const [certificate] = certificatesIn(cert);
-  if (!certificate) return "its client certificate is damaged";
+  const { parsed: [certificate], damaged } = pemCertificates(cert);
+  if (!certificate || damaged.length > 0) return "its client certificate is damaged";
   try {
-    if (certificate.checkPrivateKey(createPrivateKey(key))) return undefined;
-    return "its client key belongs to another certificate";
+    if (!certificate.checkPrivateKey(createPrivateKey(key))) {
+      return "its client key belongs to another certificate";
+    }
   } catch {
     return "its client key is damaged or encrypted";
   }
-}
-
-function certificatesIn(pem: string): X509Certificate[] {
-  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
-  return blocks.flatMap((block) => {
-    try {
-      return [new X509Certificate(block)];
-    } catch {
-      return [];
-    }
-  });
+  try {
+    createSecureContext({ cert, key });
+    return undefined;
+  } catch (error) {
+    const isShort = (error as { code?: unknown }).code === "ERR_OSSL_SSL_KEY_TOO_SMALL";
+    return isShort
+      ? "its client key is too short for TLS; use RSA of 2048 bits or more, or ECDSA"
+      : "its client certificate and key cannot be used for TLS";
+  }
 }
