@@ -16,9 +16,10 @@ import {
 } from "./provider_caches.ts";
 import { readPemFile } from "./read_pem_file.ts";
 import { createLogger, type Log } from "./runtime/log.ts";
-import { createMetrics } from "./runtime/metrics.ts";
+import { createMetrics, type Metrics } from "./runtime/metrics.ts";
 import { all, type Runnable } from "./runtime/runnable.ts";
 import { seedRandomness } from "./runtime/seed_randomness.ts";
+import { surviveUnhandled } from "./runtime/survive_unhandled.ts";
 import { VERSION } from "./version.ts";
 
 /** Exit codes, as `--help` lists them. */
@@ -45,16 +46,13 @@ async function start(config: Config, env: Record<string, string>): Promise<numbe
   seedRandomness();
   http.setMaxIdleHTTPParsers(MAX_IDLE_PARSERS);
   const log = createLogger(logSettings(config));
+  const metrics = createMetrics({ version: VERSION });
+  surviveUnhandled(log, metrics.unhandledFailures);
   const stop = stopSignal(log);
-  // The last resort: no failure that nobody awaited may end the process.
-  globalThis.addEventListener("unhandledrejection", (event) => {
-    event.preventDefault();
-    log.error("a failure was not handled", { error: event.reason });
-  });
   log.info("starting", { version: VERSION, settings: describeConfig(config) });
   for (const warning of configWarnings(config)) log.warn(warning);
   try {
-    await run(config, env, log, stop);
+    await run(config, env, { log, metrics }, stop);
     log.info("stopped");
     return EXIT.ok;
   } catch (error) {
@@ -70,11 +68,10 @@ async function start(config: Config, env: Record<string, string>): Promise<numbe
 async function run(
   config: Config,
   env: Record<string, string>,
-  log: Log,
+  { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
   signal: AbortSignal,
 ): Promise<void> {
   const files = await readFiles(config);
-  const metrics = createMetrics({ version: VERSION });
   const provider = await findProvider(config, { env, onAnswer: metrics.restRequests });
   const { kube, transport } = provider;
   using _ = transport;

@@ -14,6 +14,8 @@ export interface Metrics {
   restRequests(host: string): (method: string, status: number) => void;
   /** Shows whether this process leads the election of that name. */
   leaderElection(name: string): (isLeading: boolean) => void;
+  /** Counts what reached the last resort: a failure that no code handled. */
+  unhandledFailures(): void;
   readonly gauge: AddGauge;
   /** For metrics of other shapes. */
   readonly registry: Registry;
@@ -28,6 +30,11 @@ export function createMetrics({ version }: { readonly version: string }): Metric
     name: "rest_client_requests_total",
     help: "HTTP requests to the API server, by status code, method and host",
     labelNames: ["code", "host", "method"],
+    registers: [registry],
+  });
+  const unhandled = new Counter({
+    name: "xbind_unhandled_failures_total",
+    help: "Failures that no code handled; each is a bug, and the log has its stack",
     registers: [registry],
   });
   const leaders = new Map<string, boolean>();
@@ -47,6 +54,7 @@ export function createMetrics({ version }: { readonly version: string }): Metric
       leaders.set(name, false);
       return (isLeading) => void leaders.set(name, isLeading);
     },
+    unhandledFailures: () => unhandled.inc(),
     gauge,
     registry,
   };
