@@ -1,5 +1,5 @@
 import { KubeError } from "../kube/kube_error.ts";
-import { NoAnswerError } from "../runtime/http_exchange.ts";
+import { isTrustFault, NoAnswerError } from "../runtime/http_exchange.ts";
 
 const WORDS: Record<string, string> = {
   Unauthorized: "the API server does not accept the credentials",
@@ -29,7 +29,7 @@ export function plainReason(error: unknown): string {
 function connectionReason(error: unknown): string {
   const fault = error instanceof NoAnswerError ? error.cause : undefined;
   const code = fault instanceof Error && "code" in fault ? String(fault.code) : "";
-  if (/CERT|ISSUER|SIGNATURE|ALTNAME/.test(code)) return "its certificate is not trusted";
+  if (isTrustFault(fault)) return "its certificate is not trusted";
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "its host name cannot be looked up";
   return "the API server cannot be reached";
 }

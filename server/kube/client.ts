@@ -1,6 +1,7 @@
 import type { KubeObject, ResourceType } from "../api/resources.ts";
 import type { FieldManager } from "../names.ts";
 import { Backoff } from "../runtime/backoff.ts";
+import { isTrustFault } from "../runtime/http_exchange.ts";
 import { sleep } from "../runtime/sleep.ts";
 import { errorFromAnswer, isNotFound, KubeError } from "./kube_error.ts";
 import { collectionPath, keyOf, keyText, type ObjectKey, objectPath } from "./paths.ts";
@@ -273,7 +274,8 @@ export class KubeClient {
 }
 
 function mayTryAgain(method: string, failure: KubeError): boolean {
-  if (failure.status === 429 || failure.reason === "ConnectionFailed") return true;
+  if (failure.status === 429) return true;
+  if (failure.reason === "ConnectionFailed") return !isTrustFault((failure.cause as Error).cause);
   if (method !== "GET") return false;
   return failure.status >= 500 || failure.reason === "ConnectionLost";
 }

@@ -152,3 +152,9 @@ export function inPlainWords(cause: Error): string {
   const code = "code" in cause && typeof cause.code === "string" ? cause.code : "";
   return PLAIN_WORDS[code] ?? cause.message;
 }
+
+/** Whether a connection failed because the server's certificate is not trusted: a retry is useless. */
+export function isTrustFault(cause: unknown): boolean {
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  return /CERT|ISSUER|SIGNATURE|ALTNAME/.test(code);
+}
