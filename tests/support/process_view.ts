@@ -43,6 +43,18 @@ export class ProcessView {
     return Number(kilobytes) * 1024;
   }
 
+  /** How many sockets it has open. */
+  sockets(): number {
+    const dir = `${this.#dir}/fd`;
+    return [...Deno.readDirSync(dir)].filter(({ name }) => {
+      try {
+        return Deno.readLinkSync(`${dir}/${name}`).startsWith("socket:");
+      } catch {
+        return false; // closed in between
+      }
+    }).length;
+  }
+
   #read(file: string): string {
     try {
       return Deno.readTextFileSync(`${this.#dir}/${file}`);
