@@ -9,6 +9,7 @@ import { alwaysLeading, Leader, type Leadership } from "./kube/leader.ts";
 import { leaseNamespace } from "./kube/lease_namespace.ts";
 import { Transport } from "./kube/transport.ts";
 import { type AnyCache, type ProviderCaches, runCaches, watchReports } from "./provider_caches.ts";
+import { tellCrowdedBoundaries } from "./reaper/crowded_boundaries.ts";
 import { reaper } from "./reaper/reaper.ts";
 import { EventLoopLag } from "./runtime/event_loop_lag.ts";
 import { serveManager } from "./runtime/health_server.ts";
@@ -80,6 +81,10 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
       events: events.record,
       onSwept: (counts) => wouldRevoke = counts.wouldRevoke,
     }));
+  }
+  if (config.enableGateway || config.enableReaper) { // else nobody watches the heartbeats
+    const tell = { heartbeats, grants, recordEvent: events.record, log };
+    controllers.push(tellCrowdedBoundaries(tell));
   }
   showGrants(metrics, grants);
   const lag = new EventLoopLag();

@@ -34,9 +34,54 @@ export const heartbeatLeases = (now: () => number = Date.now): FollowSource<Hear
   decode: (item) => decodeHeartbeat(item, now()),
 });
 
-/** A cache of heartbeats with the indexes that inventory and reaper look up. */
-export const heartbeatCache = (reports: CacheReports = {}): Cache<Heartbeat, HeartbeatIndex> =>
-  new Cache(heartbeatLeases(), { indexes: HEARTBEAT_INDEXES, reports });
+/** How many Leases of one boundary, and of one Connection in it, are worth their memory. */
+export interface HeartbeatLimits {
+  /** A boundary with more is thinned out. */
+  readonly most: number;
+  /** So many stay. */
+  readonly kept: number;
+  readonly keptOfConnection: number;
+}
+
+const LIMITS: HeartbeatLimits = { most: 4_000, kept: 2_000, keptOfConnection: 400 };
+
+/**
+ * A cache of heartbeats with the indexes that inventory and reaper look up. A credential may write
+ * any number of Leases into its boundary: only the newest are held.
+ */
+export const heartbeatCache = (
+  reports: CacheReports = {},
+  limits = LIMITS,
+): Cache<Heartbeat, HeartbeatIndex> =>
+  new Cache(heartbeatLeases(), {
+    indexes: HEARTBEAT_INDEXES,
+    reports,
+    crowd: { most: limits.most, pick: (leases) => newestHeartbeats(leases, limits) },
+  });
+
+/**
+ * The Leases of one boundary to hold: the newest renewal of every Connection, then the second
+ * newest of every one, and so on. A flood of one Grant never hides the other Grants of its identity.
+ */
+export function newestHeartbeats(
+  leases: readonly Heartbeat[],
+  { kept, keptOfConnection }: Pick<HeartbeatLimits, "kept" | "keptOfConnection">,
+): Heartbeat[] {
+  const renewed = ({ renewTimeMs = -Infinity, seenMs }: Heartbeat) => Math.min(renewTimeMs, seenMs);
+  const counts = new Map<string | undefined, number>();
+  const newestFirst = leases.toSorted((a, b) => compareNumbers(renewed(b), renewed(a)));
+  const ranked = newestFirst.map((lease) => {
+    const rank = counts.get(lease.connection) ?? 0;
+    counts.set(lease.connection, rank + 1);
+    return { lease, rank };
+  });
+  return ranked.filter(({ rank }) => rank < keptOfConnection)
+    .sort((a, b) => a.rank - b.rank) // stable, so the newest stay first within a rank
+    .slice(0, kept)
+    .map(({ lease }) => lease);
+}
+
+const compareNumbers = (a: number, b: number): number => a < b ? -1 : a > b ? 1 : 0;
 
 /** The index value of one Connection's Leases in one namespace. */
 export const connectionKey = (namespace: string, connection: string): string =>

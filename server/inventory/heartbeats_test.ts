@@ -10,6 +10,7 @@ import {
   HEARTBEAT_INDEXES,
   heartbeatLeases,
   isLive,
+  newestHeartbeats,
 } from "./heartbeats.ts";
 
 const SUBJECT = "https://idp.example.org#ada";
@@ -121,7 +122,7 @@ Deno.test("decodeHeartbeat() takes a duration that makes no sense for the usual 
 Deno.test("heartbeatLeases() follows labelled Leases of all namespaces and notes when it saw them", () => {
   const source = heartbeatLeases(() => 42);
   assert.deepEqual(source.selection, { labelSelector: "core.xbind.io/managed=true" });
-  assert.equal(source.decode(LEASE).seenMs, 42);
+  assert.equal(source.decode(LEASE)?.seenMs, 42);
 });
 
 Deno.test("HEARTBEAT_INDEXES file a Lease under its namespace and under its Connection there", () => {
@@ -215,4 +216,29 @@ Deno.test("isLive() holds for twice the duration of the Lease, and not a millise
   assert.equal(live(15_000, 30_001), false);
   const { renewTimeMs: _, ...never } = heartbeat();
   assert.equal(isLive(never, SEEN), false);
+});
+
+Deno.test("newestHeartbeats() holds the newest of every Connection before more of any", () => {
+  const at = (connection: string, minute: number) =>
+    heartbeat((lease) => {
+      const renewTime = `2026-05-01T12:${String(minute).padStart(2, "0")}:00Z`;
+      lease.metadata.name = `${connection}-${minute}`;
+      lease.metadata.annotations[ANNOTATIONS.connection] = connection;
+      lease.spec = { ...lease.spec, renewTime };
+    });
+  const flood = Array.from({ length: 50 }, (_, i) => at("flood", 59 - i));
+  const leases = [...flood, at("old", 1), at("older", 0), at("old", 2)];
+  const names = (kept: number, keptOfConnection: number) =>
+    newestHeartbeats(leases, { kept, keptOfConnection }).map(({ metadata }) => metadata.name);
+  assert.deepEqual(names(5, 400), ["flood-59", "old-2", "older-0", "flood-58", "old-1"]);
+  assert.deepEqual(names(99, 2), ["flood-59", "old-2", "older-0", "flood-58", "old-1"]);
+  assert.equal(names(99, 400).length, leases.length);
+});
+
+Deno.test("newestHeartbeats() ranks a time ahead of ours by when it was seen", () => {
+  const future = heartbeat(renewed("2099-01-01T00:00:00Z"), SEEN - 60_000);
+  const honest = heartbeat(renewed("2026-05-01T12:59:30Z"));
+  const never = heartbeat((lease) => lease.spec = null);
+  const limits = { kept: 3, keptOfConnection: 3 };
+  assert.deepEqual(newestHeartbeats([never, future, honest], limits), [honest, future, never]);
 });

@@ -2,6 +2,7 @@ import type { FieldManager } from "../names.ts";
 import { untilAborted } from "../runtime/until_aborted.ts";
 import type { KubeClient } from "./client.ts";
 import { follow, type FollowSource, type FollowTiming } from "./follow.ts";
+import { type Crowd, type CrowdedNamespace, Held } from "./held.ts";
 import type { MetadataObject } from "./metadata.ts";
 import { keyText, type ObjectKey } from "./paths.ts";
 
@@ -31,6 +32,8 @@ export interface CacheOptions<T extends MetadataObject, Index extends string> {
   readonly indexes?: Record<Index, IndexFunction<T>>;
   readonly reports?: CacheReports;
   readonly timing?: FollowTiming;
+  /** Bounds what one namespace may take; without it everything is held. */
+  readonly crowd?: Crowd<T>;
 }
 
 type Waiter<T> = (object: T | undefined) => void;
@@ -47,13 +50,16 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
   readonly #learned = new Map<string, string>();
   /** How far the watch is. */
   #seen = "";
-  #objects = new Map<string, T>();
+  readonly #objects: Held<T>;
+  /** The list that is being received; what is held stays as it is until the end of it. */
+  #incoming: Held<T> | undefined;
   #hasSynced = false;
   #broken: { readonly since: number; readonly end: PromiseWithResolvers<void> } | undefined;
 
   constructor(source: FollowSource<T>, options: CacheOptions<T, Index> = {}) {
     this.#source = source;
     this.#options = options;
+    this.#objects = new Held(options.crowd);
     for (const name in options.indexes) this.#indexes.set(name, new Map());
   }
 
@@ -63,13 +69,16 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
       client,
       this.#source,
       {
-        replace: (objects, version) => this.#replace(objects, version),
-        upsert: (object) => {
+        begin: () => void (this.#incoming = new Held(this.#options.crowd)),
+        end: (version) => this.#replace(version),
+        upsert: (object, isNew) => {
+          if (this.#incoming) return receive(this.#incoming, object, isNew);
           const { resourceVersion } = object.metadata;
-          if (this.#isNews(keyText(object.metadata), resourceVersion)) this.#set(object);
+          if (this.#isNews(keyText(object.metadata), resourceVersion)) this.#set(object, { isNew });
         },
         remove: (key, resourceVersion) => {
-          if (this.#isNews(keyText(key), resourceVersion)) this.#remove(keyText(key));
+          if (this.#incoming) return this.#incoming.delete(key);
+          if (this.#isNews(keyText(key), resourceVersion)) this.#remove(key);
         },
         connected: () => {
           this.#broken?.end.resolve();
@@ -116,6 +125,16 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
     return this.#objects.get(keyText(key));
   }
 
+  /** The namespaces of which only a part is held, see `CacheOptions.crowd`. */
+  get crowded(): readonly CrowdedNamespace[] {
+    return this.#objects.crowded;
+  }
+
+  /** How far the watch is: every change up to this resourceVersion has been taken in. */
+  get version(): string {
+    return this.#seen;
+  }
+
   /** All objects, in no particular order. */
   values(): IterableIterator<T> {
     return this.#objects.values();
@@ -137,6 +156,7 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
    */
   learn(raw: unknown, writer: FieldManager): void {
     const object = this.#source.decode(raw);
+    if (!object) return;
     const key = keyText(object.metadata);
     const version = object.metadata.resourceVersion;
     const before = this.#objects.get(key)?.metadata.resourceVersion;
@@ -144,7 +164,7 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
     if (!version || !isLater(version, this.#seen)) return;
     if (before && !isLater(version, before)) return;
     this.#learned.set(key, version);
-    this.#set(object, writer);
+    this.#set(object, { isNew: true, writer });
   }
 
   /** Calls back for every change from now on, in order; returns how to stop. */
@@ -227,26 +247,28 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
     return true;
   }
 
-  #replace(objects: Iterable<T>, version: string): void {
+  #replace(version: string): void {
+    const incoming = this.#incoming;
+    if (!incoming) return;
+    this.#incoming = undefined;
     this.#learned.clear();
     this.#seen = version;
-    const gone = new Set(this.#objects.keys());
-    for (const object of objects) {
-      gone.delete(keyText(object.metadata));
-      this.#set(object);
+    for (const object of [...this.#objects.values()]) {
+      if (!incoming.has(keyText(object.metadata))) this.#remove(object.metadata);
     }
-    for (const key of gone) this.#remove(key);
+    for (const object of incoming.values()) this.#set(object, { isNew: true });
+    this.#objects.adoptDropped(incoming);
     if (this.#hasSynced) return;
     this.#hasSynced = true;
     this.#synced.resolve();
     for (const key of [...this.#waiters.keys()]) this.#wake(key);
   }
 
-  #set(object: T, writer?: FieldManager): void {
+  #set(object: T, { isNew, writer }: { isNew: boolean; writer?: FieldManager }): void {
     const key = keyText(object.metadata);
     const before = this.#objects.get(key);
     if (before && sameVersion(before, object)) return;
-    this.#objects.set(key, object);
+    this.#objects.set(object, { isNew });
     if (before) this.#unindex(key, before);
     this.#index(key, object);
     this.#announce(key, {
@@ -254,14 +276,23 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
       after: object,
       ...(writer ? { writer } : {}),
     });
+    if (before) return;
+    for (const excess of this.#objects.excessIn(object.metadata.namespace ?? "")) {
+      this.#objects.drop(excess);
+      this.#forget(excess);
+    }
   }
 
-  #remove(key: string): void {
-    const before = this.#objects.get(key);
-    if (!before) return;
+  #remove(key: ObjectKey): void {
+    const before = this.#objects.get(keyText(key));
     this.#objects.delete(key);
-    this.#unindex(key, before);
-    this.#announce(key, { before });
+    if (before) this.#forget(before);
+  }
+
+  #forget(object: T): void {
+    const key = keyText(object.metadata);
+    this.#unindex(key, object);
+    this.#announce(key, { before: object });
   }
 
   #index(key: string, object: T): void {
@@ -309,8 +340,14 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
   }
 }
 
+/** Adds to a list that is being received, which is thinned out like what is held. */
+function receive<T extends MetadataObject>(incoming: Held<T>, object: T, isNew: boolean): void {
+  incoming.set(object, { isNew });
+  for (const excess of incoming.excessIn(object.metadata.namespace ?? "")) incoming.drop(excess);
+}
+
 /** Compares resourceVersions, which are whole numbers of growing length. */
-const isLater = (a: string, b: string): boolean =>
+export const isLater = (a: string, b: string): boolean =>
   a.length === b.length ? a > b : a.length > b.length;
 
 const sameVersion = (a: MetadataObject, b: MetadataObject): boolean =>

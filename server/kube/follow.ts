@@ -10,19 +10,22 @@ import {
   reduceMetadata,
   withoutBookkeeping,
 } from "./metadata.ts";
-import { keyText, type ObjectKey } from "./paths.ts";
+import type { ObjectKey } from "./paths.ts";
 import { endsInitialEvents, watch, type WatchTarget } from "./watch.ts";
 
-/** What to follow, and how raw items become objects. */
+/** What to follow, and how raw items become objects; undefined for those of no interest. */
 export interface FollowSource<T extends MetadataObject> extends WatchTarget {
-  readonly decode: (item: unknown) => T;
+  readonly decode: (item: unknown) => T | undefined;
 }
 
 /** Told what happens, in order. */
 export interface FollowHandlers<T extends MetadataObject> {
-  /** A complete list: whatever is not in it is gone. */
-  replace(objects: Iterable<T>, resourceVersion: string): void;
-  upsert(object: T): void;
+  /** A complete list begins: every object follows as an `upsert`. */
+  begin(): void;
+  /** The list is complete: whatever was not in it is gone. */
+  end(resourceVersion: string): void;
+  /** `isNew` unless the server said that the object existed before. */
+  upsert(object: T, isNew: boolean): void;
   /** `resourceVersion` is that of the deletion. */
   remove(key: ObjectKey, resourceVersion: string): void;
   /** The watch stands: from now on events arrive as they happen. */
@@ -134,28 +137,26 @@ class Follower<T extends MetadataObject> {
   }
 
   async #watch(signal: AbortSignal): Promise<void> {
-    let initial = this.#resourceVersion === undefined ? new Map<string, T>() : undefined;
+    let isInitial = this.#resourceVersion === undefined;
+    if (isInitial) this.#handlers.begin();
     await watch(this.#client, this.#source, this.#resourceVersion, this.#timing.silenceMs, signal, {
       opened: () => {
-        if (!initial) this.#stands();
+        if (!isInitial) this.#stands();
       },
       event: (type, item) => {
         if (type === "BOOKMARK") {
-          if (initial && endsInitialEvents(item)) {
-            this.#handlers.replace(initial.values(), versionOf(item) ?? "");
-            initial = undefined;
+          if (isInitial && endsInitialEvents(item)) {
+            this.#handlers.end(versionOf(item) ?? "");
+            isInitial = false;
             this.#stands();
           }
         } else {
           // Changes may come before the bookmark that ends the initial objects, deletes too.
           const object = type === "DELETED" ? undefined : this.#decode(item);
-          const key = keyOfRaw(item);
-          if (initial && object) initial.set(keyText(key), object);
-          else if (initial) initial.delete(keyText(key));
-          else if (object) this.#handlers.upsert(object);
-          else this.#handlers.remove(key, versionOf(item) ?? "");
+          if (object) this.#handlers.upsert(object, type === "ADDED");
+          else this.#handlers.remove(keyOfRaw(item), versionOf(item) ?? "");
         }
-        if (!initial) this.#resourceVersion = versionOf(item) ?? this.#resourceVersion;
+        if (!isInitial) this.#resourceVersion = versionOf(item) ?? this.#resourceVersion;
       },
     });
   }
@@ -173,18 +174,18 @@ class Follower<T extends MetadataObject> {
   async #list(signal: AbortSignal): Promise<void> {
     const { type, selection, metadataOnly } = this.#source;
     const accept = metadataOnly ? { accept: METADATA_LIST } : {};
-    const objects: T[] = [];
     let next = "";
     let resourceVersion: string;
+    this.#handlers.begin();
     do {
       const page = await this.#client.listPage(type, selection, { next, signal, ...accept });
       for (const item of page.items) {
         const object = this.#decode(item);
-        if (object) objects.push(object);
+        if (object) this.#handlers.upsert(object, true);
       }
       ({ resourceVersion, continue: next } = page);
     } while (next !== "");
-    this.#handlers.replace(objects, resourceVersion);
+    this.#handlers.end(resourceVersion);
     this.#resourceVersion = resourceVersion;
   }
 

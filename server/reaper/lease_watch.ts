@@ -19,6 +19,10 @@ export interface Observation {
   readonly lastChange?: Moment;
 }
 
+/** How many Connections of one boundary are told apart. */
+const MOST_CONNECTIONS = 1_000;
+/** Stands for all others: it names no Grant, so it speaks for each of the boundary. */
+const NAMELESS = "";
 /** A break that resumes within this time is a reconnect; a longer one kept consumers out, too. */
 const LONGEST_RECONNECT_MS = 10_000;
 
@@ -84,7 +88,8 @@ export class LeaseWatch {
     const now = this.#now();
     this.#forget(now.steadyMs);
     const changes = this.#changes.get(namespace) ?? new Map<string, Moment>();
-    this.#changes.set(namespace, changes.set(connection, now));
+    const isKnown = changes.has(connection) || changes.size < MOST_CONNECTIONS;
+    this.#changes.set(namespace, changes.set(isKnown ? connection : NAMELESS, now));
   }
 
   /** From time to time, also where nobody sweeps: consumers can make up names without end. */

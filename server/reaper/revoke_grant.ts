@@ -1,6 +1,8 @@
-import { type Grant, GRANTS, LEASES } from "../api/resources.ts";
+import { type Grant, GRANTS, LEASES, type ObjectMeta } from "../api/resources.ts";
 import type { Config } from "../config.ts";
+import { isLater } from "../kube/cache.ts";
 import { isConflict, isNotFound } from "../kube/kube_error.ts";
+import { METADATA_LIST } from "../kube/metadata.ts";
 import { keyOf } from "../kube/paths.ts";
 import { boundaryName, LABELS } from "../names.ts";
 import { auditLine } from "../runtime/audit_line.ts";
@@ -59,7 +61,7 @@ export async function revokeGrant(
   return true;
 }
 
-/** Whether the cache holds the Leases of the Grant's boundary exactly as they are. */
+/** Whether the cache knows the Leases of the Grant's boundary exactly as they are. */
 async function knowsLeasesOf(
   { kube, caches: { heartbeats } }: RevokeDeps,
   grant: Grant,
@@ -67,11 +69,22 @@ async function knowsLeasesOf(
 ): Promise<boolean> {
   const namespace = boundaryName(grant.spec.identity.subject);
   const selection = { namespace, labelSelector: `${LABELS.managed}=true` };
-  const live = await kube.list(LEASES, selection, signal);
-  const known = new Set<string | undefined>();
+  const held = new Set<string | undefined>();
   for (const { metadata } of heartbeats.find("namespace", namespace)) {
-    known.add(metadata.resourceVersion);
+    held.add(metadata.resourceVersion);
   }
-  return live.length === known.size &&
-    live.every(({ metadata }) => known.has(metadata.resourceVersion));
+  const total = heartbeats.crowded.find((each) => each.namespace === namespace)?.total ?? held.size;
+  // Of a crowd only the newest are held; the others must be older than what the watch has seen.
+  const isKnown = (version = "") =>
+    held.has(version) || held.size < total && !isLater(version, heartbeats.version);
+  let live = 0;
+  let next = "";
+  do {
+    const page = await kube.listPage(LEASES, selection, { next, signal, accept: METADATA_LIST });
+    live += page.items.length;
+    const items = page.items as readonly { metadata: ObjectMeta }[];
+    if (!items.every(({ metadata }) => isKnown(metadata.resourceVersion))) return false;
+    next = page.continue;
+  } while (next !== "");
+  return live === total;
 }
