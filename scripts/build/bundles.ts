@@ -67,6 +67,34 @@ async function bundle(stage: Stage, args: readonly string[]): Promise<void> {
   const result = await runDeno([...BUNDLE_FLAGS, ...args], { cwd: stage.dir });
   if (!result.success) throw new BuildError(`Cannot bundle ${args.at(-1)}: ${complaint(result)}`);
   await withoutSources(path.join(stage.dir, "out"));
+  await withRequire(path.join(stage.dir, "out"));
+}
+
+/**
+ * Deno replaces the bundler's substitute for `require` by its own, but misses one whose minified
+ * name has a dollar sign: such a bundle ends at its start. Blanks keep the source map right.
+ */
+const SUBSTITUTE =
+  /var ([\w$]+)=\((\w+)=>typeof require<"u"\?.{1,400}?'Dynamic require of "'\+\2\+'" is not supported'\)\}\);/;
+
+async function withRequire(dir: string): Promise<void> {
+  for await (const { name } of Deno.readDir(dir)) {
+    if (!name.endsWith(".js")) continue;
+    const file = path.join(dir, name);
+    const text = await Deno.readTextFile(file);
+    const replaced = text.replace(
+      SUBSTITUTE,
+      (statement, require) =>
+        `import{createRequire as __require}from"node:module";var ${require}=__require(import.meta.url);`
+          .padEnd(statement.length),
+    );
+    if (replaced.includes("Dynamic require of")) {
+      throw new BuildError(
+        `Cannot load CommonJS in ${name}: the bundler's substitute is in the way`,
+      );
+    }
+    if (replaced !== text) await Deno.writeTextFile(file, replaced);
+  }
 }
 
 /** Deno reads a program's map at every start: it says where things are, not what is there. */
