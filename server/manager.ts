@@ -1,5 +1,6 @@
 import { condition, type Grant, isDeleting } from "./api/resources.ts";
 import type { Config } from "./config.ts";
+import { ForeignSecrets } from "./issuer/foreign_secrets.ts";
 import { issuerCaches } from "./issuer/issued.ts";
 import { issuer } from "./issuer/issuer.ts";
 import type { Cache } from "./kube/cache.ts";
@@ -46,7 +47,11 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
   const needed: Pick<AnyCache, "hasSynced">[] = [grants];
   const controllers: Runnable[] = [];
   if (config.enableIssuer) {
-    const issued = issuerCaches({ grants, exports }, (what) => watchReports(log, what));
+    const foreignSecrets = new ForeignSecrets();
+    const issued = issuerCaches(
+      { grants, exports, foreignSecrets },
+      (what) => watchReports(log, what),
+    );
     const shared: unknown[] = [grants, exports];
     ownCaches.push(...Object.values(issued).filter((cache) => !shared.includes(cache)));
     needed.push(exports, ...ownCaches);
@@ -57,6 +62,7 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
         caches: issued,
         config,
         recordEvent: events.record,
+        foreignSecrets,
         metrics,
         log: issuerLog,
         now,

@@ -8,7 +8,7 @@ import {
   SECRETS,
 } from "../api/resources.ts";
 import type { Selection } from "../kube/client.ts";
-import type { FollowSource } from "../kube/follow.ts";
+import type { CompleteSource } from "../kube/follow.ts";
 import { type MetadataObject, reduceMetadata } from "../kube/metadata.ts";
 import { ANNOTATIONS, LABELS } from "../names.ts";
 import { selectorText } from "./selector.ts";
@@ -34,11 +34,11 @@ export const relatedType = (resource: RelatedResource["resource"]): ResourceType
   resource === "secrets" ? SECRETS : CONFIG_MAPS;
 
 /** Objects that a konnector made, without their labels. */
-export const managedObjects = (type: ResourceType): FollowSource<MetadataObject> =>
+export const managedObjects = (type: ResourceType): CompleteSource<MetadataObject> =>
   source(type, MANAGED, essentials);
 
 /** Copies that a konnector made, with all labels, since rules of any Export select by them. */
-export const managedCopies = (type: ResourceType): FollowSource<MetadataObject> =>
+export const managedCopies = (type: ResourceType): CompleteSource<MetadataObject> =>
   source(type, MANAGED, (item) => {
     const { labels } = (item as MetadataObject).metadata;
     const { metadata } = essentials(item);
@@ -49,7 +49,7 @@ export const managedCopies = (type: ResourceType): FollowSource<MetadataObject> 
 export const labelledObjects = (
   type: ResourceType,
   selector: LabelSelector,
-): FollowSource<MetadataObject> => {
+): CompleteSource<MetadataObject> => {
   const labelSelector = selectorText(selector);
   return source(type, labelSelector ? { labelSelector } : {}, essentials);
 };
@@ -58,7 +58,7 @@ export const labelledObjects = (
 export const namedObjects = (
   type: ResourceType,
   names: readonly string[],
-): FollowSource<MetadataObject> => {
+): CompleteSource<MetadataObject> => {
   const [only] = names;
   if (names.length === 1) {
     return source(type, { fieldSelector: `metadata.name=${only}` }, essentials);
@@ -84,7 +84,7 @@ const source = (
   type: ResourceType,
   selection: Selection,
   decode: (item: unknown) => MetadataObject,
-): FollowSource<MetadataObject> => ({ type, selection, metadataOnly: true, decode });
+): CompleteSource<MetadataObject> => ({ type, selection, metadataOnly: true, decode });
 
 /** What a row shows. Consumers write the rest, and as much of it as they like: it is dropped. */
 function essentials(item: unknown): MetadataObject {

@@ -1,6 +1,6 @@
 import { type Grant, LEASES, type ObjectMeta } from "../api/resources.ts";
 import { Cache, type CacheReports, type IndexFunction } from "../kube/cache.ts";
-import type { FollowSource } from "../kube/follow.ts";
+import type { CompleteSource } from "../kube/follow.ts";
 import { ANNOTATIONS, boundaryName, isDnsSubdomain, LABELS } from "../names.ts";
 
 /** A consumer's heartbeat Lease, reduced to what inventory and reaper read. */
@@ -26,7 +26,7 @@ const MAX_UID_LENGTH = 253;
 const MANAGED = `${LABELS.managed}=true`;
 
 /** The heartbeat Leases of all boundaries; Leases that make no sense are kept, and never count. */
-export const heartbeatLeases = (now: () => number = Date.now): FollowSource<Heartbeat> => ({
+export const heartbeatLeases = (now: () => number = Date.now): CompleteSource<Heartbeat> => ({
   type: LEASES,
   selection: { labelSelector: MANAGED },
   metadataOnly: false,

@@ -122,7 +122,7 @@ Deno.test("decodeHeartbeat() takes a duration that makes no sense for the usual 
 Deno.test("heartbeatLeases() follows labelled Leases of all namespaces and notes when it saw them", () => {
   const source = heartbeatLeases(() => 42);
   assert.deepEqual(source.selection, { labelSelector: "core.xbind.io/managed=true" });
-  assert.equal(source.decode(LEASE)?.seenMs, 42);
+  assert.equal(source.decode(LEASE).seenMs, 42);
 });
 
 Deno.test("HEARTBEAT_INDEXES file a Lease under its namespace and under its Connection there", () => {

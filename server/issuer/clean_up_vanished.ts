@@ -3,7 +3,7 @@ import type { KubeClient } from "../kube/client.ts";
 import { LABELS } from "../names.ts";
 import { auditLine } from "../runtime/audit_line.ts";
 import type { Log } from "../runtime/log.ts";
-import { cachesOfIssued, type IssuerCaches } from "./issued.ts";
+import { cachesOfRights, type IssuerCaches } from "./issued.ts";
 import type { Leftovers } from "./leftovers.ts";
 import { takeBack } from "./revoke_grant.ts";
 
@@ -30,7 +30,8 @@ export async function cleanUpVanished(
   const boundaries = [...placesOf(caches, name)].filter((namespace) =>
     caches.boundaries.get({ name: namespace })
   );
-  if (!await takeBack(kube, name, { boundaries }, signal)) return false;
+  const { held } = await takeBack(kube, name, { boundaries }, signal);
+  if (held.length > 0) return false;
   const line = auditLine("grant.vanished", "ok", { grant: name });
   log.warn("removed what a vanished Grant had left", line);
   return true;
@@ -39,7 +40,7 @@ export async function cleanUpVanished(
 /** Where something of a Grant is; the empty name stands for what is in no namespace. */
 function placesOf(caches: IssuerCaches, grant: string): Set<string> {
   const places = new Set<string>();
-  for (const cache of cachesOfIssued(caches)) {
+  for (const cache of cachesOfRights(caches)) {
     for (const { metadata } of cache.values()) {
       if (metadata.labels?.[LABELS.grant] === grant) places.add(metadata.namespace ?? "");
     }

@@ -75,7 +75,7 @@ export function desiredState(
         name: tokenSecretName(name),
         annotations: { [ACCOUNT_NAME_ANNOTATION]: name },
       },
-      type: "kubernetes.io/service-account-token",
+      type: TOKEN_SECRET_TYPE,
     },
     role: {
       apiVersion: RBAC_V1,
@@ -106,6 +106,8 @@ export function desiredState(
   };
 }
 
+/** The type of Secrets that Kubernetes fills with a token. */
+export const TOKEN_SECRET_TYPE = "kubernetes.io/service-account-token";
 /** Names the account of a token Secret. */
 export const ACCOUNT_NAME_ANNOTATION = "kubernetes.io/service-account.name";
 /** Set by Kubernetes once the token is in the Secret. */

@@ -1,4 +1,4 @@
-import type { KubeObject, ResourceType, RoleBinding } from "../api/resources.ts";
+import type { KubeObject, ResourceType, RoleBinding, Secret } from "../api/resources.ts";
 import type { Cache } from "../kube/cache.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isAlreadyExists } from "../kube/kube_error.ts";
@@ -6,7 +6,7 @@ import type { MetadataObject } from "../kube/metadata.ts";
 import { keyOf } from "../kube/paths.ts";
 import { FIELD_MANAGERS, LABELS } from "../names.ts";
 import { bindingContent } from "./issued.ts";
-import { foreignObject } from "./provisioning_fault.ts";
+import { foreignObject, otherType } from "./provisioning_fault.ts";
 
 const { issuer } = FIELD_MANAGERS;
 
@@ -43,6 +43,7 @@ export async function ensure<T extends KubeObject, C extends MetadataObject>(
   if (!hasOurLabel(live, object)) {
     throw foreignObject(object, `${LABELS.grant}=${object.metadata.labels?.[LABELS.grant]}`);
   }
+  if (isOtherType(live, object)) throw otherType(object, (object as Secret).type ?? "");
   if (refersElsewhere(live, object)) {
     const { uid, resourceVersion } = live.metadata;
     await kube.delete(
@@ -73,6 +74,10 @@ async function dropAggregation(
 
 const hasOurLabel = (present: MetadataObject, wanted: MetadataObject): boolean =>
   present.metadata.labels?.[LABELS.grant] === wanted.metadata.labels?.[LABELS.grant];
+
+/** A Secret's type can never be changed, so one of another type was made by somebody else. */
+const isOtherType = (live: KubeObject, wanted: KubeObject): boolean =>
+  "type" in wanted && (live as Secret).type !== wanted.type;
 
 /** The role of a binding can never be changed, so such a binding has to be made anew. */
 function refersElsewhere(live: KubeObject, wanted: KubeObject): boolean {

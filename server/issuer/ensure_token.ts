@@ -1,7 +1,8 @@
-import { type Secret, SECRETS, SERVICE_ACCOUNTS } from "../api/resources.ts";
+import { isDeleting, type Secret, SECRETS, SERVICE_ACCOUNTS } from "../api/resources.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isNotFound } from "../kube/kube_error.ts";
 import type { MetadataObject } from "../kube/metadata.ts";
+import { FIELD_MANAGERS } from "../names.ts";
 import { backoffStep } from "../runtime/backoff.ts";
 import { ACCOUNT_UID_ANNOTATION } from "./desired.ts";
 import { ensure } from "./ensure.ts";
@@ -47,6 +48,7 @@ export async function ensureToken(
     }
     const patience = backoffStep(remakes.get(grant) ?? 0, PATIENCE);
     const age = now() - Date.parse(cached.metadata.creationTimestamp ?? "");
+    if (tokenOf === undefined) slots.asked(grant, key);
     if (tokenOf === undefined && age < patience) {
       return { filled: false, waitsFor: "its token", lookAgainMs: patience - age };
     }
@@ -62,7 +64,7 @@ export async function ensureToken(
   // The cached Secret, if any, is the one just deleted.
   const cache = { get: () => undefined, learn: secrets.learn.bind(secrets) };
   await ensure(kube, { type: SECRETS, object: wanted, cache }, signal);
-  slots.settle(grant);
+  slots.asked(grant, key);
   // It may have been there and filled already, if the watch lags behind: no event would tell.
   const made = secrets.get(key);
   if (made && account.metadata.uid && accountOf(made) === account.metadata.uid) {
@@ -86,14 +88,27 @@ async function isCurrent(
   return live?.metadata.uid === uid;
 }
 
+/** Also ends one that somebody keeps from going by a finalizer: its name is needed again. */
 async function deleteSecret(
   kube: KubeClient,
-  { metadata }: MetadataObject,
+  secret: MetadataObject,
   signal: AbortSignal,
 ): Promise<void> {
-  const { name, namespace, uid, resourceVersion } = metadata;
-  const preconditions = { ...uid && { uid }, ...resourceVersion && { resourceVersion } };
-  await kube.delete(SECRETS, { name, namespace }, preconditions, signal).catch((error) => {
+  const { name, namespace, uid, resourceVersion = "" } = secret.metadata;
+  try {
+    if (isDeleting(secret)) return await dropFinalizers(kube, secret, signal);
+    await kube.delete(SECRETS, { name, namespace }, { ...uid && { uid }, resourceVersion }, signal);
+  } catch (error) {
     if (!isNotFound(error)) throw error;
-  });
+  }
+}
+
+/** Lets a terminating token Secret go. */
+export async function dropFinalizers(
+  kube: KubeClient,
+  { metadata: { name, namespace, resourceVersion = "" } }: MetadataObject,
+  signal: AbortSignal,
+): Promise<void> {
+  const patch = { metadata: { resourceVersion, finalizers: null } };
+  await kube.mergePatch(SECRETS, { name, namespace }, patch, FIELD_MANAGERS.issuer, signal);
 }

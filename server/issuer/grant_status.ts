@@ -5,8 +5,15 @@ import { boundaryName, LABELS, tokenSecretName } from "../names.ts";
 /** The issuer's verdict on a Grant. */
 export interface Verdict {
   readonly ready: boolean;
-  readonly reason: "AsExpected" | "Pending" | "APINotExported" | "ProvisioningFailed";
+  readonly reason:
+    | "AsExpected"
+    | "Pending"
+    | "APINotExported"
+    | "ProvisioningFailed"
+    | "LeftBehind";
   readonly message: string;
+  /** Related rules that the Export does not offer; absent when nobody looked. */
+  readonly relatedMissing?: readonly string[];
 }
 
 /** Everything is in place. */
@@ -37,12 +44,27 @@ export const failed = (message: string): Verdict => ({
   message,
 });
 
+/** The Grant is being revoked, and these objects do not go. */
+export const leftBehind = (objects: readonly string[]): Verdict => ({
+  ready: false,
+  reason: "LeftBehind",
+  message: `Revoked, but this does not go: ${fewOf(objects)}`,
+});
+
+const FEW = 3;
+
+/** The first few names, and how many more there are. */
+export const fewOf = (names: readonly string[]): string =>
+  names.length <= FEW
+    ? names.join(", ")
+    : `${names.slice(0, FEW).join(", ")} and ${names.length - FEW} more`;
+
 /**
  * The Grant to apply as the issuer's part of the status, or undefined when it says so already.
  * Conditions of other writers are left out: applying them would make them ours.
  */
 export function statusUpdate(grant: Grant, verdict: Verdict, now: Date): Grant | undefined {
-  const { name, generation } = grant.metadata;
+  const { name } = grant.metadata;
   const places = {
     namespace: boundaryName(grant.spec.identity.subject),
     serviceAccount: name,
@@ -55,18 +77,42 @@ export function statusUpdate(grant: Grant, verdict: Verdict, now: Date): Grant |
     status,
     reason: verdict.reason,
     message: verdict.message,
-    lastTransitionTime: present?.status === status
-      ? present.lastTransitionTime
-      : now.toISOString().replace(/\.\d+Z$/, "Z"),
-    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    lastTransitionTime: present?.status === status ? present.lastTransitionTime : rfc3339(now),
+    ...observed(grant),
   };
-  if (saysSo(grant.status, places) && sameCondition(present, ready)) return undefined;
+  const related = relatedCondition(grant, verdict.relatedMissing, now);
+  const isSame = saysSo(grant.status, places) && sameCondition(present, ready) &&
+    sameCondition(condition(grant, RELATED_NOT_EXPORTED), related);
+  if (isSame) return undefined;
   return {
     apiVersion: IAM_API_VERSION,
     kind: "Grant",
     metadata: { name },
-    status: { ...places, conditions: [ready] },
+    status: { ...places, conditions: [ready, ...(related ? [related] : [])] },
   } as Grant;
+}
+
+/** The condition that names related rules without rights; the Grant may be Ready all the same. */
+export const RELATED_NOT_EXPORTED = "RelatedNotExported";
+
+/** An apply gives up what it leaves out, so a condition that was not looked at is repeated. */
+function relatedCondition(
+  grant: Grant,
+  missing: readonly string[] | undefined,
+  now: Date,
+): Condition | undefined {
+  const present = condition(grant, RELATED_NOT_EXPORTED);
+  if (!missing) return present;
+  if (missing.length === 0) return undefined;
+  const { exportName } = grant.spec;
+  return {
+    type: RELATED_NOT_EXPORTED,
+    status: "True",
+    reason: "NotOffered",
+    message: `Export "${exportName}" does not offer, so no rights are given: ${missing.join(", ")}`,
+    lastTransitionTime: present?.lastTransitionTime ?? rfc3339(now),
+    ...observed(grant),
+  };
 }
 
 const saysSo = (
@@ -77,6 +123,11 @@ const saysSo = (
   status.serviceAccount === places.serviceAccount &&
   status.tokenSecret === places.tokenSecret;
 
-const sameCondition = (a: Condition | undefined, b: Condition): boolean =>
-  a?.status === b.status && a.reason === b.reason && a.message === b.message &&
-  a.observedGeneration === b.observedGeneration;
+const sameCondition = (a: Condition | undefined, b: Condition | undefined): boolean =>
+  a?.status === b?.status && a?.reason === b?.reason && a?.message === b?.message &&
+  a?.observedGeneration === b?.observedGeneration;
+
+const rfc3339 = (time: Date): string => time.toISOString().replace(/\.\d+Z$/, "Z");
+
+const observed = ({ metadata: { generation } }: Grant) =>
+  generation === undefined ? {} : { observedGeneration: generation };

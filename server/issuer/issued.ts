@@ -20,8 +20,9 @@ import { Cache, type CacheReports } from "../kube/cache.ts";
 import type { Selection } from "../kube/client.ts";
 import { type FollowSource, metadataObjects, wholeObjects } from "../kube/follow.ts";
 import { type MetadataObject, reduceMetadata } from "../kube/metadata.ts";
-import { boundaryName, LABELS } from "../names.ts";
-import { ACCOUNT_UID_ANNOTATION, apisOf } from "./desired.ts";
+import { boundaryName, LABELS, tokenSecretName } from "../names.ts";
+import { ACCOUNT_UID_ANNOTATION, apisOf, TOKEN_SECRET_TYPE } from "./desired.ts";
+import type { ForeignSecrets } from "./foreign_secrets.ts";
 
 /**
  * A role or binding as the issuer remembers it. Its content is one text to compare, and not a
@@ -82,12 +83,27 @@ const bindings = (type: ResourceType): FollowSource<Remembered> =>
 export const isFilled = ({ metadata }: MetadataObject): boolean =>
   metadata.annotations?.[ACCOUNT_UID_ANNOTATION] !== undefined;
 
+/** The token Secrets, by name and type; a tenant may give our label to any other. */
+const tokenSecrets = (foreign?: Pick<ForeignSecrets, "see">): FollowSource<MetadataObject> => ({
+  type: SECRETS,
+  selection: { ...ISSUED, fieldSelector: `type=${TOKEN_SECRET_TYPE}` },
+  metadataOnly: true,
+  decode: (item) => {
+    const secret = reduceMetadata(item, { annotations: [ACCOUNT_UID_ANNOTATION] });
+    const { name, labels } = secret.metadata;
+    if (name === tokenSecretName(labels?.[LABELS.grant] ?? "")) return secret;
+    foreign?.see(secret);
+    return undefined;
+  },
+});
+
 /** The Grants, with the indexes that the issuer uses. */
 export const grantCache = (reports: CacheReports = {}) =>
   new Cache(wholeObjects(GRANTS), {
     reports,
     indexes: {
       api: ({ spec }) => spec.apis.map(({ name }) => name),
+      export: ({ spec }) => [spec.exportName],
       boundary: ({ spec }) => [boundaryName(spec.identity.subject)],
     },
   });
@@ -101,9 +117,11 @@ export const exportCache = (reports: CacheReports = {}) =>
 
 /** What the issuer watches: its input, and everything it made. */
 export function issuerCaches(
-  { grants, exports }: {
+  { grants, exports, foreignSecrets }: {
     readonly grants: ReturnType<typeof grantCache>;
     readonly exports: ReturnType<typeof exportCache>;
+    /** Told of Secrets that carry our label and were not made here. */
+    readonly foreignSecrets?: Pick<ForeignSecrets, "see">;
   },
   reportsOf: (what: string) => CacheReports = () => ({}),
 ) {
@@ -117,13 +135,7 @@ export function issuerCaches(
     crds: metadata(CRDS, {}),
     boundaries: metadata(NAMESPACES, { labelSelector: LABELS.identity }),
     accounts: metadata(SERVICE_ACCOUNTS, ISSUED),
-    secrets: new Cache(
-      metadataObjects(SECRETS, ISSUED, { annotations: [ACCOUNT_UID_ANNOTATION] }),
-      {
-        reports: reportsOf(SECRETS.plural),
-        indexes: { state: (secret) => [isFilled(secret) ? "filled" : "unfilled"] },
-      },
-    ),
+    secrets: new Cache(tokenSecrets(foreignSecrets), { reports: reportsOf(SECRETS.plural) }),
     roles: contents(roles(ROLES)),
     roleBindings: contents(bindings(ROLE_BINDINGS)),
     clusterRoles: contents(roles(CLUSTER_ROLES)),
@@ -134,7 +146,7 @@ export function issuerCaches(
 /** See `issuerCaches`. */
 export type IssuerCaches = ReturnType<typeof issuerCaches>;
 
-/** Those of what is made for Grants, and labelled with them. */
-export const cachesOfIssued = (
-  { accounts, secrets, roles, roleBindings, clusterRoles, clusterRoleBindings }: IssuerCaches,
-) => [accounts, secrets, roles, roleBindings, clusterRoles, clusterRoleBindings];
+/** Those of accounts and rights. Tenants may write Secrets, so a Secret says nothing of its Grant. */
+export const cachesOfRights = (
+  { accounts, roles, roleBindings, clusterRoles, clusterRoleBindings }: IssuerCaches,
+) => [accounts, roles, roleBindings, clusterRoles, clusterRoleBindings];

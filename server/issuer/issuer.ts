@@ -1,19 +1,22 @@
-import { isDeleting } from "../api/resources.ts";
+import { type Grant, isDeleting } from "../api/resources.ts";
 import type { Config } from "../config.ts";
 import type { Change } from "../kube/cache.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { RecordEvent } from "../kube/event_recorder.ts";
 import { isServerFailure } from "../kube/kube_error.ts";
 import type { MetadataObject } from "../kube/metadata.ts";
-import { FIELD_MANAGERS, LABELS } from "../names.ts";
+import type { ObjectKey } from "../kube/paths.ts";
+import { boundaryName, FIELD_MANAGERS, LABELS, tokenSecretName } from "../names.ts";
 import { controller, type Reconcile } from "../runtime/controller.ts";
 import { every } from "../runtime/every.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { Queue } from "../runtime/queue.ts";
 import { all, type Runnable } from "../runtime/runnable.ts";
-import { cachesOfIssued, isFilled, type IssuerCaches } from "./issued.ts";
+import { ForeignSecrets, isInBoundaryOf, watchForeignSecrets } from "./foreign_secrets.ts";
+import { cachesOfRights, isFilled, type IssuerCaches } from "./issued.ts";
 import { Leftovers } from "./leftovers.ts";
+import { offersSameRelated } from "./offered_related.ts";
 import { reconcileExport } from "./reconcile_export.ts";
 import { isUrgent, reconcileGrant } from "./reconcile_grant.ts";
 import { TokenPace } from "./token_pace.ts";
@@ -26,6 +29,8 @@ export interface IssuerDeps {
   readonly caches: IssuerCaches;
   readonly config: Pick<Config, "issuerScope">;
   readonly recordEvent: RecordEvent;
+  /** The caches tell it what they see. */
+  readonly foreignSecrets?: ForeignSecrets;
   readonly metrics: Pick<Metrics, "controller">;
   readonly log: Log;
   readonly now: () => number;
@@ -39,18 +44,20 @@ const RESYNC_MS = 600_000;
 
 /** Keeps Grants provisioned and Exports judged, for as long as it runs; may run again later. */
 export function issuer(deps: IssuerDeps): Runnable {
-  const { caches, metrics, log, resyncMs = RESYNC_MS } = deps;
+  const { kube, caches, metrics, log, recordEvent, resyncMs = RESYNC_MS } = deps;
+  const { foreignSecrets = new ForeignSecrets() } = deps;
   const grants = new Queue();
   const exports = new Queue();
   const pace = new TokenPace(deps.now);
   const slots = new TokenSlots(
     () => pace.limit,
-    () => caches.secrets.count("state", "unfilled"),
+    (secret) => isUnfilled(caches, secret),
     // What is half done goes before what is not begun, so that tokens are made all the while.
     (grant) => grants.add(grant, { urgent: true }),
   );
-  const leftovers = new Leftovers(cachesOfIssued(caches));
-  feedQueues(deps, grants, exports);
+  const leftovers = new Leftovers(cachesOfRights(caches));
+  const revoking = new Map<string, number>();
+  feedQueues(deps, grants, exports, (grant) => revoking.has(grant));
   caches.secrets.onChange(({ before, after }) => {
     const wasUnfilled = before && !isFilled(before);
     if (wasUnfilled && after && isFilled(after)) pace.filled();
@@ -63,7 +70,7 @@ export function issuer(deps: IssuerDeps): Runnable {
       workers: GRANT_WORKERS,
       reconcile: whileConnected(
         caches,
-        reconcileGrant({ ...deps, leftovers, slots, remakes: new Map() }),
+        reconcileGrant({ ...deps, leftovers, slots, revoking, remakes: new Map() }),
       ),
       isPassing: isServerFailure,
       log,
@@ -78,6 +85,7 @@ export function issuer(deps: IssuerDeps): Runnable {
       log,
       metrics,
     }),
+    watchForeignSecrets(kube, foreignSecrets),
     every(resyncMs, () => {
       for (const { metadata } of caches.grants.values()) grants.add(metadata.name);
       for (const { metadata } of caches.exports.values()) exports.add(metadata.name);
@@ -86,9 +94,24 @@ export function issuer(deps: IssuerDeps): Runnable {
   );
   return async (signal) => {
     await Promise.all(Object.values(caches).map((cache) => cache.whenSynced(signal)));
+    foreignSecrets.tellTo({ grants: caches.grants, recordEvent, log });
+    for (const grant of caches.grants.values()) {
+      const secret = tokenSecretOf(grant);
+      if (isUnfilled(caches, secret)) slots.asked(grant.metadata.name, secret);
+    }
     log.info("issuing", { grants: caches.grants.size, exports: caches.exports.size });
     await work(signal);
   };
+}
+
+const tokenSecretOf = ({ metadata, spec }: Grant): ObjectKey => ({
+  name: tokenSecretName(metadata.name),
+  namespace: boundaryName(spec.identity.subject),
+});
+
+function isUnfilled({ secrets }: Pick<IssuerCaches, "secrets">, key: ObjectKey): boolean {
+  const secret = secrets.get(key);
+  return secret !== undefined && !isFilled(secret);
 }
 
 /**
@@ -107,6 +130,7 @@ function feedQueues(
   { caches, now }: Pick<IssuerDeps, "caches" | "now">,
   grants: Queue,
   exports: Queue,
+  isRevoking: (grant: string) => boolean,
 ): void {
   /** Whatever brings it back, a Grant that a bind waits for comes before the others. */
   const addGrant = (name: string, grant = caches.grants.get({ name }), isHalfDone = false) =>
@@ -116,15 +140,21 @@ function feedQueues(
     if (grant && !isOwn(change)) addGrant(grant.metadata.name, grant);
   });
   caches.exports.onChange((change) => {
-    if (change.after && !isOwn(change)) exports.add(change.after.metadata.name);
+    const { before, after } = change;
+    if (after && !isOwn(change)) exports.add(after.metadata.name);
+    if (offersSameRelated(before, after)) return;
+    const name = (after ?? before)?.metadata.name ?? "";
+    for (const grant of caches.grants.find("export", name)) addGrant(grant.metadata.name, grant);
   });
   const ofGrant = (change: Change<MetadataObject>, isHalfDone = false) => {
     if (isOwn(change)) return;
     for (const object of [change.before, change.after]) {
       const name = object?.metadata.labels?.[LABELS.grant];
-      const grant = name && caches.grants.get({ name });
-      // A revocation makes sure of what it deletes by itself. Without a Grant this is a leftover.
-      if (name && !(grant && isDeleting(grant))) addGrant(name, grant || undefined, isHalfDone);
+      if (!name) continue;
+      const grant = caches.grants.get({ name });
+      // A revocation looks at what it deletes by itself, until it has to wait for something.
+      if (grant && isDeleting(grant) && !isRevoking(name)) continue;
+      addGrant(name, grant, isHalfDone); // without a Grant this is a leftover
     }
   };
   const { accounts, roles, roleBindings, clusterRoles, clusterRoleBindings } = caches;
@@ -132,6 +162,10 @@ function feedQueues(
     cache.onChange((change) => ofGrant(change));
   }
   caches.secrets.onChange((change) => {
+    const secret = change.after ?? change.before;
+    const grant = caches.grants.get({ name: secret?.metadata.labels?.[LABELS.grant] ?? "" });
+    // A tenant's Secret may have any name and label: only the one in the Grant's place counts.
+    if (!secret || !grant || !isInBoundaryOf(grant, secret)) return;
     ofGrant(change, change.after && isFilled(change.after));
   });
   caches.boundaries.onChange((change) => {

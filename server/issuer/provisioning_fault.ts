@@ -7,12 +7,17 @@ export class ProvisioningFault extends Error {
 }
 
 /** Somebody else's object stands where ours belongs; it is never taken over. */
-export const foreignObject = ({ kind, metadata }: KubeObject, label: string): ProvisioningFault => {
-  const where = metadata.namespace ? `${metadata.namespace}/${metadata.name}` : metadata.name;
-  return new ProvisioningFault(
-    `${kind} "${where}" exists and does not carry the label ${label}: remove or rename it`,
+export const foreignObject = (object: KubeObject, label: string): ProvisioningFault =>
+  new ProvisioningFault(
+    `${named(object)} exists and does not carry the label ${label}: remove or rename it`,
   );
-};
+
+/** A Secret of another type stands where ours belongs; it is never taken over either. */
+export const otherType = (object: KubeObject, type: string): ProvisioningFault =>
+  new ProvisioningFault(`${named(object)} exists and is not of type ${type}: remove it`);
+
+const named = ({ kind, metadata: { name, namespace } }: KubeObject): string =>
+  `${kind} "${namespace ? `${namespace}/${name}` : name}"`;
 
 /** The sentence for the condition, or undefined when trying again is all there is to do. */
 export function faultMessage(error: unknown): string | undefined {

@@ -2,6 +2,7 @@ import {
   CLUSTER_ROLE_BINDINGS,
   CLUSTER_ROLES,
   condition,
+  EXPORTS,
   type Grant,
   GRANTS,
   hasFinalizer,
@@ -22,8 +23,10 @@ import {
   CLEANUP_FINALIZER,
   clusterRoleName,
   FIELD_MANAGERS,
+  isDnsSubdomain,
 } from "../names.ts";
 import { auditLine } from "../runtime/audit_line.ts";
+import { backoffStep } from "../runtime/backoff.ts";
 import { done, type Outcome, type Reconcile, requeueAfter } from "../runtime/controller.ts";
 import type { Log } from "../runtime/log.ts";
 import { cleanUpVanished } from "./clean_up_vanished.ts";
@@ -34,22 +37,28 @@ import { ensureToken, type TokenDeps, type TokenState } from "./ensure_token.ts"
 import { isExported } from "./exported.ts";
 import {
   failed,
+  fewOf,
   ISSUED,
+  leftBehind,
   notExported,
   pending,
+  RELATED_NOT_EXPORTED,
   statusUpdate,
   type Verdict,
 } from "./grant_status.ts";
 import { bindingContent, type IssuerCaches, type Remembered, rulesContent } from "./issued.ts";
 import type { Leftovers } from "./leftovers.ts";
+import { offeredRelated, type RelatedRules } from "./offered_related.ts";
 import { faultMessage } from "./provisioning_fault.ts";
-import { revokeGrant } from "./revoke_grant.ts";
+import { removeFinalizer, revokeGrant } from "./revoke_grant.ts";
 import { together } from "./together.ts";
 
 /** What reconciling Grants needs. */
 export interface GrantDeps extends TokenDeps {
   readonly caches: IssuerCaches;
   readonly leftovers: Leftovers;
+  /** Grants whose revocation has to wait for something, and how often it looked. */
+  readonly revoking: Map<string, number>;
   readonly config: Pick<Config, "issuerScope">;
   readonly recordEvent: RecordEvent;
   readonly log: Log;
@@ -58,6 +67,10 @@ export interface GrantDeps extends TokenDeps {
 const CONFLICT_LOOK_MS = 1_000;
 const TERMINATING_LOOK_MS = 2_000;
 const LEFTOVER_LOOK_MS = 1_000;
+/** How soon to look again for what a revocation could not remove. */
+const LEFT_LOOKS = { baseMs: 500, capMs: 60_000 };
+/** A re-bind waits 30 s for the old Grant to go: four looks take about four seconds. */
+const HEARTBEAT_LOOKS = 4;
 const YOUNG_MS = 2_000;
 
 /** Turns one Grant into credentials, or takes them back when it is being deleted. */
@@ -88,7 +101,9 @@ export const reconcileGrant = (deps: GrantDeps): Reconcile => async (name, signa
 async function provision(deps: GrantDeps, seen: Grant, signal: AbortSignal): Promise<Outcome> {
   const { kube, caches, config } = deps;
   const { apis, missing } = grantableApis(seen, caches);
-  const desired = desiredState(seen, apis, config);
+  const related = await relatedRules(deps, seen, signal);
+  const granted = { ...seen, spec: { ...seen.spec, relatedResources: [...related.offered] } };
+  const desired = desiredState(granted, apis, config);
   // The boundary outlives its Grants, so only what comes after it has to wait for the finalizer.
   const [grant, boundary] = await together([
     withFinalizer(deps, seen, signal),
@@ -102,7 +117,7 @@ async function provision(deps: GrantDeps, seen: Grant, signal: AbortSignal): Pro
     ensureAccountAndToken(deps, grant, desired, signal),
     ensureOtherRights(deps, desired, signal),
   ]);
-  const verdict = verdictOn(missing, token);
+  const verdict = { ...verdictOn(missing, token), relatedMissing: related.missing };
   if (verdict.reason === "Pending" && isYoung(grant, deps.now())) return requeueAfter(YOUNG_MS);
   if (verdict.ready && !await secureBoundary(deps, grant, desired, signal)) {
     return await waitForBoundary(deps, grant, signal);
@@ -176,6 +191,19 @@ function grantableApis(grant: Grant, caches: IssuerCaches): { apis: string[]; mi
   return { apis, missing };
 }
 
+/** Read live before anything is refused: the cache may not know yet what a bind read just now. */
+async function relatedRules(
+  { kube, caches: { exports } }: GrantDeps,
+  grant: Grant,
+  signal: AbortSignal,
+): Promise<RelatedRules> {
+  const { exportName: name } = grant.spec;
+  const known = offeredRelated(grant, exports.get({ name }));
+  if (known.missing.length === 0) return known;
+  const offer = isDnsSubdomain(name) ? await kube.find(EXPORTS, { name }, signal) : undefined;
+  return offeredRelated(grant, offer);
+}
+
 async function ensureAccountAndToken(
   deps: GrantDeps,
   grant: Grant,
@@ -235,15 +263,30 @@ async function ensureOtherRights(
 
 async function cleanUp(deps: GrantDeps, name: string, signal: AbortSignal): Promise<Outcome> {
   deps.remakes.delete(name);
+  deps.revoking.delete(name);
   return await cleanUpVanished(deps, name, signal) ? done : requeueAfter(LEFTOVER_LOOK_MS);
 }
 
 async function revoke(deps: GrantDeps, grant: Grant, signal: AbortSignal): Promise<Outcome> {
+  const { kube, revoking, remakes, recordEvent, log } = deps;
+  const { name } = grant.metadata;
   if (!hasFinalizer(grant, CLEANUP_FINALIZER)) return done;
-  if (!await revokeGrant(deps.kube, grant, signal)) return requeueAfter(LEFTOVER_LOOK_MS);
-  deps.remakes.delete(grant.metadata.name);
-  deps.log.info("Grant revoked", auditLine("grant.revoked", "ok", about(grant)));
-  deps.recordEvent(grant, "Normal", "Revoked", "Its rights and its credentials are gone");
+  const { held, heartbeats } = await revokeGrant(kube, grant, signal);
+  const looks = (revoking.get(name) ?? 0) + 1;
+  const left = [...held, ...heartbeats];
+  // Heartbeats give no rights, so the Grant goes without them in the end: a re-bind waits for that.
+  if (held.length > 0 || heartbeats.length > 0 && looks < HEARTBEAT_LOOKS) {
+    revoking.set(name, looks);
+    await settle(deps, grant, leftBehind(left), signal);
+    return requeueAfter(backoffStep(looks - 1, LEFT_LOOKS));
+  }
+  await removeFinalizer(kube, grant, signal);
+  revoking.delete(name);
+  remakes.delete(name);
+  const fields = { ...about(grant), ...(left.length > 0 ? { left: fewOf(left) } : {}) };
+  log.info("Grant revoked", auditLine("grant.revoked", "ok", fields));
+  recordEvent(grant, "Normal", "Revoked", "Its rights and its credentials are gone");
+  if (left.length > 0) recordEvent(grant, "Warning", "LeftBehind", leftBehind(left).message);
   return done;
 }
 
@@ -267,16 +310,25 @@ async function settle(
   const update = statusUpdate(grant, verdict, new Date(now()));
   if (!update) return;
   const before = condition(grant, "Ready");
+  const hadRelated = condition(grant, RELATED_NOT_EXPORTED)?.message;
   const written = await kube.applyStatus(GRANTS, update, FIELD_MANAGERS.issuer, signal);
   caches.grants.learn(written, FIELD_MANAGERS.issuer);
+  const related = condition(update, RELATED_NOT_EXPORTED);
+  if (related && related.message !== hadRelated) {
+    const fields = { message: related.message, ...about(grant) };
+    const line = auditLine("grant.not-provisioned", related.type, fields);
+    log.warn("Grant asks for more than its Export offers", line);
+    recordEvent(grant, "Warning", related.type, related.message);
+  }
   if (verdict.ready) {
     if (before?.status === "True") return;
     log.info("Grant provisioned", auditLine("grant.provisioned", "ok", about(grant)));
     recordEvent(grant, "Normal", "Provisioned", verdict.message);
   } else if (verdict.reason !== "Pending" && before?.message !== verdict.message) {
     const fields = { message: verdict.message, ...about(grant) };
-    const line = auditLine("grant.not-provisioned", verdict.reason, fields);
-    log.warn("Grant not provisioned", line);
+    const code = isDeleting(grant) ? "grant.not-revoked" : "grant.not-provisioned";
+    const msg = isDeleting(grant) ? "Grant not revoked" : "Grant not provisioned";
+    log.warn(msg, auditLine(code, verdict.reason, fields));
     recordEvent(grant, "Warning", verdict.reason, verdict.message);
   }
 }

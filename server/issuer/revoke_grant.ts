@@ -3,6 +3,7 @@ import {
   CLUSTER_ROLES,
   type Grant,
   GRANTS,
+  isDeleting,
   LEASES,
   type ResourceType,
   ROLE_BINDINGS,
@@ -13,6 +14,7 @@ import {
 import type { KubeClient, Selection } from "../kube/client.ts";
 import { isNotFound } from "../kube/kube_error.ts";
 import { METADATA_LIST, type MetadataObject, reduceMetadata } from "../kube/metadata.ts";
+import { keyText } from "../kube/paths.ts";
 import {
   ANNOTATIONS,
   boundaryName,
@@ -20,31 +22,42 @@ import {
   clusterRoleName,
   FIELD_MANAGERS,
   LABELS,
+  tokenSecretName,
 } from "../names.ts";
+import { TOKEN_SECRET_TYPE } from "./desired.ts";
+import { dropFinalizers } from "./ensure_token.ts";
 
-/** What of a Grant is deleted in one step. */
-interface Step {
-  readonly type: ResourceType;
-  readonly selection: Selection;
-  readonly belongs?: (object: MetadataObject) => boolean;
+/** What is still there of a Grant after everything was deleted, such as `Lease "a/b"`. */
+export interface Left {
+  /** Rights, token and account: the Grant stays until they are gone. */
+  readonly held: readonly string[];
+  /** Heartbeats, which give no rights: tenants can keep them by finalizers, or by their number. */
+  readonly heartbeats: readonly string[];
 }
 
-/**
- * Takes back everything a Grant gave, then lets it go: the finalizer goes only after all was seen
- * absent. Returns false while something is still there; a Grant that is gone is an error.
- */
+/** Takes back everything a Grant gave. A Grant that is gone is an error. */
 export async function revokeGrant(
   kube: KubeClient,
   grant: Grant,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<Left> {
   const { name } = grant.metadata;
   const boundary = boundaryName(grant.spec.identity.subject);
   // By name, or the API server would go through the rights of all Grants, four times for each.
   const clusterWide = { fieldSelector: `metadata.name=${clusterRoleName(name)}` };
-  if (!await takeBack(kube, name, { boundaries: [boundary], clusterWide }, signal)) return false;
-  await removeFinalizer(kube, grant, signal);
-  return true;
+  return await takeBack(kube, name, { boundaries: [boundary], clusterWide }, signal);
+}
+
+/** Lets a revoked Grant go. */
+export async function removeFinalizer(
+  kube: KubeClient,
+  grant: Grant,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, resourceVersion = "", finalizers = [] } = grant.metadata;
+  const left = finalizers.filter((finalizer) => finalizer !== CLEANUP_FINALIZER);
+  const patch = { metadata: { resourceVersion, finalizers: left } };
+  await kube.mergePatch(GRANTS, { name }, patch, FIELD_MANAGERS.issuer, signal);
 }
 
 /** Where something of a Grant may be. */
@@ -54,41 +67,68 @@ export interface Places {
   readonly clusterWide?: Selection;
 }
 
+/** What of a Grant is deleted in one step. */
+interface Step {
+  readonly type: ResourceType;
+  readonly selection: Selection;
+  readonly belongs?: (object: MetadataObject) => boolean;
+}
+
+/** A tenant may write Leases without end: so many of a boundary are looked at in one go. */
+const MAX_PAGES = 4;
+const DELETES_AT_ONCE = 16;
+
 /**
  * Deletes everything that was made for a Grant, rights first: bindings, roles, Secret, account,
- * heartbeats. Reads live and deletes only what it read. Returns whether all was seen absent, and
- * may be repeated at any point.
+ * heartbeats. Reads live and deletes only what it read. Returns what is left then, and may be
+ * repeated at any point.
  */
 export async function takeBack(
   kube: KubeClient,
   grant: string,
   { boundaries, clusterWide = {} }: Places,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<Left> {
   const ofGrant = { labelSelector: `${LABELS.grant}=${grant}` };
   const everywhere = (type: ResourceType): Step => ({
     type,
     selection: { ...clusterWide, ...ofGrant },
   });
-  const inBoundary = (type: ResourceType): Step[] =>
-    boundaries.map((namespace) => ({ type, selection: { ...ofGrant, namespace } }));
+  const inBoundary = (type: ResourceType, narrower: Selection = {}): Step[] =>
+    boundaries.map((namespace) => ({ type, selection: { ...ofGrant, ...narrower, namespace } }));
+  // Other Secrets with the label are somebody else's.
+  const token = `metadata.name=${tokenSecretName(grant)},type=${TOKEN_SECRET_TYPE}`;
+  const rights: Step[][] = [
+    [...inBoundary(ROLE_BINDINGS), everywhere(CLUSTER_ROLE_BINDINGS)],
+    [...inBoundary(ROLES), everywhere(CLUSTER_ROLES)],
+    inBoundary(SECRETS, { fieldSelector: token }),
+    inBoundary(SERVICE_ACCOUNTS),
+  ];
   const heartbeats = boundaries.map((namespace): Step => ({
     type: LEASES,
     selection: { namespace, labelSelector: `${LABELS.managed}=true` },
     belongs: ({ metadata }) => metadata.annotations?.[ANNOTATIONS.connection] === grant,
   }));
-  const steps: Step[][] = [
-    [...inBoundary(ROLE_BINDINGS), everywhere(CLUSTER_ROLE_BINDINGS)],
-    [...inBoundary(ROLES), everywhere(CLUSTER_ROLES)],
-    inBoundary(SECRETS),
-    inBoundary(SERVICE_ACCOUNTS),
-    heartbeats,
-  ];
-  for (const step of steps) {
+  for (const step of [...rights, heartbeats]) {
     await Promise.all(step.map((part) => deleteAll(kube, part, signal)));
   }
-  const left = await Promise.all(steps.flat().map((part) => present(kube, part, signal)));
-  return left.every((objects) => objects.length === 0);
+  const [held, beats] = await Promise.all([
+    leftOf(kube, rights.flat(), signal),
+    leftOf(kube, heartbeats, signal),
+  ]);
+  return { held, heartbeats: beats };
+}
+
+async function leftOf(
+  kube: KubeClient,
+  steps: readonly Step[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  const left = await Promise.all(steps.map(async (step) => {
+    const objects = await present(kube, step, signal);
+    return objects.map(({ metadata }) => `${step.type.kind} "${keyText(metadata)}"`);
+  }));
+  return left.flat();
 }
 
 async function present(
@@ -98,6 +138,7 @@ async function present(
 ): Promise<MetadataObject[]> {
   const objects: MetadataObject[] = [];
   let next = "";
+  let pages = 0;
   do {
     const page = await kube.listPage(step.type, step.selection, {
       next,
@@ -106,26 +147,33 @@ async function present(
     });
     objects.push(...page.items.map((item) => reduceMetadata(item)));
     next = page.continue;
-  } while (next !== "");
+  } while (next !== "" && ++pages < MAX_PAGES);
   return objects.filter(step.belongs ?? (() => true));
 }
 
 async function deleteAll(kube: KubeClient, step: Step, signal: AbortSignal): Promise<void> {
-  const objects = await present(kube, step, signal);
-  await Promise.all(objects.map(async ({ metadata }) => {
-    const { name, namespace, uid, resourceVersion } = metadata;
-    const preconditions = { ...uid && { uid }, ...resourceVersion && { resourceVersion } };
-    try {
-      await kube.delete(step.type, { name, namespace }, preconditions, signal);
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
-  }));
+  const objects = (await present(kube, step, signal)).values();
+  const work = async () => {
+    for (const object of objects) await deleteOne(kube, step.type, object, signal);
+  };
+  await Promise.all(Array.from({ length: DELETES_AT_ONCE }, work));
 }
 
-async function removeFinalizer(kube: KubeClient, grant: Grant, signal: AbortSignal): Promise<void> {
-  const { name, resourceVersion = "", finalizers = [] } = grant.metadata;
-  const left = finalizers.filter((finalizer) => finalizer !== CLEANUP_FINALIZER);
-  const patch = { metadata: { resourceVersion, finalizers: left } };
-  await kube.mergePatch(GRANTS, { name }, patch, FIELD_MANAGERS.issuer, signal);
+async function deleteOne(
+  kube: KubeClient,
+  type: ResourceType,
+  object: MetadataObject,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, namespace, uid, resourceVersion } = object.metadata;
+  const preconditions = { ...uid && { uid }, ...resourceVersion && { resourceVersion } };
+  try {
+    // The token is ours alone: a tenant's finalizer must not keep its name from the next Grant.
+    if (isDeleting(object) && type === SECRETS) await dropFinalizers(kube, object, signal);
+    else if (!isDeleting(object)) {
+      await kube.delete(type, { name, namespace }, preconditions, signal);
+    }
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
 }

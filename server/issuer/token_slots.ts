@@ -1,12 +1,16 @@
+import type { ObjectKey } from "../kube/paths.ts";
+
 /**
  * Lets at most `limit()` token Secrets wait for Kubernetes at once, because its token controller
  * serves them in order: a bind that somebody waits for must not stand behind a backlog.
  */
 export class TokenSlots {
   readonly #limit: () => number;
-  readonly #unfilled: () => number;
+  readonly #isUnfilled: (secret: ObjectKey) => boolean;
   readonly #wake: (grant: string) => void;
-  /** Secrets that are being created and do not show in `unfilled` yet. */
+  /** By Grant, the Secrets that were asked for; those that are filled or gone go with time. */
+  readonly #asked = new Map<string, ObjectKey>();
+  /** Grants whose Secret is being created. */
   readonly #reserved = new Set<string>();
   readonly #waiting = new Map<string, boolean>();
   /** Grants that were woken for a slot and have not come yet: nobody else may take theirs. */
@@ -14,15 +18,15 @@ export class TokenSlots {
 
   constructor(
     limit: () => number,
-    unfilled: () => number,
+    isUnfilled: (secret: ObjectKey) => boolean,
     wake: (grant: string) => void,
   ) {
     this.#limit = limit;
-    this.#unfilled = unfilled;
+    this.#isUnfilled = isUnfilled;
     this.#wake = wake;
   }
 
-  /** Takes a slot until `settle`; without a free one the Grant is woken when its turn comes. */
+  /** Takes a slot until `asked`; without a free one the Grant is woken when its turn comes. */
   take(grant: string, urgent: boolean): boolean {
     this.#called.delete(grant);
     if (this.#free() <= 0) {
@@ -34,9 +38,10 @@ export class TokenSlots {
     return true;
   }
 
-  /** The Secret exists now, and shows in `unfilled`. */
-  settle(grant: string): void {
+  /** The issuer made this Secret for the Grant: it counts for as long as it is unfilled. */
+  asked(grant: string, secret: ObjectKey): void {
     this.#reserved.delete(grant);
+    this.#asked.set(grant, secret);
   }
 
   /** The Grant was looked at: if it was woken and took no slot, the next has its turn. */
@@ -62,6 +67,9 @@ export class TokenSlots {
   }
 
   #free(): number {
-    return this.#limit() - this.#unfilled() - this.#reserved.size - this.#called.size;
+    for (const [grant, secret] of this.#asked) {
+      if (!this.#isUnfilled(secret)) this.#asked.delete(grant);
+    }
+    return this.#limit() - this.#asked.size - this.#reserved.size - this.#called.size;
   }
 }

@@ -18,6 +18,11 @@ export interface FollowSource<T extends MetadataObject> extends WatchTarget {
   readonly decode: (item: unknown) => T | undefined;
 }
 
+/** A source that leaves nothing out. */
+export interface CompleteSource<T extends MetadataObject> extends FollowSource<T> {
+  readonly decode: (item: unknown) => T;
+}
+
 /** Told what happens, in order. */
 export interface FollowHandlers<T extends MetadataObject> {
   /** A complete list begins: every object follows as an `upsert`. */
@@ -51,7 +56,7 @@ const STEADY_MS = 1_000;
 export const wholeObjects = <T extends KubeObject>(
   type: ResourceType<T>,
   selection: Selection = {},
-): FollowSource<T> => ({
+): CompleteSource<T> => ({
   type,
   selection,
   metadataOnly: false,
@@ -63,7 +68,7 @@ export const metadataObjects = (
   type: ResourceType,
   selection: Selection = {},
   keep: KeepMetadata = {},
-): FollowSource<MetadataObject> => ({
+): CompleteSource<MetadataObject> => ({
   type,
   selection,
   metadataOnly: true,

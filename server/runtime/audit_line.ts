@@ -16,6 +16,7 @@ export const AUDIT_CODES = {
   "grant.provisioned": "issuer",
   "grant.not-provisioned": "issuer",
   "grant.revoked": "issuer",
+  "grant.not-revoked": "issuer",
   "grant.vanished": "issuer",
   "grant.stale": "reaper",
   "grant.fresh": "reaper",

@@ -200,7 +200,11 @@ Deno.test("issuer() follows a Grant that is bound anew with other APIs", async (
     direction: "FromProvider" as const,
   });
   const relatedResources = [related("secrets")];
-  const grant = await world.grant({ who: "rebound", apis: [WIDGETS, GADGETS], relatedResources });
+  const exportName = "rebound";
+  const offered = { relatedResources: [related("secrets"), related("configmaps")] };
+  await world.offer(exportName, [WIDGETS, GADGETS], offered);
+  const apis = [WIDGETS, GADGETS];
+  const grant = await world.grant({ who: "rebound", exportName, apis, relatedResources });
   await opens(grant, "example.org/widgets", "example.org/gadgets", "/secrets");
   const change = (spec: object) => world.edit(GRANTS, grant.metadata, { spec });
 

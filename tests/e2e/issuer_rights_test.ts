@@ -28,6 +28,13 @@ const secrets = (direction: RelatedResource["direction"]): RelatedResource => ({
   direction,
   selector: { names: ["only-this-one"] },
 });
+await world.offer("widgets", [WIDGETS], {
+  relatedResources: [
+    secrets("FromProvider"),
+    secrets("FromConsumer"),
+    { resource: "configmaps", direction: "FromProvider" },
+  ],
+});
 const ada = await world.grant();
 const reader = await world.grant({ who: "reader", relatedResources: [secrets("FromProvider")] });
 const writer = await world.grant({

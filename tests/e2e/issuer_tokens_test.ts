@@ -161,7 +161,7 @@ Deno.test("ensureToken() makes an unfilled Secret anew after a minute, then less
   const deps: TokenDeps = {
     kube,
     caches: { accounts, secrets },
-    slots: new TokenSlots(() => 20, () => secrets.count("state", "unfilled"), () => {}),
+    slots: new TokenSlots(() => 20, () => false, () => {}),
     remakes: new Map(),
     now: () => now,
   };

@@ -38,6 +38,10 @@ const GADGETS = "gadgets.example.org";
 const UNEXPORTED = "sprockets.example.org";
 await world.define(GADGETS);
 await world.define(UNEXPORTED, {});
+const everyRule = ["secrets", "configmaps"].flatMap((resource) =>
+  (["FromProvider", "FromConsumer"] as const).map((direction) => ({ resource, direction }))
+) as RelatedResource[];
+await world.offer("widgets", [WIDGETS], { relatedResources: everyRule });
 const grant = await world.ready(await world.grant());
 const boundary = boundaryOf(grant);
 const account: Account = { namespace: boundary, name: grant.metadata.name };

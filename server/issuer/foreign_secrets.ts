@@ -1,0 +1,84 @@
+import { type Grant, SECRETS } from "../api/resources.ts";
+import type { Cache } from "../kube/cache.ts";
+import type { KubeClient } from "../kube/client.ts";
+import type { RecordEvent } from "../kube/event_recorder.ts";
+import { follow, type FollowSource } from "../kube/follow.ts";
+import { type MetadataObject, reduceMetadata } from "../kube/metadata.ts";
+import { boundaryName, LABELS } from "../names.ts";
+import type { Log } from "../runtime/log.ts";
+import type { Runnable } from "../runtime/runnable.ts";
+import { TOKEN_SECRET_TYPE } from "./desired.ts";
+
+/** Who hears of foreign Secrets. */
+export interface TellDeps {
+  readonly grants: Pick<Cache<Grant, "boundary">, "find">;
+  readonly recordEvent: RecordEvent;
+  readonly log: Log;
+}
+
+const MOST_NAMESPACES = 1_000;
+
+/**
+ * Secrets that carry our label and were not made by the issuer. A tenant may write such Secrets into
+ * its boundary: they are ignored, never deleted, and told once for each namespace.
+ */
+export class ForeignSecrets {
+  /** The first Secret that was seen in a namespace, until it is told. */
+  readonly #seen = new Map<string, string>();
+  readonly #told = new Set<string>();
+  #deps: TellDeps | undefined;
+
+  /** Notes a Secret. */
+  see({ metadata: { name, namespace = "" } }: MetadataObject): void {
+    if (this.#told.has(namespace) || this.#seen.size >= MOST_NAMESPACES) return;
+    if (!this.#seen.has(namespace)) this.#seen.set(namespace, name);
+    this.#tell();
+  }
+
+  /** Tells of everything that was seen, and of the rest as it is seen. */
+  tellTo(deps: TellDeps): void {
+    this.#deps = deps;
+    this.#tell();
+  }
+
+  #tell(): void {
+    if (!this.#deps) return;
+    const { grants, recordEvent, log } = this.#deps;
+    for (const [namespace, name] of this.#seen) {
+      this.#seen.delete(namespace);
+      if (this.#told.size >= MOST_NAMESPACES) this.#told.clear();
+      this.#told.add(namespace);
+      log.warn("a Secret carries our label and is ignored", { secret: `${namespace}/${name}` });
+      const [owner] = grants.find("boundary", namespace);
+      if (!owner) continue;
+      const note = `Secret "${namespace}/${name}", and perhaps more there, carries the label ` +
+        `${LABELS.grant} and was not made by xbind: it is ignored, and stays when the Grant goes`;
+      recordEvent(owner, "Warning", "ForeignSecret", note);
+    }
+  }
+}
+
+/** Looks for foreign Secrets of every type but that of tokens, which a cache sees anyway. */
+export const watchForeignSecrets =
+  (kube: KubeClient, foreign: Pick<ForeignSecrets, "see">): Runnable => async (signal) => {
+    const source: FollowSource<MetadataObject> = {
+      type: SECRETS,
+      selection: { labelSelector: LABELS.grant, fieldSelector: `type!=${TOKEN_SECRET_TYPE}` },
+      metadataOnly: true,
+      decode: (item) => void foreign.see(reduceMetadata(item)),
+    };
+    const nothing = () => {};
+    await follow(kube, source, {
+      begin: nothing,
+      end: nothing,
+      upsert: nothing,
+      remove: nothing,
+      connected: nothing,
+      disconnected: nothing, // the watch of the token Secrets tells of an outage
+      unreadable: nothing,
+    }, signal);
+  };
+
+/** Whether a Secret with our label lies where the Grant's own would. */
+export const isInBoundaryOf = (grant: Grant, { metadata }: MetadataObject): boolean =>
+  metadata.namespace === boundaryName(grant.spec.identity.subject);
