@@ -88,12 +88,15 @@ export const duration = (
 });
 
 /** A number that is not negative. */
-export const number = (byDefault: number, help: string): Flag<number> => ({
+export const number = (byDefault: number, help: string, max = Infinity): Flag<number> => ({
   ...base(String(byDefault), "number", help),
-  parse: (given) =>
-    /^\d{1,15}(?:\.\d{1,15})?$/.test(given)
-      ? { value: Number(given) }
-      : { problem: "is not a number of zero or more, as in 0, 0.5 or 20" },
+  parse: (given) => {
+    if (!/^\d{1,15}(?:\.\d{1,15})?$/.test(given)) {
+      return { problem: "is not a number of zero or more, as in 0, 0.5 or 20" };
+    }
+    const value = Number(given);
+    return value > max ? { problem: `is too large: it may be at most ${max}` } : { value };
+  },
 });
 
 /** Items separated by commas; blanks around them and empty ones do not count. */

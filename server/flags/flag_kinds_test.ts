@@ -95,6 +95,14 @@ Deno.test("number() takes plain numbers of zero or more", () => {
   }
 });
 
+Deno.test("number() takes none above its maximum", () => {
+  const { parse } = number(20, "help", 100);
+  assert.deepEqual(parse("100"), { value: 100 });
+  for (const given of ["100.1", "101", "999999999999999"]) {
+    assert.match(String(outcome(parse(given))), /is too large: it may be at most 100/, given);
+  }
+});
+
 Deno.test("list() trims items, drops empty ones and names the first bad one", () => {
   const { parse } = list("", "help", lowerCase);
   assert.deepEqual(parse(" a, b ,,c,"), { value: ["a", "b", "c"] });
