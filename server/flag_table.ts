@@ -147,6 +147,16 @@ const REAPER = {
     false,
     "With --reaper-revoke, also delete a boundary namespace that no other Grant uses",
   ),
+  "reaper-hold-percent": number(
+    20,
+    "Revoke nothing while more than this part of the consumers, and more than 5, fell silent within half an hour; 100 never holds",
+    100,
+  ),
+  "reaper-max-percent": number(
+    10,
+    "Most Grants that one sweep revokes, in percent of all Ready Grants; 5 are always allowed",
+    100,
+  ),
 } as const;
 
 const APPLY = {

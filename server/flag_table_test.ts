@@ -34,6 +34,8 @@ const DOCUMENTED: Readonly<Record<string, string>> = {
   "issuer-scope": "Cluster",
   "reaper-revoke": "false",
   "reaper-delete-boundary": "false",
+  "reaper-hold-percent": "20",
+  "reaper-max-percent": "10",
   "metrics-bind-address": ":8086",
   "health-probe-bind-address": ":8082",
   "leader-elect": "false",

@@ -12,6 +12,7 @@ import { Transport } from "./kube/transport.ts";
 import { type AnyCache, type ProviderCaches, runCaches, watchReports } from "./provider_caches.ts";
 import { tellCrowdedBoundaries } from "./reaper/crowded_boundaries.ts";
 import { reaper } from "./reaper/reaper.ts";
+import type { SweepCounts } from "./reaper/sweep.ts";
 import { EventLoopLag } from "./runtime/event_loop_lag.ts";
 import { serveManager } from "./runtime/health_server.ts";
 import type { Log } from "./runtime/log.ts";
@@ -71,22 +72,18 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
   }
   if (config.enableReaper) {
     needed.push(heartbeats);
-    let wouldRevoke = 0;
-    metrics.gauge(
-      "xbind_grants_would_revoke",
-      "Stale Grants that no guard protects from being revoked",
-      [],
-      () => [{ value: wouldRevoke }],
-    );
-    controllers.push(reaper({
+    const onSwept = showSweeps(metrics);
+    const reaping = reaper({
       kube,
       caches: { grants, heartbeats },
       leaseWatch,
       config,
       log: log.named("reaper"),
       events: events.record,
-      onSwept: (counts) => wouldRevoke = counts.wouldRevoke,
-    }));
+      onSwept,
+    });
+    // Another replica goes on: what this one saw last would be shown, and alerted on, for ever.
+    controllers.push((signal) => reaping(signal).finally(() => onSwept(undefined)));
   }
   if (config.enableGateway || config.enableReaper) { // else nobody watches the heartbeats
     const tell = { heartbeats, grants, recordEvent: events.record, log };
@@ -130,6 +127,29 @@ async function leadershipFor(
     log: log.named("leader"),
     onChange: metrics.leaderElection(config.leaderElectionId),
   });
+}
+
+/** Shows what the last sweep found; takes it, or undefined for nothing. */
+function showSweeps(metrics: Metrics): (counts: SweepCounts | undefined) => void {
+  let last: SweepCounts | undefined;
+  const show = (name: string, help: string, value: (counts: SweepCounts) => number) =>
+    metrics.gauge(name, help, [], () => [{ value: last ? value(last) : 0 }]);
+  show(
+    "xbind_grants_would_revoke",
+    "Stale Grants that no guard of their own protects from being revoked",
+    ({ wouldRevoke }) => wouldRevoke,
+  );
+  show(
+    "xbind_grants_silent_together",
+    "The most Grants whose consumers fell silent within half an hour and were not approved",
+    ({ silentTogether }) => silentTogether,
+  );
+  show(
+    "xbind_reaper_holding",
+    "Whether revocation is on hold because many consumers fell silent together: 1, else 0",
+    ({ isHolding }) => isHolding ? 1 : 0,
+  );
+  return (counts) => last = counts;
 }
 
 function showGrants(metrics: Metrics, grants: Pick<Cache<Grant>, "values">): void {

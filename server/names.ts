@@ -61,6 +61,8 @@ export const ANNOTATIONS = {
   wantedUntil: "iam.xbind.io/wanted-until",
   /** On a Grant: since when its consumer is silent, RFC 3339. */
   staleSince: "iam.xbind.io/stale-since",
+  /** On a Grant, value `approved`: an operator's word that it may be reaped while others are held. */
+  reap: "iam.xbind.io/reap",
   /** On a boundary namespace: UID of the Grant whose reaping is about to delete it. */
   reapBoundary: "iam.xbind.io/reap-boundary",
   /** On our CRDs: the version of xbind that installed them. */

@@ -21,7 +21,8 @@ export interface Heartbeat {
 /** How Leases can be looked up: by namespace, and by Connection within a namespace. */
 export type HeartbeatIndex = "namespace" | "connection";
 
-const DEFAULT_DURATION_MS = 60_000;
+/** What a Lease without a duration is taken to last. */
+export const DEFAULT_DURATION_MS = 60_000;
 const MAX_UID_LENGTH = 253;
 const MANAGED = `${LABELS.managed}=true`;
 

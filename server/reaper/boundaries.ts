@@ -13,6 +13,7 @@ import { METADATA_LIST } from "../kube/metadata.ts";
 import { ANNOTATIONS, boundaryName, boundaryNameOf, FIELD_MANAGERS, LABELS } from "../names.ts";
 import { auditLine } from "../runtime/audit_line.ts";
 import type { Log } from "../runtime/log.ts";
+import { isApproved } from "./examine.ts";
 
 /** What boundaries are reaped with. */
 export interface BoundariesDeps {
@@ -27,6 +28,8 @@ export interface BoundariesDeps {
 export class Boundaries {
   readonly #deps: BoundariesDeps;
   #marked: Set<string> | undefined;
+  /** Boundaries whose last Grant went with an operator's approval. */
+  readonly #approved = new Set<string>();
 
   constructor(deps: BoundariesDeps) {
     this.#deps = deps;
@@ -38,18 +41,25 @@ export class Boundaries {
     const name = boundaryName(grant.spec.identity.subject);
     const namespace = await kube.find(NAMESPACES, { name }, signal);
     if (!namespace || isDeleting(namespace) || !isBoundary(namespace)) return;
+    if (isApproved(grant)) this.#approved.add(name);
+    else this.#approved.delete(name);
     const uid = grant.metadata.uid ?? "";
     if (markOf(namespace) !== uid) await this.#annotate(namespace, uid, signal);
     this.#marked?.add(name);
   }
 
-  /** Deletes marked boundaries without a Grant, by live reads; returns how many. */
-  async reap(signal: AbortSignal): Promise<number> {
+  /**
+   * Deletes marked boundaries without a Grant, by live reads; returns how many. While the reaper
+   * holds, only those that an operator approved; what an earlier process marked has to wait.
+   */
+  async reap({ isHolding }: { readonly isHolding: boolean }, signal: AbortSignal): Promise<number> {
+    if (isHolding && this.#approved.size === 0) return 0;
     this.#marked ??= await this.#findMarked(signal);
-    if (this.#marked.size === 0) return 0;
+    const wanted = isHolding ? this.#marked.intersection(this.#approved) : this.#marked;
+    if (wanted.size === 0) return 0;
     // The namespaces first: a bind makes its Grant, then takes the mark away. Either we see the
     // Grant, or the namespace is no longer the version that we read.
-    const namespaces = await this.#stillMarked(this.#marked, signal);
+    const namespaces = await this.#stillMarked(wanted, signal);
     if (namespaces.length === 0) return 0;
     const inUse = await this.#inUse(signal);
     let deleted = 0;
@@ -58,7 +68,7 @@ export class Boundaries {
       try {
         if (inUse.has(name)) await this.#annotate(namespace, null, signal);
         else if (await this.#delete(namespace, signal)) deleted++;
-        this.#marked.delete(name);
+        this.#forget(name);
       } catch (error) {
         signal.throwIfAborted();
         if (isConflict(error)) continue; // it moved: looked at again by the next sweep
@@ -85,14 +95,19 @@ export class Boundaries {
     return marked;
   }
 
-  async #stillMarked(marked: Set<string>, signal: AbortSignal): Promise<Namespace[]> {
+  #forget(name: string): void {
+    this.#marked?.delete(name);
+    this.#approved.delete(name);
+  }
+
+  async #stillMarked(names: Iterable<string>, signal: AbortSignal): Promise<Namespace[]> {
     const namespaces: Namespace[] = [];
-    for (const name of [...marked]) {
+    for (const name of [...names]) {
       const namespace = await this.#deps.kube.find(NAMESPACES, { name }, signal);
       const isMarked = namespace && !isDeleting(namespace) && isBoundary(namespace) &&
         markOf(namespace) !== undefined;
       if (isMarked) namespaces.push(namespace);
-      else marked.delete(name);
+      else this.#forget(name);
     }
     return namespaces;
   }

@@ -7,13 +7,18 @@ import {
   type HeartbeatIndex,
 } from "../inventory/heartbeats.ts";
 import type { Cache } from "../kube/cache.ts";
+import { ANNOTATIONS } from "../names.ts";
+import type { GrantSign } from "./brake.ts";
 import type { LeaseWatch, Moment } from "./lease_watch.ts";
 import {
   concerns,
+  isHeardOf,
   isMoving,
   judge,
   mayRevoke,
+  newestSign,
   type Revocability,
+  signsOf,
   type Verdict,
 } from "./staleness.ts";
 
@@ -44,12 +49,24 @@ export type Finding =
     readonly isMoving: boolean;
   };
 
+/** What there is to know of a Grant. */
+export interface Examined {
+  readonly grant: Grant;
+  readonly finding: Finding;
+  /** For the brake; absent for a Grant that is not judged. */
+  readonly sign?: GrantSign;
+}
+
+/** Whether an operator said that the Grant may be reaped. */
+export const isApproved = ({ metadata }: Pick<Grant, "metadata">): boolean =>
+  metadata.annotations?.[ANNOTATIONS.reap] === "approved";
+
 /** Judges a Grant, cached or read just now, by the Leases that are known. */
 export function examine(
   { caches: { grants, heartbeats }, leaseWatch, config: { reaperTtlMs } }: ExamineDeps,
   grant: Grant,
   now: Moment,
-): Finding {
+): Examined {
   const { name } = grant.metadata;
   const boundary = boundaryOf(grant);
   const isGrant = (other: string) => grants.get({ name: other }) !== undefined;
@@ -58,15 +75,25 @@ export function examine(
     inBoundary: heartbeats.find("namespace", boundary),
     isGrant,
   };
-  const verdict = judge(grant, evidence, reaperTtlMs, now.wallMs);
-  if (verdict.kind !== "stale") return verdict;
+  const signs = signsOf(grant, evidence, now.wallMs);
+  const verdict = judge(signs, reaperTtlMs, now.wallMs);
+  const newest = newestSign(signs);
+  if (verdict.kind === "unjudged" || !newest) return { grant, finding: { kind: "unjudged" } };
+  const sign = { lastSignMs: newest.atMs, isApproved: isApproved(grant) };
+  if (verdict.kind === "fresh" && isHeardOf(newest, reaperTtlMs, now.wallMs)) {
+    return { grant, finding: verdict, sign: { ...sign, isLive: true } };
+  }
   const seen = leaseWatch.observation(
     boundary,
     (connection) => concerns(grant, connection, isGrant),
   );
-  return {
+  const finding = verdict.kind === "fresh" ? verdict : {
     ...verdict,
     revocability: mayRevoke(grant, seen, reaperTtlMs, now),
     isMoving: isMoving(seen, reaperTtlMs, now),
   };
+  // Whoever renews is there, however wrong its clock is.
+  const renewal = seen.lastChange && { ...newest, atMs: seen.lastChange.steadyMs };
+  const isLive = renewal !== undefined && isHeardOf(renewal, reaperTtlMs, now.steadyMs);
+  return { grant, finding, sign: { ...sign, isLive } };
 }

@@ -2,11 +2,13 @@ import type { Config } from "../config.ts";
 import { every } from "../runtime/every.ts";
 import type { Runnable } from "../runtime/runnable.ts";
 import { Boundaries } from "./boundaries.ts";
+import { Hold } from "./hold.ts";
 import { moment } from "./lease_watch.ts";
+import { connectTimeMs } from "./staleness.ts";
 import { sweep, type SweepCounts, type SweepDeps } from "./sweep.ts";
 
 /** What the reaper works with. */
-export interface ReaperDeps extends Omit<SweepDeps, "boundaries" | "config" | "now"> {
+export interface ReaperDeps extends Omit<SweepDeps, "boundaries" | "hold" | "config" | "now"> {
   readonly config: SweepDeps["config"] & Pick<Config, "reaperIntervalMs">;
   readonly now?: SweepDeps["now"];
   /** Told what a sweep found, for the metrics. */
@@ -16,12 +18,13 @@ export interface ReaperDeps extends Omit<SweepDeps, "boundaries" | "config" | "n
 /** Sweeps all Grants once per interval, first after one interval; meant to run while leading. */
 export const reaper = (deps: ReaperDeps): Runnable => async (signal) => {
   const { kube, log, config, now = moment, onSwept } = deps;
-  // Anew for each term as leader: another replica may have marked boundaries in between.
+  // Anew for each term as leader: another replica may have held, or marked boundaries, in between.
   const boundaries = new Boundaries({ kube, log });
+  const hold = new Hold({ calmMs: connectTimeMs(config.reaperTtlMs), log });
   const sweeping = every(
     config.reaperIntervalMs,
     async (term) => {
-      const counts = await sweep({ ...deps, boundaries, now }, term);
+      const counts = await sweep({ ...deps, boundaries, hold, now }, term);
       if (counts) onSwept?.(counts);
     },
     (error) => log.error("sweep failed", { error }),

@@ -12,7 +12,7 @@ import { keyOf } from "../kube/paths.ts";
 import { ANNOTATIONS, FIELD_MANAGERS } from "../names.ts";
 import { auditLine } from "../runtime/audit_line.ts";
 import type { Log } from "../runtime/log.ts";
-import type { Finding } from "./examine.ts";
+import type { Examined } from "./examine.ts";
 import { editFor, isMarkedStale } from "./stale_condition.ts";
 
 /** Told what to publish as a Kubernetes Event about a Grant. */
@@ -32,20 +32,25 @@ export interface RecordDeps {
   readonly events?: GrantEvents;
 }
 
-/** Writes what a finding changes about a Grant, and tells about it. */
+/** Writes what an examination changes about a Grant, and tells about it. */
 export async function recordFinding(
   deps: RecordDeps,
-  grant: Grant,
-  finding: Finding,
-  nowMs: number,
+  { grant, finding, sign }: Examined,
+  { isHolding, nowMs }: { readonly isHolding: boolean; readonly nowMs: number },
   signal: AbortSignal,
 ): Promise<void> {
   const { reaperRevoke: revokes } = deps.config;
-  const { stale, staleSince } = editFor(grant, finding, { revokes, nowMs });
+  const isHeld = isHolding && !sign?.isApproved;
+  const { stale, staleSince } = editFor(grant, finding, { revokes, isHeld, nowMs });
+  const annotations = {
+    ...(staleSince === undefined ? {} : { [ANNOTATIONS.staleSince]: staleSince }),
+    // An approval ends with the silence that it was given for.
+    ...(sign?.isLive && sign.isApproved ? { [ANNOTATIONS.reap]: null } : {}),
+  };
   try {
     const judged = stale ? await writeCondition(deps, grant, stale, signal) : grant;
     if (stale) tell(deps, grant, stale, staleSince);
-    if (staleSince !== undefined) await writeSince(deps, judged, staleSince, signal);
+    if (Object.keys(annotations).length > 0) await annotate(deps, judged, annotations, signal);
   } catch (error) {
     // It changed or went since the cache heard of it; the next sweep sees it as it is then.
     if (!isConflict(error) && !isNotFound(error)) throw error;
@@ -73,14 +78,13 @@ async function writeCondition(
   );
 }
 
-async function writeSince(
+async function annotate(
   { kube }: RecordDeps,
   judged: KubeObject,
-  staleSince: string | null,
+  annotations: Readonly<Record<string, string | null>>,
   signal: AbortSignal,
 ): Promise<void> {
   const { resourceVersion = "" } = judged.metadata;
-  const annotations = { [ANNOTATIONS.staleSince]: staleSince };
   const patch = { metadata: { resourceVersion, annotations } };
   await kube.mergePatch(GRANTS, keyOf(judged), patch, FIELD_MANAGERS.reaper, signal);
 }

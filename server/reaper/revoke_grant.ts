@@ -7,7 +7,7 @@ import { keyOf } from "../kube/paths.ts";
 import { boundaryName, LABELS } from "../names.ts";
 import { auditLine } from "../runtime/audit_line.ts";
 import type { Boundaries } from "./boundaries.ts";
-import { examine, type ExamineDeps, type Finding } from "./examine.ts";
+import { examine, type ExamineDeps, type Finding, isApproved } from "./examine.ts";
 import type { Moment } from "./lease_watch.ts";
 import type { RecordDeps } from "./record_finding.ts";
 import { isMarkedStale, rfc3339 } from "./stale_condition.ts";
@@ -19,27 +19,33 @@ export interface RevokeDeps extends Omit<ExamineDeps, "config">, Omit<RecordDeps
   readonly now: () => Moment;
 }
 
+/** Whether no guard of the Grant itself forbids to revoke it. */
+export const isRevocable = (finding: Finding): boolean =>
+  finding.kind === "stale" && finding.revocability.isAllowed;
+
 /**
  * Whether a finding is enough to revoke: an earlier sweep must have marked the Grant, so that
  * nobody loses credentials without having been shown as stale first.
  */
 export const isDoomed = (grant: Grant, finding: Finding): boolean =>
-  finding.kind === "stale" && finding.revocability.isAllowed && isMarkedStale(grant);
+  isRevocable(finding) && isMarkedStale(grant);
 
 /**
- * Deletes a stale Grant if live reads agree; the issuer's finalizer revokes. False when it was
- * spared because something moved in the meantime.
+ * Deletes a stale Grant if live reads agree, and the approval too while the reaper holds; the
+ * issuer's finalizer revokes. False when it was spared because something moved in the meantime.
  */
 export async function revokeGrant(
   deps: RevokeDeps,
   grant: Grant,
+  { isHolding }: { readonly isHolding: boolean },
   signal: AbortSignal,
 ): Promise<boolean> {
   const { kube, config, boundaries, now, log } = deps;
   const key = keyOf(grant);
   const live = await kube.find(GRANTS, key, signal);
   if (!live || live.metadata.uid !== grant.metadata.uid) return false;
-  const finding = examine(deps, live, now());
+  if (isHolding && !isApproved(live)) return false;
+  const { finding } = examine(deps, live, now());
   if (finding.kind !== "stale" || !isDoomed(live, finding)) return false;
   if (!await knowsLeasesOf(deps, live, signal)) return false;
   const { uid = "", resourceVersion = "" } = live.metadata;

@@ -3,7 +3,7 @@ import { IAM_API_VERSION } from "../api/groups.ts";
 import type { Condition, Grant } from "../api/resources.ts";
 import { ANNOTATIONS } from "../names.ts";
 import type { Finding } from "./examine.ts";
-import { editFor, isMarkedStale, rfc3339 } from "./stale_condition.ts";
+import { editFor, isMarkedHeld, isMarkedStale, rfc3339 } from "./stale_condition.ts";
 
 const NOW = Date.parse("2026-05-01T12:00:00.700Z");
 const SINCE = Date.parse("2026-05-01T11:00:00.900Z");
@@ -44,8 +44,8 @@ const grant = (stale?: Condition, since?: string): Grant => ({
   ...(stale ? { status: { conditions: [stale] } } : {}),
 });
 
-const edit = (of: Grant, finding: Finding, revokes = false) =>
-  editFor(of, finding, { revokes, nowMs: NOW });
+const edit = (of: Grant, finding: Finding, revokes = false, isHeld = false) =>
+  editFor(of, finding, { revokes, isHeld, nowMs: NOW });
 
 Deno.test("editFor() marks a Grant that became stale", () => {
   assert.deepEqual(edit(grant(), EXPIRED), {
@@ -138,6 +138,23 @@ Deno.test("editFor() says from when on a guarded Grant may be revoked", () => {
   assert.equal(edit(grant(), allowed, true).stale?.message, MARK.message);
   const unknown = { ...EXPIRED, revocability: { isAllowed: false } };
   assert.equal(edit(grant(), unknown, true).stale?.message, MARK.message);
+});
+
+Deno.test("editFor() says that a revocation is on hold, once, and takes it back", () => {
+  const allowed = { ...EXPIRED, revocability: { ...EXPIRED.revocability, isAllowed: true } };
+  const held = `${MARK.message}; revocation is on hold because many consumers fell silent together`;
+  assert.equal(edit(grant(), allowed, true, true).stale?.message, held);
+  const said = grant({ ...MARK, message: held }, SINCE_TEXT);
+  assert.deepEqual(edit(said, allowed, true, true), {});
+  assert.deepEqual(edit(said, allowed, true), { stale: MARK });
+  assert.deepEqual(edit(said, allowed), { stale: MARK });
+
+  assert.equal(edit(grant(), allowed, false, true).stale?.message, MARK.message);
+  const guarded = edit(grant(), EXPIRED, true, true).stale?.message;
+  assert.match(guarded ?? "", /; revocation not before /, "its own guard comes first");
+  const moving = edit(said, { ...EXPIRED, isMoving: true }, true, true);
+  assert.equal(moving.stale?.message, guarded, "it moves, so it is not held any more");
+  assert.deepEqual([said, grant(MARK), grant()].map(isMarkedHeld), [true, false, false]);
 });
 
 Deno.test("isMarkedStale() tells a mark from none and from a cleared one", () => {

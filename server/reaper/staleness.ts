@@ -1,5 +1,10 @@
 import { condition, type Grant, isDeleting, isReady } from "../api/resources.ts";
-import { countsFor, effectiveRenewal, type Heartbeat } from "../inventory/heartbeats.ts";
+import {
+  countsFor,
+  DEFAULT_DURATION_MS,
+  effectiveRenewal,
+  type Heartbeat,
+} from "../inventory/heartbeats.ts";
 import { ANNOTATIONS } from "../names.ts";
 import type { Moment, Observation } from "./lease_watch.ts";
 
@@ -12,7 +17,7 @@ export type Verdict =
   | { readonly kind: "fresh" }
   | { readonly kind: "stale"; readonly reason: StaleReason; readonly sinceMs: number };
 
-/** What a verdict rests on besides the Grant. */
+/** What is known of a Grant's consumer besides the Grant. */
 export interface Evidence {
   /** Leases that may be the Grant's own; those that do not count are ignored. */
   readonly own: Iterable<Heartbeat>;
@@ -21,33 +26,68 @@ export interface Evidence {
   readonly isGrant: (name: string) => boolean;
 }
 
+/** When a consumer was heard of, and what its Lease calls the time until the next sign. */
+export interface Sign {
+  readonly atMs: number;
+  readonly durationMs: number;
+}
+
+/** The signs of life of a Grant's consumer. */
+export interface Signs {
+  /** The newest renewal of a Lease of its own. */
+  readonly own?: Sign;
+  /** Without one: that of a Lease whose Connection was given another name. */
+  readonly renamed?: Sign;
+  /** Without one of its own: that it became Ready, as that is when a consumer may begin. */
+  readonly ready?: Sign;
+}
+
 const FRESH: Verdict = { kind: "fresh" };
 const UNJUDGED: Verdict = { kind: "unjudged" };
+const NO_SIGNS: Signs = {};
 
-/** Judges a Grant: silent for longer than the TTL, or not. */
-export function judge(grant: Grant, evidence: Evidence, ttlMs: number, nowMs: number): Verdict {
-  if (isDeleting(grant) || !isReady(grant)) return UNJUDGED;
-  const isOverdue = (sinceMs: number) => nowMs - sinceMs > ttlMs;
-
-  const renewedMs = newestRenewal(evidence.own, (lease) => countsFor(lease, grant), nowMs);
-  if (renewedMs !== undefined) {
-    return isOverdue(renewedMs)
-      ? { kind: "stale", reason: "LeaseExpired", sinceMs: renewedMs }
-      : FRESH;
-  }
-  const renamedMs = newestRenewal(
+/** The signs of life that a verdict rests on; none for a Grant that is not Ready, or going. */
+export function signsOf(grant: Grant, evidence: Evidence, nowMs: number): Signs {
+  if (isDeleting(grant) || !isReady(grant)) return NO_SIGNS;
+  const own = newestRenewal(evidence.own, (lease) => countsFor(lease, grant), nowMs);
+  if (own) return { own };
+  const renamed = newestRenewal(
     evidence.inBoundary,
     ({ connection, consumerUid }) =>
       consumerUid !== undefined && connection !== grant.metadata.name &&
       concerns(grant, connection, evidence.isGrant),
     nowMs,
   );
-  if (renamedMs !== undefined && !isOverdue(renamedMs)) return FRESH;
-
   const readyMs = Date.parse(condition(grant, "Ready")?.lastTransitionTime ?? "");
-  if (Number.isNaN(readyMs)) return UNJUDGED;
-  return isOverdue(readyMs) ? { kind: "stale", reason: "NoLease", sinceMs: readyMs } : FRESH;
+  return {
+    ...(renamed ? { renamed } : {}),
+    ...(Number.isNaN(readyMs) ? {} : { ready: { atMs: readyMs, durationMs: DEFAULT_DURATION_MS } }),
+  };
 }
+
+/** Judges a Grant by its signs of life: silent for longer than the TTL, or not. */
+export function judge({ own, renamed, ready }: Signs, ttlMs: number, nowMs: number): Verdict {
+  const isOverdue = ({ atMs }: Sign) => nowMs - atMs > ttlMs;
+  if (own) {
+    return isOverdue(own) ? { kind: "stale", reason: "LeaseExpired", sinceMs: own.atMs } : FRESH;
+  }
+  if (renamed && !isOverdue(renamed)) return FRESH;
+  if (!ready) return UNJUDGED;
+  return isOverdue(ready) ? { kind: "stale", reason: "NoLease", sinceMs: ready.atMs } : FRESH;
+}
+
+/** The newest sign of life; undefined without any. */
+export function newestSign({ own, renamed, ready }: Signs): Sign | undefined {
+  if (own) return own;
+  return renamed && (!ready || renamed.atMs > ready.atMs) ? renamed : ready;
+}
+
+/**
+ * Whether the next sign is not overdue yet. Half the TTL ends it at the latest: a Lease of a long
+ * duration would else fall silent and become stale at once.
+ */
+export const isHeardOf = ({ atMs, durationMs }: Sign, ttlMs: number, nowMs: number): boolean =>
+  nowMs - atMs <= Math.min(2 * durationMs, ttlMs / 2);
 
 /**
  * Whether a Lease in the Grant's boundary may be about this Grant: it names it, or it names no
@@ -64,12 +104,13 @@ function newestRenewal(
   heartbeats: Iterable<Heartbeat>,
   counts: (heartbeat: Heartbeat) => boolean,
   nowMs: number,
-): number | undefined {
-  let newest: number | undefined;
+): Sign | undefined {
+  let newest: Sign | undefined;
   for (const heartbeat of heartbeats) {
     if (!counts(heartbeat)) continue;
-    const renewedMs = effectiveRenewal(heartbeat, nowMs);
-    if (renewedMs !== undefined && renewedMs > (newest ?? -Infinity)) newest = renewedMs;
+    const atMs = effectiveRenewal(heartbeat, nowMs);
+    if (atMs === undefined || atMs <= (newest?.atMs ?? -Infinity)) continue;
+    newest = { atMs, durationMs: heartbeat.durationMs };
   }
   return newest;
 }
@@ -81,11 +122,14 @@ export interface Revocability {
   readonly notBeforeMs?: number;
 }
 
-const LONGEST_BIND_GRACE_MS = 10 * 60_000;
+const LONGEST_CONNECT_MS = 10 * 60_000;
 const LONGEST_QUIET_MS = 2 * 60_000;
 
 /** For how long the reaper itself must have seen no change before it revokes. */
 export const quietTimeMs = (ttlMs: number): number => Math.min(ttlMs, LONGEST_QUIET_MS);
+
+/** For how long a consumer whose way is free may need until it is heard of. */
+export const connectTimeMs = (ttlMs: number): number => Math.min(ttlMs, LONGEST_CONNECT_MS);
 
 /**
  * Guards the living: a consumer that has just bound gets time to connect, and after a restart,
@@ -99,9 +143,7 @@ export function mayRevoke(
 ): Revocability {
   if (!watchedSince) return { isAllowed: false };
   const boundMs = Date.parse(grant.metadata.annotations?.[ANNOTATIONS.boundAt] ?? "");
-  const graceEndsMs = Number.isNaN(boundMs)
-    ? -Infinity
-    : boundMs + Math.min(ttlMs, LONGEST_BIND_GRACE_MS);
+  const graceEndsMs = Number.isNaN(boundMs) ? -Infinity : boundMs + connectTimeMs(ttlMs);
   const quietSince = lastChange ?? watchedSince;
   const quietMs = quietTimeMs(ttlMs);
   return {

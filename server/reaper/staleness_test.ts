@@ -4,7 +4,19 @@ import type { Condition, Grant } from "../api/resources.ts";
 import type { Heartbeat } from "../inventory/heartbeats.ts";
 import { ANNOTATIONS, boundaryName } from "../names.ts";
 import type { Moment, Observation } from "./lease_watch.ts";
-import { concerns, isMoving, judge, mayRevoke, quietTimeMs, type Verdict } from "./staleness.ts";
+import {
+  concerns,
+  connectTimeMs,
+  isHeardOf,
+  isMoving,
+  judge,
+  mayRevoke,
+  newestSign,
+  quietTimeMs,
+  type Signs,
+  signsOf,
+  type Verdict,
+} from "./staleness.ts";
 
 const SUBJECT = "https://idp.example.org#ada";
 const TTL = 30 * 60_000;
@@ -60,17 +72,17 @@ const lease = (renewTimeMs: number, edit: Partial<Heartbeat> = {}): Heartbeat =>
 const elsewhere = (renewTimeMs: number): Heartbeat =>
   lease(renewTimeMs, { metadata: { name: "forged", namespace: boundaryName("eve") } });
 
-const verdict = (leases: readonly Heartbeat[], of = grant(), grants = ["pg-1", "pg-2"]): Verdict =>
-  judge(
-    of,
-    {
-      own: leases,
-      inBoundary: leases.filter(({ metadata }) => metadata.namespace === boundaryName(SUBJECT)),
-      isGrant: (name) => grants.includes(name),
-    },
-    TTL,
-    NOW,
-  );
+const signs = (
+  leases: readonly Heartbeat[],
+  of = grant(),
+  grants = ["pg-1", "pg-2"],
+): Signs => {
+  const inBoundary = leases.filter(({ metadata }) => metadata.namespace === boundaryName(SUBJECT));
+  return signsOf(of, { own: leases, inBoundary, isGrant: (name) => grants.includes(name) }, NOW);
+};
+
+const verdict = (leases: readonly Heartbeat[], of?: Grant, grants?: string[]): Verdict =>
+  judge(signs(leases, of, grants), TTL, NOW);
 
 const stale = (reason: "LeaseExpired" | "NoLease", sinceMs: number): Verdict => ({
   kind: "stale",
@@ -186,6 +198,37 @@ Deno.test("judge()", async (t) => {
   }
 });
 
+Deno.test("newestSign()", async (t) => {
+  const old = grant({ conditions: [ready(NOW - 10 * TTL)] });
+  const at = (leases: readonly Heartbeat[], of = old) => newestSign(signs(leases, of));
+  const renamed = (ms: number) => lease(ms, { connection: "mine", durationMs: 7_000 });
+  const table: [string, unknown, unknown][] = [
+    [
+      "is the newest own renewal, with its duration",
+      at([lease(NOW - 9), lease(NOW - 5, { durationMs: 8_000 }), lease(NOW - 7), renamed(NOW)]),
+      { atMs: NOW - 5, durationMs: 8_000 },
+    ],
+    ["is a renamed one else", at([renamed(NOW - 5)]), { atMs: NOW - 5, durationMs: 7_000 }],
+    ["is the time it became Ready else", at([]), { atMs: NOW - 10 * TTL, durationMs: 60_000 }],
+    [
+      "is the later of these two",
+      at([renamed(NOW - 11 * TTL)]),
+      { atMs: NOW - 10 * TTL, durationMs: 60_000 },
+    ],
+    ["is none for a Grant that is not judged", at([], grant({ conditions: [] })), undefined],
+  ];
+  for (const [does, actual, expected] of table) {
+    await t.step(does, () => assert.deepEqual(actual, expected));
+  }
+});
+
+Deno.test("isHeardOf() waits for twice the duration, and half the TTL at most", () => {
+  const heard = (durationMs: number, agoMs: number) =>
+    isHeardOf({ atMs: NOW - agoMs, durationMs }, TTL, NOW);
+  assert.deepEqual([120_000, 120_001].map((ago) => heard(60_000, ago)), [true, false]);
+  assert.deepEqual([TTL / 2, TTL / 2 + 1].map((ago) => heard(10 * TTL, ago)), [true, false]);
+});
+
 function withoutGeneration({ observedGeneration: _, ...rest }: Condition): Condition {
   return rest;
 }
@@ -213,6 +256,10 @@ Deno.test("quietTimeMs() is the TTL, at most two minutes", () => {
     120_000,
     120_000,
   ]);
+});
+
+Deno.test("connectTimeMs() is the TTL, at most ten minutes", () => {
+  assert.deepEqual([1, 600_000, TTL].map(connectTimeMs), [1, 600_000, 600_000]);
 });
 
 Deno.test("mayRevoke()", async (t) => {

@@ -1,14 +1,24 @@
 import { type Grant, isDeleting } from "../api/resources.ts";
+import type { Config } from "../config.ts";
 import { KubeError } from "../kube/kube_error.ts";
 import type { Boundaries } from "./boundaries.ts";
-import { examine } from "./examine.ts";
+import { mostPerSweep, silenceOf } from "./brake.ts";
+import { examine, type Examined } from "./examine.ts";
+import type { Hold } from "./hold.ts";
+import type { Moment } from "./lease_watch.ts";
+import { planRevocations, type RevocationPlan } from "./plan_revocations.ts";
 import { type RecordDeps, recordFinding } from "./record_finding.ts";
-import { isDoomed, type RevokeDeps, revokeGrant } from "./revoke_grant.ts";
+import { isRevocable, type RevokeDeps, revokeGrant } from "./revoke_grant.ts";
+import { isMarkedHeld } from "./stale_condition.ts";
 
 /** What a sweep works with. */
 export interface SweepDeps extends RevokeDeps {
-  readonly config: RevokeDeps["config"] & RecordDeps["config"];
+  readonly config:
+    & RevokeDeps["config"]
+    & RecordDeps["config"]
+    & Pick<Config, "reaperHoldPercent" | "reaperMaxPercent">;
   readonly boundaries: Pick<Boundaries, "mark" | "reap">;
+  readonly hold: Pick<Hold, "update">;
 }
 
 /** What a sweep found and did. */
@@ -16,7 +26,15 @@ export interface SweepCounts {
   readonly stale: number;
   /** Stale Grants that no guard protects; without `--reaper-revoke` they just stay. */
   readonly wouldRevoke: number;
+  /** Silent Grants that fell silent together, stale or not yet. */
+  readonly silentTogether: number;
+  /** Nothing is revoked without approval, because these are too many; never so without the flag. */
+  readonly isHolding: boolean;
+  /** Grants that a sweep would have revoked if it did not hold. */
+  readonly held: number;
   readonly revoked: number;
+  /** Grants that are left to the next sweeps, because one may revoke only a part. */
+  readonly waiting: number;
   readonly boundariesDeleted: number;
   /** Grants that could not be dealt with; the log says why. */
   readonly failed: number;
@@ -26,7 +44,8 @@ const WRITERS = 8;
 
 /**
  * Judges every Grant once: marks the silent and clears the renewed, then revokes and deletes what
- * the flags allow. A Grant at rest costs no request. Undefined when the caches cannot be trusted.
+ * the flags and the brake allow. A Grant at rest costs no request. Undefined when the caches cannot
+ * be trusted.
  */
 export async function sweep(
   deps: SweepDeps,
@@ -38,9 +57,11 @@ export async function sweep(
     return undefined;
   }
   const now = deps.now();
-  const counts = { stale: 0, wouldRevoke: 0, revoked: 0, boundariesDeleted: 0, failed: 0 };
-  const doomed: Grant[] = [];
-
+  const counts = { revoked: 0, boundariesDeleted: 0, failed: 0 };
+  const failed = ({ metadata: { name } }: Grant, error: unknown) => {
+    counts.failed++;
+    log.error("cannot sweep a Grant", { grant: name, error });
+  };
   const guarded = async (grant: Grant, run: () => Promise<void>) => {
     try {
       signal.throwIfAborted();
@@ -48,37 +69,79 @@ export async function sweep(
     } catch (error) {
       signal.throwIfAborted();
       if (isUnreachable(error)) throw error; // the others would fare no better
-      counts.failed++;
-      log.error("cannot sweep a Grant", { grant: grant.metadata.name, error });
+      failed(grant, error);
     }
   };
 
-  const staying = [...grants.values()].filter((grant) => !isDeleting(grant));
-  await forEach(staying, WRITERS, (grant) =>
-    guarded(grant, async () => {
-      const finding = examine(deps, grant, now);
-      if (finding.kind === "stale") {
-        counts.stale++;
-        if (finding.revocability.isAllowed) counts.wouldRevoke++;
-      }
-      if (config.reaperRevoke && isDoomed(grant, finding)) doomed.push(grant);
-      else await recordFinding(deps, grant, finding, now.wallMs, signal);
-    }));
-
-  if (!config.reaperRevoke) return counts;
-  for (const grant of doomed) {
+  const examined = examineAll(deps, now, failed);
+  const { isHolding, plan, ...found } = decide(deps, examined, now);
+  const writing = { isHolding, nowMs: now.wallMs };
+  await forEach(
+    plan.keep,
+    WRITERS,
+    (each) => guarded(each.grant, () => recordFinding(deps, each, writing, signal)),
+  );
+  for (const { grant } of plan.revoke) {
     await guarded(grant, async () => {
-      if (await revokeGrant(deps, grant, signal)) counts.revoked++;
+      if (await revokeGrant(deps, grant, { isHolding }, signal)) counts.revoked++;
     });
   }
-  if (!config.reaperDeleteBoundary) return counts;
-  try {
-    counts.boundariesDeleted = await boundaries.reap(signal);
-  } catch (error) {
-    signal.throwIfAborted();
-    log.error("cannot look for boundaries to reap", { error });
+  const { held, waiting } = plan;
+  if (waiting > 0) {
+    const { revoked } = counts;
+    log.info("revoked a part of the silent Grants; the others wait", { revoked, waiting });
   }
-  return counts;
+  if (config.reaperRevoke && config.reaperDeleteBoundary) {
+    try {
+      counts.boundariesDeleted = await boundaries.reap({ isHolding }, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      log.error("cannot look for boundaries to reap", { error });
+    }
+  }
+  return { ...found, ...counts, isHolding, held, waiting };
+}
+
+/** Examines all Grants that are there to stay. */
+function examineAll(
+  deps: SweepDeps,
+  now: Moment,
+  failed: (grant: Grant, error: unknown) => void,
+): Examined[] {
+  const examined: Examined[] = [];
+  for (const grant of deps.caches.grants.values()) {
+    if (isDeleting(grant)) continue;
+    try {
+      examined.push(examine(deps, grant, now));
+    } catch (error) {
+      failed(grant, error);
+    }
+  }
+  return examined;
+}
+
+interface Decided extends Pick<SweepCounts, "stale" | "wouldRevoke" | "silentTogether"> {
+  readonly isHolding: boolean;
+  readonly plan: RevocationPlan;
+}
+
+/** Counts what was found, and picks what to do about it. */
+function decide({ config, hold }: SweepDeps, examined: readonly Examined[], now: Moment): Decided {
+  const { reaperRevoke, reaperHoldPercent, reaperMaxPercent } = config;
+  const stale = examined.filter(({ finding }) => finding.kind === "stale");
+  const signs = examined.flatMap(({ sign }) => sign ?? []);
+  const silence = silenceOf(signs, reaperHoldPercent);
+  const wasHeld = reaperHoldPercent < 100 && stale.some(({ grant }) => isMarkedHeld(grant));
+  const isHolding = reaperRevoke && hold.update({ silence, wasHeld }, now);
+  return {
+    stale: stale.length,
+    wouldRevoke: stale.filter(({ finding }) => isRevocable(finding)).length,
+    silentTogether: silence.together,
+    isHolding,
+    plan: reaperRevoke
+      ? planRevocations(examined, { isHolding, most: mostPerSweep(signs.length, reaperMaxPercent) })
+      : { revoke: [], keep: examined, held: 0, waiting: 0 },
+  };
 }
 
 const isUnreachable = (error: unknown): boolean =>

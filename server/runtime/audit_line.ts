@@ -22,6 +22,7 @@ export const AUDIT_CODES = {
   "grant.fresh": "reaper",
   "grant.reaped": "reaper",
   "boundary.reaped": "reaper",
+  "reaper.hold": "reaper",
   "leader": "leader",
 } as const;
 

@@ -91,6 +91,103 @@ Deno.test("reaper() takes the boundary along when all Grants of an identity are 
   }
 });
 
+Deno.test("reaper() holds when many consumers fall silent together", async (t) => {
+  await using world = await ReaperWorld.start(plane);
+  const grants = await Promise.all(
+    Array.from(
+      { length: 12 },
+      (_, index) => world.grant({ who: `user-${index}`, readyAtMs: Date.now() - LONG }),
+    ),
+  );
+  const [approved, gone, ...living] = grants;
+  assert.ok(approved && gone);
+  await Promise.all(grants.map((grant) => world.beat(grant)));
+  const reaper = await world.reaper({ ...REAP, reaperTtlMs: 4_000 });
+  const isHeld = async (grant: Grant) => {
+    const stored = await world.stored(grant) ?? assert.fail("it is gone");
+    return condition(stored, "Stale")?.message.endsWith(
+      "; revocation is on hold because many consumers fell silent together",
+    );
+  };
+  const areHeld = async (some: Grant[]) =>
+    (await Promise.all(some.map(isHeld))).every((held) => held);
+  const assertUntouched = async (some: Grant[]) => {
+    for (const grant of some) {
+      assert.equal(isDeleting(await world.stored(grant) ?? assert.fail("it is gone")), false);
+      const boundary = await boundaryOf(world, grant) ?? assert.fail("its boundary is gone");
+      assert.equal(isDeleting(boundary), false);
+      assert.equal(boundary.metadata.annotations?.[MARK], undefined);
+    }
+  };
+  const told = () => reaper.records.filter(({ code }) => code === "reaper.hold");
+  const toldLast = () => {
+    const { level, outcome, silent, live } = told().at(-1) ?? assert.fail();
+    return { level, outcome, silent, live };
+  };
+  const approval = `${ANNOTATIONS.reap}=approved`;
+  reaper.run();
+
+  await t.step("nobody is revoked, and all say so", async () => {
+    await eventually("all say so", () => areHeld(grants));
+    await eventually("it writes no more", () => reaper.counts.at(-1)?.held === 12);
+    const swept = reaper.counts.length;
+    const requests = await world.reaperRequests(() =>
+      eventually("many sweeps pass", () => reaper.counts.length > swept + 20)
+    );
+    assert.deepEqual(requests, [], "a hold at rest costs nothing");
+    await assertUntouched(grants);
+    assert.ok(
+      reaper.counts.every(({ revoked, boundariesDeleted }) => !revoked && !boundariesDeleted),
+    );
+    const { silentTogether, isHolding, stale, held } = reaper.counts.at(-1) ?? assert.fail();
+    assert.deepEqual([silentTogether, isHolding, stale, held], [12, true, 12, 12]);
+    assert.equal(told().length, 1);
+    assert.deepEqual(toldLast(), { level: "warn", outcome: "holding", silent: 12, live: 0 });
+  });
+
+  await t.step("an approved Grant goes nevertheless, with its boundary", async () => {
+    await world.annotate(approved, { [ANNOTATIONS.reap]: "approved" });
+    await eventually("it is gone", async () => !await world.stored(approved));
+    await eventually("its boundary goes", () => isGoing(boundaryOf(world, approved)));
+    assert.equal(reaper.counts.at(-1)?.isHolding, true);
+    await assertUntouched([gone, ...living]);
+  });
+
+  const consumers = living.map((grant) => world.beating(grant, 500));
+  await t.step("it goes on by itself when most are heard of again", async () => {
+    await eventually("the one that stays silent goes", () => isGoing(boundaryOf(world, gone)));
+    assert.equal(await world.stored(gone), undefined);
+    await eventually("it is told", () => told().length > 1);
+    const { level, outcome } = toldLast();
+    assert.deepEqual([level, outcome], ["info", "released"]);
+    await assertUntouched(living);
+  });
+
+  await t.step("an approval ends when the Grant is heard of", async () => {
+    const names = living.map(({ metadata: { name } }) => name);
+    await world.plane.kubectl(["annotate", "grants.iam.xbind.io", ...names, approval]);
+    for (const grant of living) {
+      await eventually("the approval is gone", async () => {
+        const { metadata } = await world.stored(grant) ?? assert.fail("it was revoked");
+        return metadata.annotations?.[ANNOTATIONS.reap] === undefined;
+      });
+    }
+    await Promise.all(consumers.map((consumer) => consumer[Symbol.asyncDispose]()));
+    await eventually("all are held once more", () => areHeld(living));
+    assert.deepEqual(toldLast(), { level: "warn", outcome: "holding", silent: 10, live: 0 });
+  });
+
+  await t.step("an operator's word for all lets all go, in parts", async () => {
+    await world.plane.kubectl(["annotate", "grants", "--all", approval]);
+    for (const grant of living) {
+      await eventually("it is gone", async () => !await world.stored(grant));
+      await eventually("its boundary goes", () => isGoing(boundaryOf(world, grant)));
+    }
+    assert.ok(reaper.counts.every(({ revoked }) => revoked <= 5));
+  });
+  assert.deepEqual(reaper.records.filter(({ level }) => level === "error"), []);
+});
+
 Deno.test("sweep() finishes what an earlier process began", async (t) => {
   await using world = await ReaperWorld.start(plane);
   const marked = (who: string) => world.boundary(who, { [MARK]: "an-old-uid" });
@@ -160,6 +257,6 @@ Deno.test("sweep() does not delete a boundary that a bind reaches first", async 
   });
   const boundaries = new Boundaries({ kube: crossing, log });
   const signal = AbortSignal.timeout(10_000);
-  assert.equal(await boundaries.reap(signal), 0);
+  assert.equal(await boundaries.reap({ isHolding: false }, signal), 0);
   assert.equal(await isGoing(world.kube.find(NAMESPACES, { name })), false);
 });

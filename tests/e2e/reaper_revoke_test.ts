@@ -4,7 +4,7 @@ import { condition, type Grant, isDeleting } from "../../server/api/resources.ts
 import { ANNOTATIONS, boundaryName } from "../../server/names.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { ReaperWorld, seconds } from "../support/reaper_world.ts";
-import type { TestReaper } from "../support/test_reaper.ts";
+import type { ReaperFlags, TestReaper } from "../support/test_reaper.ts";
 
 const LONG = 3_600_000;
 const CLEANUP = ["iam.xbind.io/cleanup"];
@@ -16,15 +16,27 @@ const messageOf = (grant: Grant | undefined) => grant && condition(grant, "Stale
 const codes = (reaper: TestReaper) => reaper.records.map(({ code }) => code).filter(Boolean);
 
 /** A Grant that went silent long ago. */
-const silentGrant = async (world: ReaperWorld, sample: { who?: string } = {}): Promise<Grant> => {
+const silentGrant = async (
+  world: ReaperWorld,
+  { forMs = LONG, ...sample }: { who?: string; forMs?: number } = {},
+): Promise<Grant> => {
   const grant = await world.grant({ ...sample, readyAtMs: Date.now() - LONG });
-  await world.beat(grant, { renewTimeMs: Date.now() - LONG });
+  await world.beat(grant, { renewTimeMs: Date.now() - forMs });
   return grant;
 };
 
+/** So many of them, each of another consumer; the first of them is silent for the longest time. */
+const silentGrants = (world: ReaperWorld, count: number, apartMs = 0): Promise<Grant[]> =>
+  Promise.all(Array.from({ length: count }, (_, index) => {
+    return silentGrant(world, { who: `user-${index}`, forMs: LONG + (count - index) * apartMs });
+  }));
+
 /** A reaper that has watched for long enough and marked what is stale: its next sweep revokes. */
-const readyToRevoke = async (world: ReaperWorld): Promise<TestReaper> => {
-  const reaper = await world.reaper({ reaperTtlMs: 1_500, reaperRevoke: true });
+const readyToRevoke = async (
+  world: ReaperWorld,
+  flags: ReaperFlags = {},
+): Promise<TestReaper> => {
+  const reaper = await world.reaper({ reaperTtlMs: 1_500, reaperRevoke: true, ...flags });
   await world.upToDate(reaper);
   const config = { ...reaper.deps.config, reaperRevoke: false };
   await eventually("no guard holds", async () => (await reaper.sweep({ config }))?.wouldRevoke);
@@ -45,7 +57,11 @@ Deno.test("sweep() without --reaper-revoke deletes nothing, but counts what it w
   assert.deepEqual(counts, {
     stale: 1,
     wouldRevoke: 1,
+    silentTogether: 1,
+    isHolding: false,
+    held: 0,
     revoked: 0,
+    waiting: 0,
     boundariesDeleted: 0,
     failed: 0,
   });
@@ -157,6 +173,59 @@ Deno.test("sweep() spares a Grant", async (t) => {
     assert.equal((await reaper.sweep())?.revoked, 1);
     assert.equal(await world.stored(grant), undefined);
   });
+});
+
+Deno.test("sweep() revokes all five Grants of a small provider", async () => {
+  await using world = await ReaperWorld.start(provider);
+  const grants = await silentGrants(world, 5);
+  const reaper = await readyToRevoke(world);
+  const counts = await reaper.sweep();
+  assert.deepEqual([counts?.silentTogether, counts?.isHolding, counts?.revoked], [5, false, 5]);
+  for (const grant of grants) assert.equal(await world.stored(grant), undefined);
+});
+
+Deno.test("sweep() works off a backlog in parts, the longest silent first", async () => {
+  await using world = await ReaperWorld.start(provider);
+  const grants = await silentGrants(world, 12, LONG);
+  const reaper = await readyToRevoke(world);
+  for (const [revoked, waiting] of [[5, 7], [5, 2], [2, 0]]) {
+    const counts = await reaper.sweep();
+    assert.deepEqual([counts?.revoked, counts?.waiting, counts?.isHolding], [
+      revoked,
+      waiting,
+      false,
+    ]);
+    for (const [index, grant] of grants.entries()) {
+      assert.equal(await world.stored(grant) !== undefined, index >= 12 - (waiting ?? 0));
+    }
+    await world.upToDate(reaper);
+  }
+  const parts = reaper.records.filter(({ waiting }) => waiting);
+  assert.deepEqual(parts.map(({ revoked, waiting }) => [revoked, waiting]), [[5, 7], [5, 2]]);
+});
+
+Deno.test("sweep() with --reaper-hold-percent=100 never holds", async () => {
+  await using world = await ReaperWorld.start(provider);
+  await silentGrants(world, 12);
+  const held = await readyToRevoke(world);
+  const before = await held.sweep();
+  assert.deepEqual([before?.isHolding, before?.held, before?.revoked], [true, 12, 0]);
+  const reaper = await readyToRevoke(world, { reaperHoldPercent: 100, reaperMaxPercent: 100 });
+  const counts = await reaper.sweep();
+  assert.deepEqual([counts?.silentTogether, counts?.isHolding], [12, false]);
+  assert.equal(counts?.revoked, 12);
+});
+
+Deno.test("sweep() spares a held Grant whose approval was taken back", async () => {
+  await using world = await ReaperWorld.start(provider);
+  const [grant = assert.fail(), ...others] = await silentGrants(world, 7);
+  await world.annotate(grant, { [ANNOTATIONS.reap]: "approved" });
+  const reaper = await readyToRevoke(world);
+  await reaper.freeze();
+  await world.annotate(grant, { [ANNOTATIONS.reap]: "no" });
+  const counts = await reaper.sweep();
+  assert.deepEqual([counts?.isHolding, counts?.held, counts?.revoked], [true, 6, 0]);
+  for (const each of [grant, ...others]) assert.ok(await world.stored(each));
 });
 
 Deno.test("reaper() that starts anew does not revoke before it has watched itself", async () => {

@@ -4,8 +4,9 @@ import { Cache } from "../../server/kube/cache.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
 import { wholeObjects } from "../../server/kube/follow.ts";
 import { Boundaries } from "../../server/reaper/boundaries.ts";
+import { Hold } from "../../server/reaper/hold.ts";
 import { LeaseWatch, moment } from "../../server/reaper/lease_watch.ts";
-import { quietTimeMs } from "../../server/reaper/staleness.ts";
+import { connectTimeMs, quietTimeMs } from "../../server/reaper/staleness.ts";
 import { reaper, type ReaperDeps } from "../../server/reaper/reaper.ts";
 import { sweep, type SweepCounts, type SweepDeps } from "../../server/reaper/sweep.ts";
 import { createLogger } from "../../server/runtime/log.ts";
@@ -41,6 +42,8 @@ export async function startTestReaper(
     reaperIntervalMs: 100,
     reaperRevoke: false,
     reaperDeleteBoundary: false,
+    reaperHoldPercent: 20,
+    reaperMaxPercent: 10,
     ...flags,
   };
   const records: Record<string, unknown>[] = [];
@@ -67,7 +70,12 @@ export async function startTestReaper(
       events.push(`${grant.metadata.name} ${type} ${reason}: ${message}`);
     },
   };
-  const deps: SweepDeps = { ...common, now: moment, boundaries: new Boundaries({ kube, log }) };
+  const deps: SweepDeps = {
+    ...common,
+    now: moment,
+    boundaries: new Boundaries({ kube, log }),
+    hold: new Hold({ calmMs: connectTimeMs(config.reaperTtlMs), log }),
+  };
 
   const caching = new AbortController();
   const reaping = new AbortController();

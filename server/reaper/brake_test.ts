@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { ALWAYS_ALLOWED, type GrantSign, mostPerSweep, silenceOf, TOGETHER_MS } from "./brake.ts";
+
+const NOW = Date.parse("2026-05-01T12:00:00Z");
+const DAY = 24 * 3_600_000;
+
+const live = (count: number): GrantSign[] =>
+  Array.from({ length: count }, () => ({ lastSignMs: NOW, isLive: true, isApproved: false }));
+
+const silent = (count: number, apartMs = 0, isApproved = false): GrantSign[] =>
+  Array.from({ length: count }, (_, index) => ({
+    lastSignMs: NOW - DAY - index * apartMs,
+    isLive: false,
+    isApproved,
+  }));
+
+Deno.test("silenceOf()", async (t) => {
+  const PERCENT = 20;
+  const table: [string, GrantSign[], number, boolean][] = [
+    ["has nothing against no Grants", [], 0, false],
+    ["has nothing against the living", live(100), 0, false],
+    ["lets a small provider be reaped whole", silent(5), 5, false],
+    ["suspects six of six", silent(6), 6, true],
+    ["lets exactly the part go", [...live(80), ...silent(20)], 20, false],
+    ["suspects one more than the part", [...live(80), ...silent(21)], 21, true],
+    ["lets five go, whatever part they are", [...live(1), ...silent(5)], 5, false],
+    [
+      "takes those within half an hour together, both ends included",
+      silent(7, TOGETHER_MS / 6),
+      7,
+      true,
+    ],
+    ["does not take those together that fell silent one by one", silent(500, DAY), 1, false],
+    ["counts the worst half hour", [...silent(400, DAY), ...silent(8)], 9, true],
+    ["does not count the approved", [...silent(5), ...silent(500, 0, true)], 5, false],
+    [
+      "does not take the approved for living either",
+      [...live(20), ...silent(6), ...silent(500, 0, true)],
+      6,
+      true,
+    ],
+  ];
+  for (const [does, signs, together, isSuspicious] of table) {
+    await t.step(does, () => {
+      const lives = signs.filter(({ isLive }) => isLive).length;
+      assert.deepEqual(silenceOf(signs, PERCENT), { live: lives, together, isSuspicious });
+    });
+  }
+  await t.step("never suspects at 100 percent", () => {
+    assert.equal(silenceOf(silent(10_000), 100).isSuspicious, false);
+  });
+  await t.step("suspects more than five at 0 percent, however many live", () => {
+    const isSuspicious = (count: number) =>
+      silenceOf([...live(9_000), ...silent(count)], 0).isSuspicious;
+    assert.deepEqual([5, 6].map(isSuspicious), [false, true]);
+  });
+});
+
+Deno.test("silenceOf() agrees with counting one by one, in any order", () => {
+  const sign = fc.record({
+    lastSignMs: fc.integer({ min: -6 * TOGETHER_MS, max: 0 }).map((ms) => NOW + ms),
+    isLive: fc.boolean(),
+    isApproved: fc.boolean(),
+  });
+  const percent = fc.double({ min: 0, max: 100, noNaN: true });
+  fc.assert(fc.property(fc.array(sign, { maxLength: 60 }), percent, (signs, holdPercent) => {
+    const counted = signs.filter(({ isLive, isApproved }) => !isLive && !isApproved);
+    const within = counted.map(({ lastSignMs: from }) =>
+      counted.filter(({ lastSignMs: to }) => to >= from && to - from <= TOGETHER_MS).length
+    );
+    const found = silenceOf(signs, holdPercent);
+    assert.equal(found.together, Math.max(0, ...within));
+    assert.equal(found.live, signs.filter(({ isLive }) => isLive).length);
+    assert.deepEqual(silenceOf(signs.toReversed(), holdPercent), found);
+    if (found.isSuspicious) assert.ok(found.together > ALWAYS_ALLOWED);
+  }));
+});
+
+Deno.test("silenceOf() is never more suspicious after an approval, or when one is heard again", () => {
+  const sign = fc.record({
+    lastSignMs: fc.integer({ min: 0, max: 3 * TOGETHER_MS }),
+    isLive: fc.boolean(),
+    isApproved: fc.boolean(),
+  });
+  const some = fc.array(sign, { minLength: 1, maxLength: 60 });
+  const percent = fc.integer({ min: 0, max: 100 });
+  fc.assert(fc.property(some, fc.nat(), percent, (signs, at, holdPercent) => {
+    const edited = (edit: Partial<GrantSign>) =>
+      signs.with(at % signs.length, {
+        ...signs[at % signs.length] ?? assert.fail(),
+        ...edit,
+      });
+    const before = silenceOf(signs, holdPercent);
+    for (const edit of [{ isApproved: true }, { isLive: true }]) {
+      const after = silenceOf(edited(edit), holdPercent);
+      assert.ok(after.together <= before.together);
+      assert.ok(before.isSuspicious || !after.isSuspicious);
+    }
+  }));
+});
+
+Deno.test("mostPerSweep() is a part of all, and five at least", () => {
+  const table: [number, number, number][] = [
+    [0, 10, 5],
+    [5, 10, 5],
+    [59, 10, 5],
+    [60, 10, 6],
+    [10_000, 10, 1_000],
+    [10_000, 0, 5],
+    [10_000, 0.5, 50],
+    [10_000, 100, 10_000],
+  ];
+  for (const [ready, percent, most] of table) assert.equal(mostPerSweep(ready, percent), most);
+});
