@@ -206,6 +206,32 @@ Deno.test("each event leaves its audit line", async (t) => {
     const line = await world.told("boundary.reaped", "ok");
     assert.equal(line["boundary"], konnector.boundary);
   });
+
+  await t.step("the reaper that holds", async () => {
+    await using world = await start(mockPort, ...REAPING, "--reaper-revoke");
+    const metrics = await world.gateway.backend.addressOf("/metrics");
+    const shown = async (name: string) => {
+      const text = await (await fetch(`${metrics}/metrics`)).text();
+      return Number(new RegExp(`^${name} (.*)$`, "m").exec(text)?.[1]);
+    };
+    assert.equal(await shown("xbind_reaper_holding"), 0);
+    for (let each = 0; each < 6; each++) {
+      const sample = grantFor({ who: `silent-${each}`, apis: [WIDGETS] });
+      await kube.create(GRANTS, sample, FIELD_MANAGERS.gateway);
+    }
+    const line = await world.told("reaper.hold", "holding");
+    assert.deepEqual([line["level"], line["silent"]], ["warn", 6]);
+    await eventually("the metrics say so", async () => {
+      return await shown("xbind_reaper_holding") === 1 &&
+        await shown("xbind_grants_silent_together") === 6;
+    });
+    await plane.kubectl(["annotate", "grants", "--all", `${ANNOTATIONS.reap}=approved`]);
+    await world.told("grant.reaped", "NoLease");
+    await world.told("reaper.hold", "released");
+    await eventually("the metrics say so", async () => {
+      return await shown("xbind_reaper_holding") === 0;
+    });
+  });
 });
 
 Deno.test("every audit line has its fields, as docs/audit.md has them", () => {
