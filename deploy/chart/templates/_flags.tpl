@@ -37,6 +37,8 @@ ConfigMap or Secret, which is mounted. `of` is the module without which the flag
 - {flag: reaper-interval, value: reaper.interval, of: reaper}
 - {flag: reaper-revoke, value: reaper.revoke, of: reaper}
 - {flag: reaper-delete-boundary, value: reaper.deleteBoundary, of: reaper}
+- {flag: reaper-hold-percent, value: reaper.holdPercent, of: reaper}
+- {flag: reaper-max-percent, value: reaper.maxPercent, of: reaper}
 - {flag: apply-deny-cidrs, value: apply.denyCidrs, of: apply}
 - {flag: apply-allow-insecure-tls, value: apply.allowInsecureTls, of: apply}
 - {flag: kubeconfig, file: kubeconfig}
