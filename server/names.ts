@@ -102,6 +102,11 @@ export const boundaryName = (subject: string): string => boundaryNameOf(identity
 /** The provider namespace of the identity with this hash. */
 export const boundaryNameOf = (hash: string): string => `xbind-${hash}`;
 
+const BOUNDARY = new RegExp(`^xbind-[0-9a-f]{${IDENTITY_HASH_LENGTH}}$`);
+
+/** Whether a namespace of this name can only be the boundary of an identity. */
+export const isBoundaryName = (namespace: string): boolean => BOUNDARY.test(namespace);
+
 /** The one Grant name for an Export and an identity; never over 63 characters. */
 export const grantName = (exportName: string, subject: string): string => {
   const hash = identityHash(subject);

@@ -8,6 +8,7 @@ import {
   grantName,
   heartbeatLeaseName,
   identityHash,
+  isBoundaryName,
   isDnsLabel,
   isDnsSubdomain,
   isReservedGroup,
@@ -47,6 +48,17 @@ Deno.test("names of provider and consumer objects", () => {
     heartbeatLeaseName("widgets-1", "0b0c7a1e-66f0-4f6b-9a53-8a3a4d8a1c11"),
     "widgets-1-0b0c7a1e-6",
   );
+});
+
+Deno.test("isBoundaryName() knows every boundary, and no other namespace", () => {
+  for (const subject of [ADA, "", "kubernetes#x"]) {
+    assert.ok(isBoundaryName(boundaryName(subject)));
+  }
+  const others = ["xbind", "xbind-system", `xbind-${ADA_HASH}0`, `xbind-${ADA_HASH.slice(1)}`];
+  const alike = [`my-xbind-${ADA_HASH}`, `XBIND-${ADA_HASH}`, `xbind-${ADA_HASH}\n`, ADA_HASH];
+  for (const name of [...others, ...alike, `xbind-g${ADA_HASH.slice(1)}`, ""]) {
+    assert.ok(!isBoundaryName(name), name);
+  }
 });
 
 Deno.test("FIELD_MANAGERS has one owner per purpose", () => {

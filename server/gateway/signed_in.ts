@@ -7,6 +7,7 @@ import {
   type CredentialHeaders,
 } from "./auth/authenticate.ts";
 import { checkSameOrigin } from "./auth/csrf.ts";
+import { IssuedTokenError } from "./auth/issued_token.ts";
 import type { TokenReviews } from "./auth/token_review.ts";
 import type { Env } from "./env.ts";
 
@@ -53,7 +54,10 @@ const audited = (reviews: TokenReviews | undefined, log: Log): TokenReviews | un
       try {
         return await reviews.review(token, signal);
       } catch (error) {
-        log.info("token not accepted", auditLine("review", outcomeOf(error)));
+        if (error instanceof IssuedTokenError) {
+          const line = auditLine("issued-token", error.code, { ...error.holder });
+          log.warn("a consumer's token was used to sign in", line);
+        } else log.info("token not accepted", auditLine("review", outcomeOf(error)));
         throw error;
       }
     },

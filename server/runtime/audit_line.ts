@@ -13,6 +13,7 @@ export const AUDIT_CODES = {
   "apply": "request",
   "kubeconfig": "request",
   "review": "request",
+  "issued-token": "request",
   "grant.provisioned": "issuer",
   "grant.not-provisioned": "issuer",
   "grant.revoked": "issuer",

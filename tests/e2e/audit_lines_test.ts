@@ -1,9 +1,16 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { freePort } from "../../scripts/controlplane/free_port.ts";
-import { GRANTS, type KubeObject, LEASES } from "../../server/api/resources.ts";
+import { GRANTS, type KubeObject, LEASES, SECRETS } from "../../server/api/resources.ts";
 import { AUDIT_CODES } from "../../server/runtime/audit_line.ts";
-import { ANNOTATIONS, CLEANUP_FINALIZER, FIELD_MANAGERS, grantName } from "../../server/names.ts";
+import {
+  ANNOTATIONS,
+  boundaryName,
+  CLEANUP_FINALIZER,
+  FIELD_MANAGERS,
+  grantName,
+  tokenSecretName,
+} from "../../server/names.ts";
 import { codesInSource, documentedCodes } from "../support/audit_table.ts";
 import type { LogLine } from "../support/backend.ts";
 import { ownPlane } from "../support/control_planes.ts";
@@ -116,6 +123,15 @@ Deno.test("each event leaves its audit line", async (t) => {
     assert.deepEqual([picked["requestId"], picked["grant"]], ["the-winner", grant]);
     const reuse = await get(bound.pickupURL);
     assert.equal((await told("pickup", "reused", grant))["requestId"], reuse);
+    const issued = await kube.get(SECRETS, {
+      name: tokenSecretName(grant),
+      namespace: boundaryName(subject),
+    });
+    const issuedToken = atob(issued.data?.["token"] ?? "");
+    await get("/api/me", { headers: { Authorization: `Bearer ${issuedToken}` } });
+    const strayed = await told("issued-token", "UNAUTHENTICATED");
+    assert.deepEqual([strayed["namespace"], strayed["account"]], [boundaryName(subject), grant]);
+    assert.ok(!gateway.backend.lines.join("\n").includes(issuedToken));
     const later = await gateway.bind(token, "widgets");
     const { metadata } = await kube.get(GRANTS, { name: grant });
     const annotations = { [ANNOTATIONS.pickupExpiry]: "2001-01-01T00:00:00Z" };

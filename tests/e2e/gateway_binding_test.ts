@@ -28,7 +28,7 @@ import {
   sessionKeys,
 } from "../support/gateway_world.ts";
 import { customType, WIDGETS } from "../support/issuer_samples.ts";
-import { connect } from "../support/kube.ts";
+import { accountToken, connect } from "../support/kube.ts";
 import { requestsDuring } from "../support/requests_during.ts";
 import { objectsIn, TestKonnector } from "../support/test_konnector.ts";
 
@@ -51,7 +51,7 @@ Deno.test("binds and pickups over replicas, without an issuer, and at shutdown",
   const { env } = keys;
   await using issuing = await Gateway.start(plane, { env });
   const quiet = await plane.kubeconfigFor(QUIET_USER, ["system:masters"]);
-  const without = { env, flags: ["--enable-issuer=false", "--enable-apply"] };
+  const without = { env, flags: ["--enable-issuer=false", "--enable-apply", "--kubernetes-auth"] };
   await using other = await Gateway.start(plane, { ...without, kubeconfig: quiet });
   const both = [issuing, other];
   using provider = await Provider.of(plane);
@@ -104,6 +104,30 @@ Deno.test("binds and pickups over replicas, without an issuer, and at shutdown",
     const answer = await issuing.request(pickupURL);
     await answer.body?.cancel();
     assert.equal(answer.status, 200);
+  });
+
+  await t.step("no token of a boundary signs in, the Grant's or another account's", async () => {
+    const namespace = boundaryName(subject);
+    const name = grantName("widgets", subject);
+    const secret = await provider.kube.get(SECRETS, { name: tokenSecretName(name), namespace });
+    const issued = atob(secret.data?.["token"] ?? "");
+    const ofDefault = await accountToken(provider.kube, namespace, "default");
+    const grants = await provider.kube.list(GRANTS);
+    for (const [account, stray] of [[name, issued], ["default", ofDefault]] as const) {
+      for (const path of ["/api/me", "/api/catalog", "/api/clusters", "/api/openapi.json"]) {
+        await failure(await other.as(stray, path), 401, /a consumer's token does not sign in$/);
+      }
+      await failure(await other.tryBind(stray, "gears"), 401);
+      const apply = postJson({ kubeconfig: "?", export: "gears" });
+      await failure(await other.as(stray, "/api/apply", apply), 401);
+      const told = await eventually("the log tells whose token it was", () => {
+        const lines = other.backend.log.filter((line) => line["account"] === account);
+        return lines.length === 6 && lines;
+      });
+      assert.ok(told.every(({ code }) => code === "issued-token"));
+      assert.deepEqual([...new Set(told.map((line) => line["namespace"]))], [namespace]);
+    }
+    assert.equal((await provider.kube.list(GRANTS)).length, grants.length);
   });
 
   await t.step("a pickup ends with --pickup-ttl", async () => {

@@ -7,6 +7,7 @@ import { untilAborted } from "../../runtime/until_aborted.ts";
 import { deadline } from "../../runtime/deadline.ts";
 import { sleep } from "../../runtime/sleep.ts";
 import { ExpiringMap } from "./expiring_map.ts";
+import { boundaryAccountOf, IssuedTokenError } from "./issued_token.ts";
 import { ReviewRate } from "./review_rate.ts";
 import type { Identity } from "./session.ts";
 
@@ -104,7 +105,7 @@ const reasonOf = ({ status }: KubeError): string => {
   return status === 0 ? "the provider did not answer" : "the provider refused the review";
 };
 
-/** What a TokenReview says, as the provider filled it in. */
+/** What a TokenReview says, as the provider filled it in; accounts of boundaries are refused. */
 export const verdictIn = (answer: unknown): Verdict => {
   const status = fieldsOf(fieldsOf(answer).status);
   if (Object.keys(status).length === 0) {
@@ -118,6 +119,8 @@ export const verdictIn = (answer: unknown): Verdict => {
     return { error: impossible("the provider named no user") };
   }
   const names = Array.isArray(groups) ? groups.filter((group) => typeof group === "string") : [];
+  const holder = boundaryAccountOf(username, names);
+  if (holder) return { error: new IssuedTokenError(holder) };
   return {
     identity: Object.freeze({
       subject: `kubernetes#${username}`,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { UnsecuredJWT } from "jose";
 import { XbindError } from "../../errors.ts";
 import { KubeError } from "../../kube/kube_error.ts";
+import { IssuedTokenError } from "./issued_token.ts";
 import { createTokenReviews, verdictIn } from "./token_review.ts";
 
 const accepted = (username: string) => ({
@@ -57,6 +58,29 @@ Deno.test("verdictIn() reads what the provider answered", async (t) => {
     await t.step(name, () => {
       const verdict = verdictIn(answer);
       assert.ok("error" in verdict && verdict.error.code === code);
+    });
+  }
+});
+
+Deno.test("verdictIn() refuses the accounts of boundaries, whatever they are called", async (t) => {
+  const boundary = "xbind-1e2b05bb961197f0952d";
+  const group = `system:serviceaccounts:${boundary}`;
+  const cases: readonly [string, string, unknown, string?][] = [
+    ["a Grant's account", `system:serviceaccount:${boundary}:w-1`, [group], "w-1"],
+    ["default", `system:serviceaccount:${boundary}:default`, [group], "default"],
+    ["without groups", `system:serviceaccount:${boundary}:w-1`, undefined, "w-1"],
+    ["a mapped user name", "robot", ["system:authenticated", group], "robot"],
+    ["another namespace", "system:serviceaccount:xbind:default", ["system:serviceaccounts:xbind"]],
+    ["a person of such a name", boundary, ["system:authenticated"]],
+    ["a group that only begins so", "ada", [`${group}0`, `x${group}`]],
+  ];
+  for (const [name, username, groups, account] of cases) {
+    await t.step(name, () => {
+      const verdict = verdictIn({ status: { authenticated: true, user: { username, groups } } });
+      if (account === undefined) return assert.ok("identity" in verdict);
+      assert.ok("error" in verdict && verdict.error instanceof IssuedTokenError);
+      assert.equal(verdict.error.code, "UNAUTHENTICATED");
+      assert.deepEqual(verdict.error.holder, { namespace: boundary, account });
     });
   }
 });
