@@ -13,6 +13,7 @@ import { type Consumer, type ConsumerOptions, withConsumer } from "./connect_con
 import { type KonnectorPlan, planKonnector } from "./konnector_plan.ts";
 import { obtainBundle } from "./obtain_bundle.ts";
 import { refuseOtherProvider } from "./refuse_other_provider.ts";
+import { copyNotes, openingNotes } from "./related_notes.ts";
 import { requireRights, rightsToApply } from "./rights.ts";
 import { sayImage, sayTarget } from "./run_connect.ts";
 import { timeLimit } from "./time_limit.ts";
@@ -60,7 +61,10 @@ export async function runExport(io: Io, exportName: string, options: ExportOptio
     }
     const bundle = await obtainBundle(io, gateway, exportName, signal);
     if (!options.replaceProvider) await refuseOtherProvider(consumer, bundle, signal);
-    sayRelated(io, bundle);
+    const { relatedResources = [] } = bundle.binding.spec;
+    for (const note of [...copyNotes(relatedResources), ...openingNotes(relatedResources)]) {
+      io.say(`Note: ${note}`);
+    }
     const stored = await applyAll(io, consumer, foundation, plan, bundle, signal);
     if (options.wait) await untilReady(io, consumer, stored, signal);
     io.say(`Export "${exportName}" is bound as ${bundle.binding.metadata.name}`);
@@ -76,6 +80,8 @@ async function printBundle(
   using limit = timeLimit(timeoutMs, io.signal);
   const bundle = await obtainBundle(io, gateway, exportName, limit.signal);
   io.say("The bundle holds credentials of the provider: keep it where only you can read it");
+  const notes = openingNotes(bundle.binding.spec.relatedResources ?? []);
+  for (const note of notes) io.say(`Note: ${note}`);
   io.out(toYaml(bundleObjects(bundle)));
 }
 
@@ -116,14 +122,4 @@ async function expectedGrant(
       meant === undefined ? "" : `Did you mean "${meant}"? `
     }See what there is: kubectl bind catalog`,
   );
-}
-
-/** What leaves or enters the cluster besides the objects of the API is worth knowing. */
-function sayRelated(io: Pick<Io, "say">, { binding }: Bundle): void {
-  for (const { resource, direction } of binding.spec.relatedResources ?? []) {
-    const way = direction === "FromConsumer"
-      ? "from this cluster to the provider"
-      : "from the provider to this cluster";
-    io.say(`Note: the konnector will also copy ${resource} ${way}`);
-  }
 }

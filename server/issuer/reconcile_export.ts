@@ -9,6 +9,7 @@ import { done, type Reconcile } from "../runtime/controller.ts";
 import type { Log } from "../runtime/log.ts";
 import { isExported } from "./exported.ts";
 import type { IssuerCaches } from "./issued.ts";
+import { openingsOf } from "./openings.ts";
 
 /** What judging Exports needs. */
 export interface ExportDeps {
@@ -26,8 +27,9 @@ export const reconcileExport = (deps: ExportDeps): Reconcile => async (name, sig
   const offer = caches.exports.get({ name });
   if (!offer || isDeleting(offer)) return done;
   const missing = offer.spec.apis.map((api) => api.name).filter((api) => !isExported(caches, api));
-  const warning = secretWarning(offer, config);
-  const ready = readyCondition(offer, { missing, warning }, new Date(now()));
+  const opened = openingsOf(offer, config);
+  const warnings = opened.map(({ warning }) => warning);
+  const ready = readyCondition(offer, { missing, warnings }, new Date(now()));
   if (!ready) return done;
   try {
     const update = withCondition(name, ready);
@@ -39,9 +41,9 @@ export const reconcileExport = (deps: ExportDeps): Reconcile => async (name, sig
   }
   log.info("Export judged", { export: name, ready: ready.status, reason: ready.reason });
   if (ready.status === "False") recordEvent(offer, "Warning", ready.reason, ready.message);
-  if (warning) {
-    log.warn("Export opens Secrets", { export: name, warning });
-    recordEvent(offer, "Warning", "OpensSecrets", warning);
+  for (const { kind, warning } of opened) {
+    log.warn(`Export opens ${kind}`, { export: name, warning });
+    recordEvent(offer, "Warning", `Opens${kind}`, warning);
   }
   return done;
 };
@@ -51,16 +53,16 @@ export interface Findings {
   /** Its APIs that cannot be exported now. */
   readonly missing: readonly string[];
   /** What its credentials open too much of. */
-  readonly warning?: string | undefined;
+  readonly warnings?: readonly string[];
 }
 
 /**
- * The condition to write, or undefined when the Export carries it already. A warning is part of
+ * The condition to write, or undefined when the Export carries it already. Warnings are part of
  * it, so that another scope is news to all Exports that it concerns.
  */
 export function readyCondition(
   offer: Export,
-  { missing, warning }: Findings,
+  { missing, warnings = [] }: Findings,
   now: Date,
 ): Condition | undefined {
   const { generation } = offer.metadata;
@@ -68,7 +70,7 @@ export function readyCondition(
   const status = missing.length === 0 ? "True" : "False";
   const reason = missing.length === 0 ? "AsExpected" : "APINotExported";
   const message = missing.length === 0
-    ? ["All APIs can be bound", ...(warning ? [warning] : [])].join(". ")
+    ? ["All APIs can be bound", ...warnings].join(". ")
     : `These CRDs are missing or lack the label ${LABELS.exported}=true: ${missing.join(", ")}`;
   if (
     present?.status === status && present.reason === reason && present.message === message &&
@@ -84,22 +86,6 @@ export function readyCondition(
       : now.toISOString().replace(/\.\d+Z$/, "Z"),
     ...(generation === undefined ? {} : { observedGeneration: generation }),
   };
-}
-
-/** What every consumer of this Export will be able to do with Secrets, if that is too much. */
-export function secretWarning(
-  { spec }: Pick<Export, "spec">,
-  { issuerScope }: Pick<Config, "issuerScope">,
-): string | undefined {
-  if (issuerScope !== "Cluster") return undefined;
-  const rules = (spec.defaults?.relatedResources ?? [])
-    .filter(({ resource }) => resource === "secrets");
-  if (rules.some(({ direction }) => direction === "FromConsumer")) {
-    return "Issued credentials can write every Secret of the provider, and so take it over: " +
-      "use --issuer-scope=Namespace";
-  }
-  return rules.length === 0 ? undefined : "Issued credentials can read every Secret of the " +
-    "provider, whatever the selector says: use --issuer-scope=Namespace";
 }
 
 const withCondition = (name: string, ready: Condition): Export => ({

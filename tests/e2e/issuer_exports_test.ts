@@ -157,54 +157,75 @@ const secrets = (direction: RelatedResource["direction"]): RelatedResource => ({
   direction,
   selector: { names: ["one"] },
 });
-const READ = "Issued credentials can read every Secret of the provider";
-const WRITE = "Issued credentials can write every Secret of the provider";
+const configMaps = (direction: RelatedResource["direction"]): RelatedResource => ({
+  ...secrets(direction),
+  resource: "configmaps",
+});
+
+/** The warnings that there are: the reason of the Event, and how they begin. */
+const READ = ["Secrets", "Issued credentials can read every Secret of the provider"] as const;
+const WRITE = ["Secrets", "Issued credentials can write every Secret of the provider"] as const;
+const MAPS = [
+  "ConfigMaps",
+  "Issued credentials can write every ConfigMap of the provider",
+] as const;
+type Warning = typeof READ | typeof WRITE | typeof MAPS;
 
 /** What Exports relate to, and what has to be said of it under scope Cluster. */
-const OPENING: Record<string, { relatedResources: RelatedResource[]; warning?: string }> = {
-  reads: { relatedResources: [secrets("FromProvider")], warning: READ },
-  writes: { relatedResources: [secrets("FromConsumer")], warning: WRITE },
-  both: { relatedResources: [secrets("FromProvider"), secrets("FromConsumer")], warning: WRITE },
-  others: { relatedResources: [{ resource: "configmaps", direction: "FromConsumer" }] },
+const OPENING: Record<string, { relatedResources: RelatedResource[]; warnings: Warning[] }> = {
+  reads: { relatedResources: [secrets("FromProvider")], warnings: [READ] },
+  writes: { relatedResources: [secrets("FromConsumer")], warnings: [WRITE] },
+  both: { relatedResources: [secrets("FromProvider"), secrets("FromConsumer")], warnings: [WRITE] },
+  maps: { relatedResources: [configMaps("FromConsumer")], warnings: [MAPS] },
+  all: {
+    relatedResources: [configMaps("FromConsumer"), secrets("FromProvider")],
+    warnings: [READ, MAPS],
+  },
+  others: { relatedResources: [configMaps("FromProvider")], warnings: [] },
 };
 
-/** Waits until what is said of an Export, in its condition and in Events, is this warning alone. */
-const warned = (offer: Export, warning?: string): Promise<true> =>
-  eventually(`the warning of Export ${offer.metadata.name}`, async () => {
+/** Waits until what is said of an Export, in its condition and in Events, is this and no more. */
+const warned = (offer: Export, warnings: readonly Warning[] = []): Promise<true> =>
+  eventually(`the warnings of Export ${offer.metadata.name}`, async () => {
     const { message } = condition(await stored(offer), "Ready") ?? assert.fail("no condition");
-    assert.match(message, warning ? new RegExp(`^All APIs can be bound. ${warning}`) : /bound$/);
-    const events = await world.eventsOf(offer);
-    assert.deepEqual(
-      events.map((event) => event.slice(0, `Warning OpensSecrets: ${warning}`.length)),
-      warning ? [`Warning OpensSecrets: ${warning}`] : [],
-    );
+    const begins = ["All APIs can be bound", ...warnings.map(([, text]) => text)];
+    const sentences = message.split(". ");
+    assert.equal(sentences.length, begins.length, message);
+    begins.forEach((text, index) => assert.ok(sentences[index]?.startsWith(text), message));
+    const events = (await world.eventsOf(offer)).sort();
+    const told = warnings.map(([kind, text]) => `Warning Opens${kind}: ${text}`).sort();
+    assert.equal(events.length, told.length, `${events}`);
+    told.forEach((text, index) => assert.ok(events[index]?.startsWith(text), `${events}`));
     return true;
   });
 
-Deno.test("issuer() warns of Exports that open Secrets under scope Cluster", async (t) => {
-  const offers = new Map<Export, string | undefined>();
+Deno.test("issuer() warns of Exports that open Secrets or ConfigMaps under scope Cluster", async (t) => {
+  const offers = new Map<Export, readonly Warning[]>();
   await world.restart("--issuer-scope=Namespace");
-  for (const [name, { relatedResources, warning }] of Object.entries(OPENING)) {
+  for (const [name, { relatedResources, warnings }] of Object.entries(OPENING)) {
     await t.step(`which says nothing of "${name}" under scope Namespace`, async () => {
       const offer = await world.offer(`under-namespace-${name}`, [WIDGETS], { relatedResources });
       await warned(await ready(offer));
-      offers.set(offer, warning);
+      offers.set(offer, warnings);
     });
   }
   await world.restart();
-  for (const [offer, warning] of offers) {
+  for (const [offer, warnings] of offers) {
     await t.step(`and knows ${offer.metadata.name} when the scope changes`, async () => {
-      await warned(offer, warning);
+      await warned(offer, warnings);
     });
   }
-  for (const [name, { relatedResources, warning }] of Object.entries(OPENING)) {
+  for (const [name, { relatedResources, warnings }] of Object.entries(OPENING)) {
     await t.step(`and knows "${name}" when it is new`, async () => {
       const offer = await world.offer(`under-cluster-${name}`, [WIDGETS], { relatedResources });
-      await warned(offer, warning);
+      await warned(offer, warnings);
       const said = world.backend.log.filter((line) =>
-        line.msg === "Export opens Secrets" && line["export"] === offer.metadata.name
+        line["export"] === offer.metadata.name && line["warning"] !== undefined
       );
-      assert.equal(said.length, warning ? 1 : 0);
+      assert.deepEqual(
+        said.map(({ msg }) => msg),
+        warnings.map(([kind]) => `Export opens ${kind}`),
+      );
     });
   }
 });

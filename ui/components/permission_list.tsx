@@ -1,12 +1,12 @@
 import type { CatalogExport } from "../../server/api/wire.ts";
-import { permissionsOf, secretRiskOf } from "../logic/permissions.ts";
+import { permissionsOf, type Risk, risksOf } from "../logic/permissions.ts";
 import { Notice } from "./notice.tsx";
 
 /** What a credential for this Export may do on the provider, with a warning where it is much. */
 export function PermissionList({ offer }: { offer: CatalogExport }) {
   return (
     <>
-      <SecretWarning offer={offer} />
+      {risksOf(offer).map((risk) => <RiskNotice key={risk} risk={risk} />)}
       <p class="muted">
         On the provider’s cluster, in every namespace, unless the provider limits credentials to
         your own namespace there:
@@ -25,24 +25,34 @@ export function PermissionList({ offer }: { offer: CatalogExport }) {
   );
 }
 
-function SecretWarning({ offer }: { offer: CatalogExport }) {
-  const risk = secretRiskOf(offer);
-  if (risk === "none") return null;
-  return risk === "writes-secrets"
-    ? (
+function RiskNotice({ risk }: { risk: Risk }) {
+  if (risk === "writes-secrets") {
+    return (
       <Notice tone="danger" title="This credential can take the provider over">
         <p>
           It may change every Secret of the provider’s cluster, whatever the selectors say, unless
           the provider limits it to your namespace. Guard it like an administrator’s password.
         </p>
       </Notice>
-    )
-    : (
-      <Notice tone="warning" title="This credential can read every Secret of the provider">
+    );
+  }
+  if (risk === "writes-configmaps") {
+    return (
+      <Notice tone="danger" title="This credential can change every ConfigMap of the provider">
         <p>
-          Selectors decide only what is copied, not what the credential may read, unless the
-          provider limits it to your namespace. Keep it safe.
+          Some of them may give rights or steer the cluster. Selectors decide only what is copied,
+          unless the provider limits it to your namespace. Guard it like an administrator’s
+          password.
         </p>
       </Notice>
     );
+  }
+  return (
+    <Notice tone="warning" title="This credential can read every Secret of the provider">
+      <p>
+        Selectors decide only what is copied, not what the credential may read, unless the provider
+        limits it to your namespace. Keep it safe.
+      </p>
+    </Notice>
+  );
 }

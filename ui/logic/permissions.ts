@@ -32,14 +32,18 @@ export const permissionsOf = ({ apis, relatedResources = [] }: CatalogExport): P
   },
 ];
 
-/** How dangerous the credential is beyond its APIs. */
-export type SecretRisk = "none" | "reads-secrets" | "writes-secrets";
+/** A danger of the credential beyond its APIs. */
+export type Risk = "reads-secrets" | "writes-secrets" | "writes-configmaps";
 
-/** Whether related rules open the provider's Secrets: selectors do not limit the credential. */
-export function secretRiskOf({ relatedResources = [] }: CatalogExport): SecretRisk {
-  const rules = relatedResources.filter(({ resource }) => resource === "secrets");
-  if (rules.some(({ direction }) => direction === "FromConsumer")) return "writes-secrets";
-  return rules.length > 0 ? "reads-secrets" : "none";
+/** What related rules open on the provider: selectors do not limit the credential. */
+export function risksOf({ relatedResources = [] }: CatalogExport): Risk[] {
+  const opens = (resource: string, direction: string) =>
+    relatedResources.some((rule) => rule.resource === resource && rule.direction === direction);
+  const risks: Risk[] = [];
+  if (opens("secrets", "FromConsumer")) risks.push("writes-secrets");
+  else if (opens("secrets", "FromProvider")) risks.push("reads-secrets");
+  if (opens("configmaps", "FromConsumer")) risks.push("writes-configmaps");
+  return risks;
 }
 
 /** A related-resource rule in words: which way, what, and which of them. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { CatalogExport, CatalogRelatedResource } from "../../server/api/wire.ts";
-import { permissionsOf, relatedSentence, secretRiskOf } from "./permissions.ts";
+import { permissionsOf, relatedSentence, risksOf } from "./permissions.ts";
 
 const offer = (...relatedResources: CatalogRelatedResource[]): CatalogExport => ({
   name: "pg",
@@ -11,6 +11,7 @@ const offer = (...relatedResources: CatalogRelatedResource[]): CatalogExport => 
 const SECRETS_OUT = { resource: "secrets", direction: "FromProvider" } as const;
 const SECRETS_IN = { resource: "secrets", direction: "FromConsumer" } as const;
 const MAPS_OUT = { resource: "configmaps", direction: "FromProvider" } as const;
+const MAPS_IN = { resource: "configmaps", direction: "FromConsumer" } as const;
 
 const lines = (each: CatalogExport) => permissionsOf(each).map(({ may, what }) => `${may} ${what}`);
 
@@ -40,11 +41,13 @@ Deno.test("permissionsOf() tells the wider right when two rules name one resourc
   }
 });
 
-Deno.test("secretRiskOf() looks at Secrets only, and at the worst rule", () => {
-  assert.equal(secretRiskOf(offer()), "none");
-  assert.equal(secretRiskOf(offer(MAPS_OUT)), "none");
-  assert.equal(secretRiskOf(offer(SECRETS_OUT)), "reads-secrets");
-  assert.equal(secretRiskOf(offer(SECRETS_OUT, SECRETS_IN)), "writes-secrets");
+Deno.test("risksOf() tells the worst rule of Secrets, and of ConfigMaps that are written", () => {
+  assert.deepEqual(risksOf(offer()), []);
+  assert.deepEqual(risksOf(offer(MAPS_OUT)), []);
+  assert.deepEqual(risksOf(offer(SECRETS_OUT)), ["reads-secrets"]);
+  assert.deepEqual(risksOf(offer(SECRETS_OUT, SECRETS_IN)), ["writes-secrets"]);
+  assert.deepEqual(risksOf(offer(MAPS_OUT, MAPS_IN)), ["writes-configmaps"]);
+  assert.deepEqual(risksOf(offer(MAPS_IN, SECRETS_OUT)), ["reads-secrets", "writes-configmaps"]);
 });
 
 Deno.test("relatedSentence() says which way, what, and which of them", () => {

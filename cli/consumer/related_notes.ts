@@ -1,0 +1,29 @@
+import type { RelatedResource } from "../../server/api/resources.ts";
+
+/** What leaves or enters the cluster besides the objects of the API. */
+export const copyNotes = (rules: readonly RelatedResource[]): string[] =>
+  rules.map(({ resource, direction }) => {
+    const way = direction === "FromConsumer"
+      ? "from this cluster to the provider"
+      : "from the provider to this cluster";
+    return `the konnector will also copy ${resource} ${way}`;
+  });
+
+/** What the credential may open on the provider: its scope does not show here. At most one note. */
+export const openingNotes = (rules: readonly RelatedResource[]): string[] => {
+  const opens = (resource: string, direction: string) =>
+    rules.some((rule) => rule.resource === resource && rule.direction === direction);
+  const opened = [
+    ...(opens("secrets", "FromConsumer")
+      ? ["write every Secret"]
+      : opens("secrets", "FromProvider")
+      ? ["read every Secret"]
+      : []),
+    ...(opens("configmaps", "FromConsumer") ? ["write every ConfigMap"] : []),
+  ];
+  if (opened.length === 0) return [];
+  return [
+    `the credential may ${opened.join(" and ")} of the provider, ` +
+    "unless the provider limits it to your namespace there: keep it safe",
+  ];
+};

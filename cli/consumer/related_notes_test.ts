@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import type { RelatedResource } from "../../server/api/resources.ts";
+import { copyNotes, openingNotes } from "./related_notes.ts";
+
+const SECRETS_OUT: RelatedResource = { resource: "secrets", direction: "FromProvider" };
+const SECRETS_IN: RelatedResource = { resource: "secrets", direction: "FromConsumer" };
+const MAPS_OUT: RelatedResource = { resource: "configmaps", direction: "FromProvider" };
+const MAPS_IN: RelatedResource = { resource: "configmaps", direction: "FromConsumer" };
+
+Deno.test("copyNotes() tells each rule, and which way it goes", () => {
+  assert.deepEqual(copyNotes([SECRETS_OUT, MAPS_IN]), [
+    "the konnector will also copy secrets from the provider to this cluster",
+    "the konnector will also copy configmaps from this cluster to the provider",
+  ]);
+});
+
+Deno.test("openingNotes() tells in one note what the credential may open", async (t) => {
+  const end =
+    " of the provider, unless the provider limits it to your namespace there: keep it safe";
+  const cases: [string, RelatedResource[], string?][] = [
+    ["nothing", []],
+    ["ConfigMaps that are read", [MAPS_OUT]],
+    ["Secrets that are read", [SECRETS_OUT], "read every Secret"],
+    ["Secrets that are written", [SECRETS_OUT, SECRETS_IN], "write every Secret"],
+    ["ConfigMaps that are written", [MAPS_IN], "write every ConfigMap"],
+    ["both", [MAPS_IN, SECRETS_OUT], "read every Secret and write every ConfigMap"],
+  ];
+  for (const [name, rules, may] of cases) {
+    await t.step(name, () => {
+      assert.deepEqual(openingNotes(rules), may ? [`the credential may ${may}${end}`] : []);
+    });
+  }
+});
