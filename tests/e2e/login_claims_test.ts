@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { LogLine } from "../support/backend.ts";
 import { type Account, IdentityProvider } from "../support/identity_provider.ts";
 import { assertRefused, LoginGateway } from "../support/login_gateway.ts";
 
@@ -15,8 +16,12 @@ interface Refusal {
 
 type Case = readonly [name: string, account: Account, expected: Me | Refusal];
 
-/** Logs every account in at one gateway with these flags. */
-async function logInAll(t: Deno.TestContext, flags: readonly string[], cases: readonly Case[]) {
+/** Logs every account in at one gateway with these flags; gives what the gateway warned of. */
+async function logInAll(
+  t: Deno.TestContext,
+  flags: readonly string[],
+  cases: readonly Case[],
+): Promise<LogLine[]> {
   await using idp = await IdentityProvider.start();
   await using gateway = await LoginGateway.start(idp, { flags });
   for (const [name, account, expected] of cases) {
@@ -33,11 +38,12 @@ async function logInAll(t: Deno.TestContext, flags: readonly string[], cases: re
       });
     });
   }
+  return gateway.backend.log.filter(({ level }) => level === "warn");
 }
 
 Deno.test("--oidc-username-claim is sub by default, and --oidc-groups-claim adds groups", async (t) => {
-  const noGroups = { refused: /claim "groups" is not a string or a list of strings/ };
-  await logInAll(t, ["--oidc-groups-claim=groups"], [
+  const ada = { user: "ada", displayName: "ada" };
+  const warnings = await logInAll(t, ["--oidc-groups-claim=groups"], [
     [
       "groups as an array",
       { sub: "ada", email: "ada@example.org", groups: ["dev", "ops"] },
@@ -62,8 +68,13 @@ Deno.test("--oidc-username-claim is sub by default, and --oidc-groups-claim adds
       { user: "ada" },
     ],
     ["a user name that no cookie holds", { sub: "a".repeat(10_000) }, { refused: /too long/ }],
-    ["a number", { sub: "ada", groups: 7 }, noGroups],
-    ["an array of objects", { sub: "ada", groups: [{ name: "dev" }] }, noGroups],
+    ["a number, which is left out", { sub: "ada", groups: 7 }, ada],
+    ["an object, which is left out", { sub: "ada", groups: [{ name: "dev" }] }, ada],
+    [
+      "an empty group and half a letter, which are left out",
+      { sub: "ada", groups: ["dev", "", "\ud800"] },
+      { ...ada, groups: ["dev"] },
+    ],
     [
       "a name that is not plain ASCII",
       { sub: "Ünïcödé#1 %2F/../ 🦕" },
@@ -75,6 +86,8 @@ Deno.test("--oidc-username-claim is sub by default, and --oidc-groups-claim adds
       { user: "eve", displayName: "ada@example.org" },
     ],
   ]);
+  const told = warnings.filter(({ msg }) => /names groups/.test(msg));
+  assert.deepEqual(told.map(({ claim }) => claim), ["groups"], "once, and by the claim's name");
 });
 
 Deno.test("--oidc-username-claim=email takes the email unless it is not verified", async (t) => {

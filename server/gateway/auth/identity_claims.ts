@@ -14,8 +14,18 @@ type Claims = Readonly<Record<string, unknown>>;
 
 const DISPLAY_CLAIMS = ["email", "name", "preferred_username"];
 
-/** The identity that a verified ID token stands for; a claim that cannot be used is refused. */
-export const identityFromClaims = (rules: ClaimRules, claims: Claims): Identity => {
+/** Who an ID token stands for. */
+export interface ClaimedIdentity {
+  readonly identity: Identity;
+  /** How many groups were left out, as no group can be called so. */
+  readonly droppedGroups: number;
+}
+
+/**
+ * The identity that a verified ID token stands for. A user name that cannot be used is refused;
+ * groups grant nothing, so those that cannot be used are left out.
+ */
+export const identityFromClaims = (rules: ClaimRules, claims: Claims): ClaimedIdentity => {
   const { issuerUrl, usernameClaim, groupsClaim } = rules;
   const username = claimOf(claims, usernameClaim);
   if (!isName(username)) {
@@ -25,19 +35,22 @@ export const identityFromClaims = (rules: ClaimRules, claims: Claims): Identity 
   if (usernameClaim === "email" && (verified === false || verified === "false")) {
     throw unauthenticated("the identity provider has not verified the email address");
   }
-  const groups = groupsClaim === "" ? [] : groupsIn(claimOf(claims, groupsClaim), groupsClaim);
+  const claimed = groupsClaim === "" ? [] : listIn(claimOf(claims, groupsClaim));
+  const groups = claimed.filter(isName);
   return {
-    subject: `${issuerUrl}#${username}`,
-    displayName: DISPLAY_CLAIMS.map((name) => claimOf(claims, name)).find(isName) ?? username,
-    ...(groups.length > 0 ? { groups } : {}),
+    identity: {
+      subject: `${issuerUrl}#${username}`,
+      displayName: DISPLAY_CLAIMS.map((name) => claimOf(claims, name)).find(isName) ?? username,
+      ...(groups.length > 0 ? { groups } : {}),
+    },
+    droppedGroups: claimed.length - groups.length,
   };
 };
 
-const groupsIn = (value: unknown, claim: string): readonly string[] => {
+/** A single value counts as a list of one; some identity providers say "none" with an empty text. */
+const listIn = (value: unknown): readonly unknown[] => {
   if (value === undefined || value === null || value === "") return [];
-  const groups: unknown[] = Array.isArray(value) ? value : [value];
-  if (groups.every(isName)) return groups;
-  throw unauthenticated(`the ID token's claim "${claim}" is not a string or a list of strings`);
+  return Array.isArray(value) ? value : [value];
 };
 
 /** Half a surrogate pair has no UTF-8 form: two such names would become one. */

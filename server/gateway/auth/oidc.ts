@@ -62,6 +62,16 @@ export const createOidc = (deps: OidcDeps): Oidc => {
     ...(deps.retry ? { retry: deps.retry } : {}),
   });
 
+  // Once: whoever must mend the claim reads it, and every login would say the same.
+  let groupsTold = false;
+  const tellOfGroups = () => {
+    if (groupsTold) return;
+    groupsTold = true;
+    log.warn("an ID token names groups that are not nonempty strings; such are left out", {
+      claim: settings.groupsClaim,
+    });
+  };
+
   const identify = async (
     metadata: IdpMetadata,
     callbackUrl: URL,
@@ -83,7 +93,9 @@ export const createOidc = (deps: OidcDeps): Oidc => {
       findKey: keys.finder(metadata.jwksUri),
       now,
     });
-    return identityFromClaims(settings, claims);
+    const { identity, droppedGroups } = identityFromClaims(settings, claims);
+    if (droppedGroups > 0) tellOfGroups();
+    return identity;
   };
 
   return {
