@@ -1,4 +1,4 @@
-import { type Collection, type Export, isReady } from "../api/resources.ts";
+import { type Collection, type Export, isDeleting, isReady } from "../api/resources.ts";
 import type {
   Catalog,
   CatalogCollection,
@@ -14,7 +14,7 @@ export type ReportBroken = (
   error: unknown,
 ) => void;
 
-/** What the provider offers: Ready Exports, and Collections that show at least one of them. */
+/** What the provider offers: Exports that are Ready and stay, and Collections that show at least one of them. */
 export function catalogOf(
   exports: Iterable<Export>,
   collections: Iterable<Collection>,
@@ -22,7 +22,8 @@ export function catalogOf(
 ): Catalog {
   const offers = readable(
     exports,
-    (offer) => isReady(offer) ? exportEntry(offer) : undefined,
+    // As a bind has it: what is going cannot be bound, even while it is Ready.
+    (offer) => isReady(offer) && !isDeleting(offer) ? exportEntry(offer) : undefined,
     report,
   );
   const visible = new Set(offers.map(({ name }) => name));

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { CONFIG_MAPS, type RelatedResource, SECRETS } from "../../server/api/resources.ts";
+import {
+  CONFIG_MAPS,
+  EXPORTS,
+  isDeleting,
+  isReady,
+  type RelatedResource,
+  SECRETS,
+} from "../../server/api/resources.ts";
 import type { Catalog, Clusters, Instances } from "../../server/api/wire.ts";
 import type { InventoryAnswer } from "../../server/inventory/inventory.ts";
 import { boundaryName, FIELD_MANAGERS } from "../../server/names.ts";
@@ -47,6 +54,46 @@ Deno.test("Inventory.catalog() lists Ready Exports, and follows what happens to 
     ({ exports }) => exports.length === 2,
   );
   assert.notEqual((await at.inventory.catalog()).etag, first.etag);
+});
+
+Deno.test("Inventory.catalog() does not list a Ready Export that is being deleted", async () => {
+  await using world = await InventoryWorld.start(provider);
+  const { kube } = world;
+  const staying = (await world.offer("staying", ["a"])).metadata.name;
+  const { metadata: { name: going, resourceVersion = "" } } = await world.offer("going", ["a"]);
+  const finalizers = (list: readonly string[] | null, version: string) =>
+    kube.mergePatch(
+      EXPORTS,
+      { name: going },
+      { metadata: { resourceVersion: version, finalizers: list } },
+      cli,
+    );
+  await finalizers(["example.org/held"], resourceVersion);
+  await world.collect("both", [going, staying]);
+  await world.collect("alone", [going]);
+  await using at = await world.inventory();
+  const shown = ({ exports, collections = [] }: Catalog) => [
+    exports.map(({ name }) => name),
+    collections.map(({ title, exports }) => [title, exports]),
+  ];
+  assert.deepEqual(shown(decoded<Catalog>(await at.inventory.catalog())), [[going, staying], [
+    ["alone", [going]],
+    ["both", [going, staying]],
+  ]]);
+
+  await kube.delete(EXPORTS, { name: going });
+  // Whoever judges Exports may judge this one once more.
+  const held = await world.judge(await kube.get(EXPORTS, { name: going }));
+  assert.ok(isReady(held) && isDeleting(held), "it is Ready, and it is going");
+  await answerWhen<Catalog>(
+    "it is no longer listed",
+    () => at.inventory.catalog(),
+    ({ exports }) => exports.length === 1,
+  );
+  assert.deepEqual(shown(decoded<Catalog>(await at.inventory.catalog())), [[staying], [
+    ["both", [staying]],
+  ]]);
+  await finalizers(null, held.metadata.resourceVersion ?? "");
 });
 
 Deno.test("Inventory shows clusters and instances as konnectors wrote them", async (t) => {

@@ -5,6 +5,7 @@ import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { serviceCrds } from "../../server/api/crd_manifests.ts";
 import { CATALOG_API_VERSION, IAM_API_VERSION } from "../../server/api/groups.ts";
 import {
+  type Collection,
   COLLECTIONS,
   CRDS,
   type CustomResourceDefinition,
@@ -153,7 +154,11 @@ export class InventoryWorld implements AsyncDisposable {
       metadata: { name: `${name}-${this.id}`, labels: this.#labels },
       spec: { title: name, apis: groups.map((group) => ({ name: this.api(group) })), ...spec },
     };
-    const created = await this.kube.create(EXPORTS, full, FIELD_MANAGERS.cli);
+    return await this.judge(await this.kube.create(EXPORTS, full, FIELD_MANAGERS.cli), isReady);
+  }
+
+  /** Says of an Export, as it is now, whether it is Ready. */
+  async judge({ apiVersion, kind, metadata }: Export, isReady = true): Promise<Export> {
     const status = {
       conditions: [{
         type: "Ready",
@@ -161,13 +166,23 @@ export class InventoryWorld implements AsyncDisposable {
         reason: "AsExpected",
         message: "",
         lastTransitionTime: new Date().toISOString().replace(/\.\d+Z$/, "Z"),
-        observedGeneration: created.metadata.generation,
+        observedGeneration: metadata.generation,
       }],
     };
-    const { apiVersion, kind } = full;
-    const metadata = { name: full.metadata.name };
-    const update = { apiVersion, kind, metadata, status } as unknown as Export;
+    const { name } = metadata;
+    const update = { apiVersion, kind, metadata: { name }, status } as unknown as Export;
     return await this.kube.applyStatus(EXPORTS, update, FIELD_MANAGERS.exports);
+  }
+
+  /** A Collection of these Exports. */
+  async collect(title: string, exports: readonly string[]): Promise<void> {
+    const collection: Collection = {
+      apiVersion: CATALOG_API_VERSION,
+      kind: "Collection",
+      metadata: { name: `${title}-${this.id}`, labels: this.#labels },
+      spec: { title, exports: exports.map((name) => ({ name })) },
+    };
+    await this.kube.create(COLLECTIONS, collection, FIELD_MANAGERS.cli);
   }
 
   /** The Grant that a bind of this person would make, and the boundary. */
