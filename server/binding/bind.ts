@@ -26,6 +26,7 @@ import {
   type Pickup,
 } from "./pickup.ts";
 import { plainReason } from "./plain_reason.ts";
+import { boundNow, stampBound } from "./stamp_bound.ts";
 
 /** How long a bind waits for the issuer. */
 export const ISSUER_WAIT_MS = 30_000;
@@ -56,7 +57,10 @@ interface Wait {
 /** Writers of one Grant take turns here, instead of meeting in conflicts on the API server. */
 const ALL_TURNS = new KeyedLock();
 
-/** Provides the identity with a Ready Grant of the Export, as the Export is at this moment. */
+/**
+ * Provides the identity with a Ready Grant of the Export, as the Export is at this moment. The
+ * Grant counts as bound now, and keeps the pickup that it may have.
+ */
 export async function provisionGrant(
   deps: ProvisionDeps,
   identity: Identity,
@@ -64,8 +68,15 @@ export async function provisionGrant(
   signal: AbortSignal,
 ): Promise<Grant> {
   return await provisioning(deps, identity, exportName, signal, async (desired, wait) => {
-    // Live: nothing is written to a Grant that is Ready, so nothing would prove the cache wrong.
-    return await readyGrant(deps, desired, live(deps), wait);
+    const { name } = desired.metadata;
+    const boundAt = deps.now().toISOString();
+    const stamped = { ...desired, metadata: { name, annotations: boundNow(boundAt) } };
+    return await settled(
+      deps,
+      stamped,
+      (grant) => stampBound(deps, grant, boundAt, wait.caller),
+      wait,
+    );
   });
 }
 
@@ -80,16 +91,30 @@ export async function bindExport(
     const { name } = desired.metadata;
     const first = newPickup(deps, name);
     const withPickup = { ...desired, metadata: { name, annotations: first.annotations } };
-    for (let look = cached(deps);; look = live(deps)) {
-      const grant = await readyGrant(deps, withPickup, look, wait);
-      const { turns = ALL_TURNS } = deps;
-      const pickup = await turns.run(name, () => pickupFor(deps, grant, first, wait), wait.caller);
-      if (pickup) {
-        const { token, expiresAt } = pickup;
-        return { grant: name, pickupURL: `/api/bundle/${token}`, expiresAt };
-      }
-    }
+    const { token, expiresAt } = await settled(
+      deps,
+      withPickup,
+      (grant) => pickupFor(deps, grant, first, wait),
+      wait,
+    );
+    return { grant: name, pickupURL: `/api/bundle/${token}`, expiresAt };
   });
+}
+
+/** A last write to the Grant once it is Ready; a cache that was wrong shows then. */
+async function settled<T>(
+  deps: ProvisionDeps,
+  desired: Grant,
+  write: (grant: Grant) => Promise<T>,
+  wait: Wait,
+): Promise<T> {
+  const { name } = desired.metadata;
+  const { turns = ALL_TURNS } = deps;
+  for (let look = cached(deps);; look = live(deps)) {
+    const grant = await readyGrant(deps, desired, look, wait);
+    const done = await turns.run(name, () => onSame(deps, grant, write, wait), wait.caller);
+    if (done) return done.value;
+  }
 }
 
 async function provisioning<T>(
@@ -211,23 +236,21 @@ async function askForPriority(
 }
 
 /**
- * The pickup that the Grant was made with, or else a new one, on the Grant that was seen Ready;
+ * Writes to the Grant that was seen Ready, again and again while others write to it too;
  * undefined when that Grant is gone or changed.
  */
-async function pickupFor(
-  deps: BindDeps,
+async function onSame<T>(
+  { kube, caches: { grants } }: ProvisionDeps,
   seen: Grant,
-  first: Pickup,
+  write: (grant: Grant) => Promise<T>,
   wait: Wait,
-): Promise<Pickup | undefined> {
-  const { kube, caches: { grants } } = deps;
+): Promise<{ readonly value: T } | undefined> {
   const { name } = seen.metadata;
   const isStill = isSameAndReady(seen);
   let current: Grant | undefined = newest(seen, grants.get({ name }));
   while (current && isStill(current)) {
-    if (hasFreshPickup(deps, current, first)) return first;
     try {
-      return await issuePickup(deps, current, wait.caller);
+      return { value: await write(current) };
     } catch (error) {
       if (!isConflict(error) && !isNotFound(error)) throw error;
     }
@@ -236,6 +259,15 @@ async function pickupFor(
   }
   return undefined;
 }
+
+/** The pickup that the Grant was made with, or else a new one on this version of it. */
+const pickupFor = async (
+  deps: BindDeps,
+  grant: Grant,
+  first: Pickup,
+  wait: Wait,
+): Promise<Pickup> =>
+  hasFreshPickup(deps, grant, first) ? first : await issuePickup(deps, grant, wait.caller);
 
 const isSameAndReady = ({ metadata: { uid, generation = 0 } }: Grant) => (grant: Grant): boolean =>
   grant.metadata.uid === uid && !isDeleting(grant) && isReadyFor(generation)(grant);

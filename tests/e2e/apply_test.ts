@@ -13,7 +13,8 @@ import { type ApplyDeps, applyToConsumer } from "../../server/binding/apply.ts";
 import { ApplySlots } from "../../server/binding/apply_slots.ts";
 import { konnectorManifest } from "../../server/konnector/manifest.ts";
 import { type ErrorCode, XbindError } from "../../server/errors.ts";
-import { boundaryName, KONNECTOR_IMAGE, tokenSecretName } from "../../server/names.ts";
+import { ANNOTATIONS, boundaryName, KONNECTOR_IMAGE, tokenSecretName } from "../../server/names.ts";
+import { bind, pickUp, tokenOf } from "../support/binding_steps.ts";
 import { BindingWorld } from "../support/binding_world.ts";
 import { ownPlane, sharedProvider } from "../support/control_planes.ts";
 import { type HostileAnswer, HostileApiServer } from "../support/hostile_api_server.ts";
@@ -104,13 +105,20 @@ Deno.test("applyToConsumer() installs the konnector and a bundle, then bundles a
   const deployment = { name: "konnector", namespace: "xbind" };
   assert.ok(await admin.kube.find(DEPLOYMENTS, deployment));
   const issued = await world.grant(grant);
-  assert.equal(issued.metadata.annotations?.["iam.xbind.io/pickup-sha256"], undefined);
+  assert.equal(issued.metadata.annotations?.[ANNOTATIONS.pickupSha256], undefined);
+  assert.ok(issued.metadata.annotations?.[ANNOTATIONS.boundAt]);
 
   // A token that was issued anew replaces the one in the Secret.
   const namespace = boundaryName(world.identity().subject);
   await world.kube.delete(SECRETS, { name: tokenSecretName(grant), namespace });
   await world.issue(issued);
+  // And the Grant counts as bound again, for the reaper; a pickup that waits stays good.
+  const bound = await bind(world, name);
+  const before = Date.now();
   const alone = await apply({ export: name, kubeconfig: submitted });
+  const { annotations = {} } = (await world.grant(grant)).metadata;
+  assert.ok(Date.parse(annotations[ANNOTATIONS.boundAt] ?? "") >= before);
+  await pickUp(world, tokenOf(bound));
   assert.deepEqual(alone.applied, ["Namespace/xbind", ...bundle]);
   const renewed = await admin.kube.get(SECRETS, secretKey);
   assert.notEqual(renewed.data?.["kubeconfig"], stored.data["kubeconfig"]);

@@ -6,16 +6,17 @@ import {
   type Grant,
   GRANTS,
   isDeleting,
+  isReady,
   NAMESPACES,
   type Secret,
 } from "../../server/api/resources.ts";
-import { bindExport, provisionGrant } from "../../server/binding/bind.ts";
+import { type BindDeps, bindExport, provisionGrant } from "../../server/binding/bind.ts";
 import { assembleBundle } from "../../server/binding/bundle.ts";
 import { grantFor } from "../../server/binding/grant.ts";
 import { KeyedLock } from "../../server/binding/keyed_lock.ts";
 import { Cache } from "../../server/kube/cache.ts";
 import { wholeObjects } from "../../server/kube/follow.ts";
-import { ANNOTATIONS, boundaryName, FIELD_MANAGERS } from "../../server/names.ts";
+import { ANNOTATIONS, boundaryName, FIELD_MANAGERS, grantName } from "../../server/names.ts";
 import { sleep } from "../../server/runtime/sleep.ts";
 import {
   bind,
@@ -314,4 +315,68 @@ Deno.test("provisionGrant() gives a Ready Grant without a pickup", async () => {
   assert.ok(grant.status?.tokenSecret);
   const stored = await world.grant(grant.metadata.name);
   assert.equal(stored.metadata.annotations?.[ANNOTATIONS.pickupSha256], undefined);
+});
+
+Deno.test("provisionGrant() says that the Grant is bound, and leaves its pickup alone", async (t) => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  const provision = (edit?: Partial<BindDeps>) =>
+    provisionGrant(world.deps(edit), world.identity(), name, patience());
+  const boundAt = ({ metadata }: Grant) =>
+    Date.parse(metadata.annotations?.[ANNOTATIONS.boundAt] ?? "");
+  const grantKey = { name: grantName(name, world.identity().subject) };
+  const start = Date.now();
+
+  await t.step("a Grant that it makes says so from the start", async () => {
+    await world.hold();
+    const provisioned = provision();
+    const made = await eventually("the Grant is made", () => world.kube.find(GRANTS, grantKey));
+    assert.ok(!isReady(made) && boundAt(made) >= start);
+    await world.release();
+    assert.equal(boundAt(await provisioned), boundAt(made));
+    assert.equal(boundAt(await world.grant(grantKey.name)), boundAt(made));
+  });
+  const bound = await bind(world, name);
+  const stored = await world.grant(grantKey.name);
+
+  await t.step("a Grant that is Ready says so anew, and nothing else changes", async () => {
+    using client = await counting(plane);
+    const now = () => new Date(boundAt(stored) + 60_000);
+    const given = await provision({ kube: client.kube, now });
+    assert.deepEqual(client.counts, { GET: 2, PATCH: 1 }, "the Export, the boundary, the Grant");
+    const after = await world.grant(grantKey.name);
+    assert.deepEqual(given.metadata, after.metadata);
+    assert.equal(boundAt(after), boundAt(stored) + 60_000);
+    assert.deepEqual([after.spec, after.status], [stored.spec, stored.status]);
+    const others = ({ metadata: { annotations } }: Grant) =>
+      Object.entries(annotations ?? {}).filter(([key]) => key !== ANNOTATIONS.boundAt).sort();
+    assert.deepEqual(others(after), others(stored));
+  });
+  await t.step("a cache that is behind costs a conflict, and no change is lost", async () => {
+    const behind = {
+      get: () => stored,
+      learn: () => {},
+      waitFor: () => assert.fail("it is Ready"),
+      waitForAbsence: () => assert.fail("it is there"),
+    };
+    await provision({
+      caches: { grants: behind },
+      now: () => new Date(boundAt(stored) + 120_000),
+    });
+    assert.equal(boundAt(await world.grant(grantKey.name)), boundAt(stored) + 120_000);
+  });
+  await t.step("a Grant that is gone is made again, though the cache still has it", async () => {
+    const picked = await pickUp(world, tokenOf(bound));
+    assert.equal(picked.metadata.uid, stored.metadata.uid, "the pickup was still good");
+    await removeGrant(world.kube, grantKey.name);
+    const { grants } = world;
+    const behind = {
+      get: () => stored,
+      learn: grants.learn.bind(grants),
+      waitFor: grants.waitFor.bind(grants),
+      waitForAbsence: grants.waitForAbsence.bind(grants),
+    };
+    const again = await provision({ caches: { grants: behind } });
+    assert.notEqual(again.metadata.uid, stored.metadata.uid);
+  });
 });
