@@ -19,7 +19,15 @@ import {
 const OTHERS = {
   kubectl: [
     ...["all", "all-namespaces", "as", "context", "dry-run", "field-selector", "for"],
-    ...["from-file", "from-literal", "kubeconfig", "list", "manifest-url", "namespace"],
+    ...[
+      "force-conflicts",
+      "from-file",
+      "from-literal",
+      "kubeconfig",
+      "list",
+      "manifest-url",
+      "namespace",
+    ],
     ...["recursive", "server-side", "timeout"],
   ],
   helm: [

@@ -3,6 +3,7 @@ import type { Page } from "playwright-core";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { DEPLOYMENTS, SECRETS } from "../../server/api/resources.ts";
 import { grantName } from "../../server/names.ts";
+import { commands } from "../../ui/logic/commands.ts";
 import { ownPlane } from "../support/control_planes.ts";
 import { connect, type Connected, uniqueName } from "../support/kube.ts";
 import { SecretSearch } from "../support/secret_search.ts";
@@ -140,9 +141,10 @@ Deno.test("a cluster is connected by command, by file or by the gateway", async 
     await dialog.getByText("Copied").waitFor();
     assert.equal(
       await page.evaluate("navigator.clipboard.readText()"),
-      `curl -fsS '${world.origin}/api/konnector' | kubectl apply --server-side -f -`,
+      commands.installKonnector(world.origin),
     );
     await page.getByRole("tab", { name: "Download" }).click();
+    await dialog.getByText(commands.installKonnectorFile("konnector.yaml")).waitFor();
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       dialog.getByRole("link", { name: "Download konnector.yaml" }).click(),

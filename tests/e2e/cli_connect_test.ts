@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { KONNECTOR_IMAGE } from "../../server/names.ts";
+import { commands } from "../../ui/logic/commands.ts";
 import { konnectorDeployment, makeAvailable } from "../support/available_konnector.ts";
 import { CliWorld, KONNECTOR, SERVED_IMAGE } from "../support/cli_world.ts";
 
@@ -56,6 +57,26 @@ Deno.test("kubectl bind connect", async (t) => {
     await world.lines(dead);
     assert.equal(await image(), SERVED_IMAGE);
     await world.fails(["connect", "--konnector-image", "two words"], 2, /no image name/);
+  });
+
+  await t.step("what it installed can be upgraded by the commands that the UI offers", async () => {
+    const { installKonnector, installKonnectorFile } = commands;
+    const manifest = await (await world.gateway.request("/api/konnector")).text();
+    await Deno.writeTextFile(`${world.user.home}/konnector.yaml`, manifest);
+    for (
+      const line of [installKonnector(world.gateway.url), installKonnectorFile("konnector.yaml")]
+    ) {
+      await world.lines(["connect", "--konnector-image", OTHER_IMAGE]);
+      const unforced = await world.shell(line.replace(" --force-conflicts", ""));
+      assert.equal(unforced.code, 1);
+      assert.match(unforced.stderr, /Apply failed with \d+ conflicts?: .*"xbind-installer"/);
+      assert.equal(await image(), OTHER_IMAGE);
+      const { code, stdout, stderr } = await world.shell(line);
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, /^deployment\.apps\/konnector serverside-applied$/m);
+      assert.equal(await image(), SERVED_IMAGE);
+    }
+    await world.lines(["connect"]);
   });
 
   await t.step("fails when the server that is known cannot be reached", async () => {

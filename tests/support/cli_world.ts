@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { dirname } from "node:path";
 import { type AuditEvent, auditEvents } from "../../scripts/controlplane/audit_events.ts";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
@@ -115,6 +116,12 @@ export class CliWorld implements AsyncDisposable {
   async kubectl(args: readonly string[]): Promise<CliResult> {
     const { kubectlPath } = this.consumerPlane;
     return await this.user.runWithPlugin(kubectlPath, args, { env: this.#env() });
+  }
+
+  /** Runs a line of shell in the user's home, with the real kubectl. */
+  async shell(line: string): Promise<CliResult> {
+    const PATH = `${dirname(this.consumerPlane.kubectlPath)}:/usr/local/bin:/usr/bin:/bin`;
+    return await this.user.runWithPlugin("/bin/sh", ["-c", line], { env: this.#env({ PATH }) });
   }
 
   /** The lines of what must have succeeded. */

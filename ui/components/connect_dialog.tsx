@@ -37,7 +37,7 @@ export function ConnectDialog(
           </a>
           <CopyField
             label="the apply command"
-            text="kubectl apply --server-side -f konnector.yaml"
+            text={commands.installKonnectorFile("konnector.yaml")}
           />
         </>
       ),

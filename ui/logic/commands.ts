@@ -9,6 +9,9 @@ export const commands = {
   applyPickup: (origin: string, pickupUrl: string) =>
     `curl -fsS '${origin}${pickupUrl}' | kubectl apply -f -`,
   applyFile: (fileName: string) => `kubectl apply -f ${fileName}`,
-  installKonnector: (origin: string) =>
-    `curl -fsS '${origin}/api/konnector' | kubectl apply --server-side -f -`,
+  installKonnector: (origin: string) => `curl -fsS '${origin}/api/konnector' | ${installFrom("-")}`,
+  installKonnectorFile: (fileName: string) => installFrom(fileName),
 };
+
+/** Also over what the plugin or the gateway installed, whose fields are theirs until then. */
+const installFrom = (file: string) => `kubectl apply --server-side --force-conflicts -f ${file}`;
