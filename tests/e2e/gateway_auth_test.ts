@@ -284,6 +284,16 @@ Deno.test("login, callback and logout treat cookies and redirects as specified",
       assert.match(raw, /\r\nset-cookie: xbind_/i);
       assert.doesNotMatch(raw, /; *secure/i);
     }
+    const { stateCookie, authorizationUrl } = await gateway.startLogin();
+    const approved = await fetch(authorizationUrl, { redirect: "manual" });
+    await approved.body?.cancel();
+    const { search } = new URL(approved.headers.get("Location") ?? "");
+    const finished = await gateway.request(`/api/auth/oidc/callback${search}`, {
+      headers: { ...forwarded, Cookie: cookiePair(stateCookie) },
+    });
+    await finished.body?.cancel();
+    assert.equal(finished.headers.getSetCookie().length, 2);
+    assert.doesNotMatch(finished.headers.getSetCookie().join(), /secure/i);
   });
   await t.step("logout forgets the cookie, and revokes nothing", async () => {
     const { token } = await gateway.login();

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { createAuthority } from "../../scripts/controlplane/certificates.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import {
   EXPORTS,
@@ -6,6 +9,7 @@ import {
   GRANTS,
   isReady,
   type KubeObject,
+  type Secret,
   SECRETS,
 } from "../../server/api/resources.ts";
 import type { BindResult, Catalog, Me } from "../../server/api/wire.ts";
@@ -139,6 +143,31 @@ Deno.test("binds and pickups over replicas, without an issuer, and at shutdown",
     await eventually("the log says why", () => {
       return issuing.backend.log.some(({ outcome }) => outcome === "expired");
     });
+  });
+
+  await t.step("--external-ca-file is the CA in issued kubeconfigs, and they work", async () => {
+    const file = join(plane.dir, "external-ca.pem");
+    const pem = createAuthority("the next CA").cert + plane.caPem;
+    await Deno.writeTextFile(file, pem);
+    const flags = [...without.flags, `--external-ca-file=${file}`];
+    await using told = await Gateway.start(plane, { env, flags });
+    const accept = { headers: { Accept: "application/json" } };
+    const pickUp = async (gateway: Gateway) => {
+      const { pickupURL } = await gateway.bind(token, "widgets");
+      const { bundle } = await okJson<{ bundle: Secret[] }>(
+        await gateway.request(pickupURL, accept),
+      );
+      const { stringData = {}, data = {} } = bundle[0] ?? assert.fail("no Secret");
+      return stringData["kubeconfig"] ?? atob(data["kubeconfig"] ?? "");
+    };
+    const caOf = (kubeconfig: string) =>
+      atob(parse(kubeconfig).clusters[0].cluster["certificate-authority-data"]);
+    assert.equal(caOf(await pickUp(other)).trim(), plane.caPem.trim());
+    const kubeconfig = await pickUp(told);
+    assert.equal(caOf(kubeconfig), pem);
+    await Deno.writeTextFile(join(plane.dir, "issued.yaml"), kubeconfig);
+    using consumer = await connect(join(plane.dir, "issued.yaml"));
+    await consumer.kube.list(customType(WIDGETS));
   });
 
   await t.step("what cannot be bound is refused, an impossible name without a look", async () => {

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { freePort } from "../../scripts/controlplane/free_port.ts";
-import { CRDS } from "../../server/api/resources.ts";
+import { CRDS, LEASES } from "../../server/api/resources.ts";
 import { Backend } from "../support/backend.ts";
 import { ownPlane } from "../support/control_planes.ts";
+import { Gateway } from "../support/gateway_world.ts";
 import { connect } from "../support/kube.ts";
 
 // Before any test, so that no test is charged with processes it does not end.
@@ -94,6 +95,43 @@ Deno.test("xbind-backend serves metrics and probes, each on its own address", as
   for (const sample of samples) assert.match(text, sample);
   await stopsInTime(backend);
   assert.deepEqual(errorsOf(backend), []);
+});
+
+Deno.test("xbind-backend as gateway alone listens on none of the manager's addresses", async () => {
+  const ports = [freePort(), freePort()];
+  const flags = [
+    `--metrics-bind-address=127.0.0.1:${ports[0]}`,
+    `--health-probe-bind-address=127.0.0.1:${ports[1]}`,
+  ];
+  const dial = async (port: number): Promise<boolean> => {
+    try {
+      using _ = await Deno.connect({ hostname: "127.0.0.1", port });
+      return true;
+    } catch (error) {
+      assert.ok(error instanceof Deno.errors.ConnectionRefused, String(error));
+      return false;
+    }
+  };
+  const answering = async (...more: string[]) => {
+    await using gateway = await Gateway.start(plane, { flags: [...flags, ...more] });
+    const { token } = await gateway.login();
+    await gateway.read(token, "/api/catalog"); // for which everything has started
+    const served = gateway.backend.log.filter(({ msg }) => msg === "listening").length;
+    return [served, ...await Promise.all(ports.map(dial))];
+  };
+  assert.deepEqual(await answering("--enable-issuer=false"), [1, false, false]);
+  assert.deepEqual(await answering(), [3, true, true]);
+});
+
+Deno.test("xbind-backend leads by the Lease that --leader-election-id names", async () => {
+  const name = "my-own.example.org";
+  const flags = [ISSUER, "--leader-elect", `--leader-election-id=${name}`];
+  await using backend = await Backend.start(plane, { flags });
+  await backend.logged("issuing");
+  const leases = await admin.kube.list(LEASES, { namespace: "default" });
+  const held = leases.map(({ metadata, spec }) => [metadata.name, !!spec?.holderIdentity]);
+  assert.deepEqual(held, [[name, true]], "and no other");
+  await stopsInTime(backend);
 });
 
 Deno.test("xbind-backend serves no metrics on the address 0", async () => {

@@ -194,3 +194,31 @@ Deno.test("xbind-backend provisions a Grant anew that is made when its revocatio
   const later = await world.grant(samples[1]);
   await Promise.all([assertBornFresh(atOnce), assertBornFresh(later)]);
 });
+
+Deno.test("--reaper-delete-boundary deletes nothing without --reaper-revoke, and is warned of", async () => {
+  await world.restart(...REAPER, "--reaper-delete-boundary");
+  const warning = "--reaper-delete-boundary has no effect without --reaper-revoke";
+  assert.equal((await world.backend.logged(warning)).level, "warn");
+  const grant = await world.ready(await world.grant({ who: "kept" }));
+  await stale(grant);
+  const wouldRevoke = async () => {
+    const text = await (await fetch(`${await world.backend.addressOf("/metrics")}/metrics`)).text();
+    return Number(/^xbind_grants_would_revoke (\d+)$/m.exec(text)?.[1]);
+  };
+  const all = await kube.list(GRANTS);
+  await eventually("a sweep finds that every Grant could go", async () => {
+    return await wouldRevoke() === all.length;
+  });
+  // A later sweep would have deleted the Grant, and a boundary that was marked before.
+  const key = { name: boundaryOf(grant) };
+  const { metadata: { resourceVersion = "" } } = await kube.get(NAMESPACES, key);
+  await world.stop();
+  const boundary = await kube.get(NAMESPACES, key);
+  assert.deepEqual(
+    [isDeleting(boundary), boundary.metadata.resourceVersion],
+    [false, resourceVersion],
+  );
+  assert.equal(boundary.metadata.annotations?.[ANNOTATIONS.reapBoundary], undefined);
+  assert.deepEqual((await kube.list(GRANTS)).filter(isDeleting), []);
+  assert.equal((await kube.list(GRANTS)).length, all.length);
+});

@@ -131,3 +131,24 @@ Deno.test("a login started twice in one browser is finished by the last one only
   await assertRefused(mixed, await mixed.get(callback.href), 401, /\(invalid_grant\)/);
   assert.notEqual(firstState, secondState);
 });
+
+Deno.test("--oidc-redirect-url is the callback, wherever --external-url leads", async () => {
+  await using idp = await IdentityProvider.start();
+  const callback = `${GATEWAY_URL}/api/auth/oidc/callback`; // all that is registered
+  const flags = ["--external-url=https://elsewhere.example"];
+  {
+    await using gateway = await LoginGateway.start(idp, { flags });
+    await gateway.ready();
+    await assert.rejects(gateway.browser().approve(), /stopped at 400/, "it is not registered");
+  }
+  await using gateway = await LoginGateway.start(idp, {
+    flags: [...flags, `--oidc-redirect-url=${callback}`],
+  });
+  await gateway.ready();
+  const { location } = await gateway.browser().get("/api/auth/oidc/login");
+  assert.equal(new URL(location ?? "").searchParams.get("redirect_uri"), callback);
+  assert.deepEqual(await gateway.identityAfterLogin(), {
+    subject: `${idp.issuer}#ada`,
+    displayName: "ada",
+  });
+});
