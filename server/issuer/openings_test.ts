@@ -36,7 +36,7 @@ Deno.test("openingsOf() warns of what scope Cluster opens, and of nothing under 
       const said = openingsOf({ spec }, { issuerScope: "Cluster" })
         .map(({ kind, warning }) => `${kind}: ${warning}`);
       assert.equal(said.length, expected.length);
-      expected.forEach((start, index) => assert.ok(said[index]?.startsWith(start), said[index]));
+      expected.forEach((start, index) => assert.ok(said[index]?.startsWith(start), `${said}`));
       assert.deepEqual(openingsOf({ spec }, { issuerScope: "Namespace" }), []);
     });
   }
