@@ -192,6 +192,17 @@ Deno.test("a bind that fails says why, and can be tried again", async () => {
   });
 });
 
+Deno.test("a bind warns of Secrets and of ConfigMaps, both where there are both", async () => {
+  await world.visit({ who: uniqueName("fay") }, async ({ page }) => {
+    await button(page, "Bind Object storage").click();
+    const dialog = page.getByRole("dialog", { name: "Bind Object storage" });
+    await dialog.getByText("This credential can read every Secret of the provider").waitFor();
+    await dialog.getByText("This credential can change every ConfigMap of the provider").waitFor();
+    await button(page, "Close").click();
+    await dialog.waitFor({ state: "detached" });
+  });
+});
+
 Deno.test("a bind shows its progress, and can be left", async () => {
   await world.visit({ who: uniqueName("eve") }, async ({ page }) => {
     const held = Promise.withResolvers<void>();
