@@ -8,9 +8,9 @@ import type { KubeTarget } from "../kube/kube_target.ts";
 import { Transport } from "../kube/transport.ts";
 import { CONSUMER_NAMESPACE, FIELD_MANAGERS } from "../names.ts";
 import { deadline } from "../runtime/deadline.ts";
+import type { FairSlots } from "../runtime/fair_slots.ts";
 import { givingWay } from "../runtime/giving_way.ts";
 import { VERSION } from "../version.ts";
-import type { ApplySlots } from "./apply_slots.ts";
 import { type ProvisionDeps, provisionGrant } from "./bind.ts";
 import { assembleBundle, type BundleDeps } from "./bundle.ts";
 import { pinnedLookup } from "./consumer_address.ts";
@@ -24,7 +24,8 @@ export interface ApplyDeps extends ProvisionDeps, BundleDeps {
     Config,
     "konnectorImage" | "applyDenyCidrs" | "applyAllowInsecureTls"
   >;
-  readonly slots: ApplySlots;
+  /** By subject. */
+  readonly slots: FairSlots;
   /** For tests; otherwise 60 s. */
   readonly applyTimeoutMs?: number;
   /** For tests; otherwise `DISCOVERY_WAIT_MS`. */
@@ -53,7 +54,7 @@ export async function applyToConsumer(
       "Cannot apply: there is nothing to do; name an export or installKonnector",
     );
   }
-  using _slot = slots.take(identity.subject); // first, as reading a kubeconfig costs time
+  using _place = await slots.enter(identity.subject, signal); // first, as reading a kubeconfig costs time
   const target = await givingWay(() =>
     parseSubmittedKubeconfig(request.kubeconfig, {
       allowInsecureTls: config.applyAllowInsecureTls,

@@ -12,8 +12,9 @@ import { exportNotFound, exportNotReady, grantNotReady, providerFailed } from ".
 import { isConflict, isNotFound, KubeError } from "../kube/kube_error.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { keepBoundary } from "../kube/keep_boundary.ts";
-import { ANNOTATIONS, boundaryName, FIELD_MANAGERS, isDnsSubdomain } from "../names.ts";
+import { ANNOTATIONS, boundaryName, FIELD_MANAGERS, grantName, isDnsSubdomain } from "../names.ts";
 import { deadline } from "../runtime/deadline.ts";
+import type { FairSlots } from "../runtime/fair_slots.ts";
 import { ensureGrant, type EnsureGrantDeps } from "./ensure_grant.ts";
 import { grantFor } from "./grant.ts";
 import type { Identity } from "./identity.ts";
@@ -28,7 +29,7 @@ import {
 import { plainReason } from "./plain_reason.ts";
 import { boundNow, stampBound } from "./stamp_bound.ts";
 
-/** How long a bind waits for the issuer. */
+/** How long a bind may wait, for its turn and then for the issuer. */
 export const ISSUER_WAIT_MS = 30_000;
 
 /** What provisioning a Grant needs. */
@@ -43,6 +44,8 @@ export interface ProvisionDeps extends EnsureGrantDeps {
 /** What a bind needs. */
 export interface BindDeps extends ProvisionDeps, IssuePickupDeps {
   readonly caches: ProvisionDeps["caches"];
+  /** By subject. */
+  readonly slots: FairSlots;
 }
 
 interface Wait {
@@ -67,7 +70,8 @@ export async function provisionGrant(
   exportName: string,
   signal: AbortSignal,
 ): Promise<Grant> {
-  return await provisioning(deps, identity, exportName, signal, async (desired, wait) => {
+  const atOnce = () => undefined; // an apply has taken its place before
+  return await provisioning(deps, identity, exportName, signal, atOnce, async (desired, wait) => {
     const { name } = desired.metadata;
     const boundAt = deps.now().toISOString();
     const stamped = { ...desired, metadata: { name, annotations: boundNow(boundAt) } };
@@ -80,14 +84,18 @@ export async function provisionGrant(
   });
 }
 
-/** Provides a Ready Grant and issues a pickup for it, which ends any earlier one. */
+/**
+ * Provides a Ready Grant and issues a pickup for it, which ends any earlier one. Before it asks the
+ * provider anything it waits for a place among the binds of this identity.
+ */
 export async function bindExport(
   deps: BindDeps,
   identity: Identity,
   exportName: string,
   signal: AbortSignal,
 ): Promise<BindResult> {
-  return await provisioning(deps, identity, exportName, signal, async (desired, wait) => {
+  const enter = (turn: AbortSignal) => deps.slots.enter(identity.subject, turn);
+  return await provisioning(deps, identity, exportName, signal, enter, async (desired, wait) => {
     const { name } = desired.metadata;
     const first = newPickup(deps, name);
     const withPickup = { ...desired, metadata: { name, annotations: first.annotations } };
@@ -122,12 +130,15 @@ async function provisioning<T>(
   identity: Identity,
   exportName: string,
   caller: AbortSignal,
+  enter: (turn: AbortSignal) => Promise<Disposable> | undefined,
   work: (desired: Grant, wait: Wait) => Promise<T>,
 ): Promise<T> {
+  const until = new Date(now().getTime() + issuerWaitMs).toISOString();
+  const tooLate = () => grantNotReady(grantName(exportName, identity.subject));
+  using limit = deadline(issuerWaitMs, caller, tooLate);
+  using _place = await enter(limit.signal);
   try {
     const desired = await desiredGrant(kube, identity, exportName, caller);
-    const until = new Date(now().getTime() + issuerWaitMs).toISOString();
-    using limit = deadline(issuerWaitMs, caller, grantNotReady(desired.metadata.name));
     return await work(desired, { issuer: limit.signal, caller, until });
   } catch (error) {
     if (!(error instanceof KubeError)) throw error;

@@ -90,6 +90,35 @@ export async function issuePickup(
   return pickup;
 }
 
+/** What a pickup says of itself, as far as nobody has to be asked for that. */
+export interface PickupClaim {
+  readonly grant: string;
+  /** Whose it is, if the Grant as it was last seen takes the token. */
+  readonly subject?: string;
+}
+
+/** What a claim is judged by. */
+export interface PickupClaimDeps {
+  readonly caches: { readonly grants: Pick<Cache<Grant>, "get"> };
+  readonly now: () => Date;
+}
+
+/**
+ * What is known of a token at once; undefined when it is malformed. A token that is spent, expired,
+ * wrong or not seen yet has no subject, so that none of these can be told from another.
+ */
+export function pickupClaim(
+  { caches, now }: PickupClaimDeps,
+  token: string,
+): PickupClaim | undefined {
+  const parts = parsePickupToken(token);
+  if (!parts) return undefined;
+  const { grant: name } = parts;
+  const seen = caches.grants.get({ name });
+  const isGood = refusalOf(seen, parts, now()) === undefined;
+  return seen && isGood ? { grant: name, subject: seen.spec.identity.subject } : { grant: name };
+}
+
 /** Why a pickup is refused; for the audit log only, callers get one answer for all. */
 export type PickupRefusal = "malformed" | "unknown" | "deleting" | "expired" | "reused";
 

@@ -1,30 +1,35 @@
-import { unavailable } from "../errors.ts";
+import { unavailable, type XbindError } from "../errors.ts";
+import { FairSlots, type SlotRefusal } from "../runtime/fair_slots.ts";
 
-const MAX_AT_ONCE = 16;
-const MAX_PER_IDENTITY = 4;
 const RETRY_AFTER_SECONDS = 5;
 
-/** Counts the applies under way, since each holds connections to a cluster we know nothing about. */
-export class ApplySlots {
-  readonly #bySubject = new Map<string, number>();
-  #taken = 0;
+/** Places for binds, by subject: a bind that waits for the issuer has one for up to 30 s. */
+export const bindSlots = (): FairSlots =>
+  new FairSlots({
+    total: 1_000,
+    running: 8,
+    waiting: 92,
+    refusal: (why) => busy("bind", `too many binds ${ofWhom(why)}are waiting`),
+  });
 
-  /** Takes a slot for an identity until it is disposed; refuses when there is none. */
-  take(subject: string): Disposable {
-    const own = this.#bySubject.get(subject) ?? 0;
-    if (own >= MAX_PER_IDENTITY) throw busy("too many applies of yours are under way");
-    if (this.#taken >= MAX_AT_ONCE) throw busy("too many applies are under way");
-    this.#taken++;
-    this.#bySubject.set(subject, own + 1);
-    return {
-      [Symbol.dispose]: () => {
-        this.#taken--;
-        const left = (this.#bySubject.get(subject) ?? 1) - 1;
-        if (left > 0) this.#bySubject.set(subject, left);
-        else this.#bySubject.delete(subject);
-      },
-    };
-  }
-}
+/** Places for pickups, by subject; all that are not known to be good share one key. */
+export const pickupSlots = (): FairSlots =>
+  new FairSlots({ total: 1_000, running: 8, waiting: 92, refusal: tooManyPickups });
 
-const busy = (reason: string) => unavailable("apply", `${reason}; try again`, RETRY_AFTER_SECONDS);
+/** Places for applies, by subject: each holds connections to a cluster we know nothing about. */
+export const applySlots = (): FairSlots =>
+  new FairSlots({
+    total: 16,
+    running: 4,
+    waiting: 0,
+    refusal: (why) => busy("apply", `too many applies ${ofWhom(why)}are under way; try again`),
+  });
+
+/** A pickup found no place in time; it is not spent. The same for everybody, as it tells nothing. */
+export const tooManyPickups = (): XbindError =>
+  busy("pick up the bundle", "too many pickups are under way; try again");
+
+const ofWhom = (why: SlotRefusal): string => why === "key" ? "of yours " : "";
+
+const busy = (action: string, reason: string): XbindError =>
+  unavailable(action, reason, RETRY_AFTER_SECONDS);

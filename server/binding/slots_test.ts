@@ -1,24 +1,76 @@
 import assert from "node:assert/strict";
 import { XbindError } from "../errors.ts";
-import { ApplySlots } from "./apply_slots.ts";
+import type { FairSlots } from "../runtime/fair_slots.ts";
+import { applySlots, bindSlots, pickupSlots } from "./slots.ts";
 
-const isBusy = (error: unknown): boolean =>
-  error instanceof XbindError && error.code === "UNAVAILABLE" && error.retryAfterSeconds === 5;
+const never = new AbortController().signal;
 
-Deno.test("ApplySlots gives one identity four slots, and again what it gives back", () => {
-  const slots = new ApplySlots();
-  const taken = Array.from({ length: 4 }, () => slots.take("ada"));
-  assert.throws(() => slots.take("ada"), isBusy);
-  taken[0]?.[Symbol.dispose]();
-  slots.take("ada");
-  assert.throws(() => slots.take("ada"), isBusy);
-  slots.take("bob");
+/** For `assert.rejects`: a 503 in these words. */
+const isBusy = (words: string) => (error: unknown): boolean => {
+  assert.ok(error instanceof XbindError && error.code === "UNAVAILABLE");
+  assert.equal(error.retryAfterSeconds, 5);
+  assert.equal(error.message, words);
+  return true;
+};
+
+const OWN_BINDS = "Cannot bind: too many binds of yours are waiting";
+const OWN_APPLIES = "Cannot apply: too many applies of yours are under way; try again";
+const ALL_APPLIES = "Cannot apply: too many applies are under way; try again";
+
+const enterTimes = (slots: FairSlots, key: string, times: number) =>
+  Promise.all(Array.from({ length: times }, () => slots.enter(key, never)));
+
+/** How many a key gets of so many that it asks for at once. */
+async function granted(slots: FairSlots, key: string, asked: number): Promise<number> {
+  const all = Array.from({ length: asked }, () => slots.enter(key, never));
+  return (await Promise.allSettled(all)).filter(({ status }) => status === "fulfilled").length;
+}
+
+Deno.test("applySlots() gives one identity four places, and again what it gives back", async () => {
+  const slots = applySlots();
+  const [first] = await enterTimes(slots, "ada", 4);
+  await assert.rejects(slots.enter("ada", never), isBusy(OWN_APPLIES));
+  first?.[Symbol.dispose]();
+  await slots.enter("ada", never);
+  await assert.rejects(slots.enter("ada", never), isBusy(OWN_APPLIES));
+  await slots.enter("bob", never);
 });
 
-Deno.test("ApplySlots gives sixteen slots in all", () => {
-  const slots = new ApplySlots();
-  const taken = Array.from({ length: 16 }, (_, i) => slots.take(`person-${i % 8}`));
-  assert.throws(() => slots.take("late"), isBusy);
-  for (const slot of taken) slot[Symbol.dispose]();
-  for (let i = 0; i < 16; i++) slots.take(`person-${i}`);
+Deno.test("applySlots() gives sixteen places in all, and fewer to each when few are left", async () => {
+  const slots = applySlots();
+  const got = [];
+  for (const who of ["ada", "bob", "cyd", "dan", "eve", "fay"]) {
+    got.push(await granted(slots, who, 10));
+  }
+  assert.deepEqual(got, [4, 4, 4, 2, 1, 1]);
+  assert.equal(slots.taken, 16);
+  await assert.rejects(slots.enter("late", never), isBusy(ALL_APPLIES));
+  await assert.rejects(slots.enter("dan", never), isBusy(ALL_APPLIES));
+});
+
+Deno.test("bindSlots() gives one identity a hundred places, and nobody more than a thousand", async () => {
+  const slots = bindSlots();
+  const refused: string[] = [];
+  const ask = (who: string, times: number) => {
+    for (let time = 0; time < times; time++) {
+      slots.enter(who, never).catch(({ message }) => refused.push(message));
+    }
+  };
+  ask("ada", 1_000);
+  await assert.rejects(slots.enter("ada", never));
+  assert.equal(slots.taken, 100);
+  assert.deepEqual([...new Set(refused)], [OWN_BINDS]);
+  refused.length = 0;
+  for (let person = 0; person < 9; person++) ask(`person-${person}`, 100);
+  assert.equal(slots.taken, 1_000);
+  const others = await enterTimes(slots, "late", 2);
+  assert.deepEqual([others.length, slots.taken], [2, 1_000]);
+  assert.deepEqual(refused, Array(2).fill("Cannot bind: too many binds are waiting"), "made room");
+});
+
+Deno.test("pickupSlots() refuses everybody in the same words", async () => {
+  const slots = pickupSlots();
+  const all = Array.from({ length: 101 }, () => slots.enter("", never));
+  const words = "Cannot pick up the bundle: too many pickups are under way; try again";
+  await assert.rejects(all[100] ?? assert.fail(), isBusy(words));
 });

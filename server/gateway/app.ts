@@ -34,7 +34,8 @@ export interface AppDeps {
   readonly login: LoginDeps;
   readonly inventory: InventoryRouteDeps;
   readonly outage: Pick<Outage, "begin">;
-  readonly binding: BindDeps & BundleRouteDeps;
+  readonly bind: BindDeps;
+  readonly pickup: BundleRouteDeps;
   readonly apply: ApplyDeps;
   /** Aborts when the gateway stops. */
   readonly stopping: AbortSignal;
@@ -72,7 +73,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
   app.get("/api/auth/oidc/login", login(deps.login));
   app.get("/api/auth/oidc/callback", callback(deps.login));
   app.get("/api/auth/logout", logout(deps.auth));
-  app.get("/api/bundle/:token", bundle(deps.binding)); // the token is the credential
+  app.get("/api/bundle/:token", bundle(deps.pickup)); // the token is the credential
 
   // With a session or, with --kubernetes-auth, a token of the provider cluster.
   app.get("/api/me", caller, (c) => c.json<Me>(c.get("identity")));
@@ -80,7 +81,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
   app.get("/api/catalog/:export/instances", caller, instances(deps.inventory));
   app.get("/api/clusters", caller, clusters(deps.inventory));
   app.get("/api/openapi.json", caller, (c) => c.json(openApiDocument(config)));
-  app.post("/api/bind", caller, bind({ ...deps.binding, stopping }));
+  app.post("/api/bind", caller, bind({ ...deps.bind, stopping }));
   if (config.enableApply) app.post("/api/apply", caller, apply({ ...deps.apply, stopping }));
   return app;
 }

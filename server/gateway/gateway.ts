@@ -1,5 +1,5 @@
 import { EXPORTS } from "../api/resources.ts";
-import { ApplySlots } from "../binding/apply_slots.ts";
+import { applySlots, bindSlots, pickupSlots } from "../binding/slots.ts";
 import type { Config } from "../config.ts";
 import { ApiCaches } from "../inventory/api_caches.ts";
 import { Inventory, type InventoryDeps } from "../inventory/inventory.ts";
@@ -87,8 +87,9 @@ export async function gateway(deps: GatewayDeps, stopping: AbortSignal): Promise
       kube,
     },
     outage,
-    binding,
-    apply: { ...binding, slots: new ApplySlots() },
+    bind: { ...binding, slots: bindSlots() },
+    pickup: { ...binding, slots: pickupSlots() },
+    apply: { ...binding, slots: applySlots() },
     stopping,
     log,
     observe: requestDurations(deps.metrics),

@@ -106,7 +106,7 @@ const OPERATIONS: Record<string, Operation> = {
     open: true,
     parameters: [pathParameter("token", "From the pickup URL; it is the credential")],
     ok: YAML,
-    failures: [410, 429, 502],
+    failures: [410, 429, 502, 503],
   },
   "GET /api/me": { summary: "Who I am", ok: json("Me"), failures: READ },
   "GET /api/catalog": {

@@ -5,7 +5,7 @@ import { openApiDocument } from "./openapi.ts";
 /** Enough to make the router; nothing is ever asked of it. */
 const routes = (enableApply: boolean): string[] => {
   const config = { enableApply, rateLimit: 0, konnectorImage: "image" };
-  const deps = { config, login: {}, inventory: {}, binding: {}, apply: {} };
+  const deps = { config, login: {}, inventory: {}, bind: {}, pickup: {}, apply: {} };
   return createApp(deps as unknown as AppDeps).routes
     .filter(({ method, path }) => method !== "ALL" && !path.startsWith("/assets/")) // no API
     .map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, "{$1}")}`);

@@ -10,7 +10,7 @@ import {
   SECRETS,
 } from "../../server/api/resources.ts";
 import { type ApplyDeps, applyToConsumer } from "../../server/binding/apply.ts";
-import { ApplySlots } from "../../server/binding/apply_slots.ts";
+import { applySlots } from "../../server/binding/slots.ts";
 import { konnectorManifest } from "../../server/konnector/manifest.ts";
 import { type ErrorCode, XbindError } from "../../server/errors.ts";
 import { ANNOTATIONS, boundaryName, KONNECTOR_IMAGE, tokenSecretName } from "../../server/names.ts";
@@ -32,7 +32,7 @@ const applying = (world: BindingWorld, edit: Partial<ApplyDeps> = {}) => {
   const deps: ApplyDeps = {
     ...world.deps(),
     provider: { externalAddress: "", restHost: plane.server },
-    slots: new ApplySlots(),
+    slots: applySlots(),
     discoveryWaitMs: 300,
     ...edit,
     config: {
@@ -306,8 +306,10 @@ const HOSTILE: Record<string, HostileServer> = {
 
 Deno.test("applyToConsumer() lets one identity apply four times at once", async () => {
   await using world = await BindingWorld.start(plane);
-  const slots = new ApplySlots();
-  const taken = Array.from({ length: 4 }, () => slots.take(world.identity().subject));
+  const slots = applySlots();
+  const { subject } = world.identity();
+  const enter = () => slots.enter(subject, AbortSignal.timeout(60_000));
+  const taken = await Promise.all(Array.from({ length: 4 }, enter));
   const apply = applying(world, { slots });
   const request = { kubeconfig: await adminKubeconfig(), installKonnector: true };
   await assert.rejects(apply(request), fails("UNAVAILABLE"));

@@ -17,6 +17,7 @@ import {
   SERVICE_ACCOUNTS,
 } from "../../server/api/resources.ts";
 import type { BindDeps } from "../../server/binding/bind.ts";
+import { bindSlots } from "../../server/binding/slots.ts";
 import type { Identity } from "../../server/binding/identity.ts";
 import { Cache } from "../../server/kube/cache.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
@@ -79,6 +80,7 @@ export class BindingWorld implements AsyncDisposable {
       caches: { grants: this.grants },
       config: { pickupTtlMs: 300_000 },
       now: () => new Date(),
+      slots: bindSlots(),
       ...edit,
     };
   }

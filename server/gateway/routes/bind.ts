@@ -1,7 +1,6 @@
 import type { Handler } from "hono";
 import type { BindRequest } from "../../api/wire.ts";
 import { type BindDeps, bindExport } from "../../binding/bind.ts";
-import { unavailable } from "../../errors.ts";
 import { auditLine, outcomeOf } from "../../runtime/audit_line.ts";
 import type { Env } from "../env.ts";
 import { readJson } from "../read_json.ts";
@@ -9,27 +8,20 @@ import { requestSignal } from "../request_signal.ts";
 import { BIND_REQUEST, checkBody } from "../schemas.ts";
 
 const BODY = { maxBytes: 16 * 1024, maxMs: 30_000 };
-const MAX_WAITING = 1_000;
 
 /** `POST /api/bind` */
-export const bind = (deps: BindDeps & { readonly stopping: AbortSignal }): Handler<Env> => {
-  let waiting = 0;
-  return async (c) => {
+export const bind =
+  (deps: BindDeps & { readonly stopping: AbortSignal }): Handler<Env> => async (c) => {
     const request = checkBody<BindRequest>(BIND_REQUEST, await readJson(c, BODY));
     using work = requestSignal(c, deps.stopping);
     const identity = c.get("identity");
     const about = { subject: identity.subject, export: request.export };
-    waiting++;
     try {
-      if (waiting > MAX_WAITING) throw unavailable("bind", "too many binds are waiting", 5);
       const result = await bindExport(deps, identity, request.export, work.signal);
       c.get("log").info("bound", auditLine("bind", "ok", { grant: result.grant, ...about }));
       return c.json(result);
     } catch (error) {
       c.get("log").info("not bound", auditLine("bind", outcomeOf(error), about));
       throw error;
-    } finally {
-      waiting--;
     }
   };
-};

@@ -1,32 +1,52 @@
-import type { Handler } from "hono";
+import type { Context, Handler } from "hono";
 import { assembleBundle, type BundleDeps } from "../../binding/bundle.ts";
-import { consumePickup, type ConsumePickupDeps, type PickupRefusal } from "../../binding/pickup.ts";
+import {
+  consumePickup,
+  type ConsumePickupDeps,
+  pickupClaim,
+  type PickupClaimDeps,
+  type PickupRefusal,
+} from "../../binding/pickup.ts";
+import { tooManyPickups } from "../../binding/slots.ts";
 import { providerFailed } from "../../errors.ts";
 import { toYaml } from "../../konnector/to_yaml.ts";
 import { auditLine, outcomeOf } from "../../runtime/audit_line.ts";
 import { deadline } from "../../runtime/deadline.ts";
+import type { FairSlots } from "../../runtime/fair_slots.ts";
 import type { Env } from "../env.ts";
+import { waitSignal } from "../request_signal.ts";
 
 /** What a pickup is served with. */
-export interface BundleRouteDeps extends BundleDeps, ConsumePickupDeps {
+export interface BundleRouteDeps extends BundleDeps, ConsumePickupDeps, PickupClaimDeps {
   readonly kube: BundleDeps["kube"];
+  readonly now: ConsumePickupDeps["now"];
+  /** By subject; what has none is counted together. */
+  readonly slots: FairSlots;
 }
 
 /** Long enough for a slow provider; a pickup in flight is finished even while the gateway stops. */
 const PICKUP_MS = 20_000;
+/** No subject is empty. */
+const NOBODY = "";
 
 /** `GET /api/bundle/:token`; the token is the credential. */
 export const bundle = (deps: BundleRouteDeps): Handler<Env, "/api/bundle/:token"> => async (c) => {
-  using limit = deadline(PICKUP_MS, undefined, tooSlow());
+  const token = c.req.param("token");
+  const claim = pickupClaim(deps, token);
+  let hasPlace = false;
+  using limit = deadline(PICKUP_MS, undefined, () => hasPlace ? tooSlow() : tooManyPickups());
   const { signal } = limit;
   let refusal: PickupRefusal | undefined;
-  let about: { readonly grant?: string; readonly subject?: string } = {};
+  let about: { readonly grant?: string; readonly subject?: string } = { ...claim };
   const onRefused: ConsumePickupDeps["onRefused"] = (why, grant) => {
     refusal = why;
     if (grant !== undefined) about = { grant };
   };
   try {
-    const grant = await consumePickup({ ...deps, onRefused }, c.req.param("token"), signal);
+    // What is malformed is refused without a question to anybody, so it needs no place.
+    using _place = claim && await placeFor(deps, c, claim.subject ?? NOBODY, signal);
+    hasPlace = true;
+    const grant = await consumePickup({ ...deps, onRefused }, token, signal);
     const { name } = grant.metadata;
     about = { grant: name, subject: grant.spec.identity.subject };
     const objects = await assembleBundle(deps, grant, signal);
@@ -40,6 +60,17 @@ export const bundle = (deps: BundleRouteDeps): Handler<Env, "/api/bundle/:token"
     throw error;
   }
 };
+
+/** Who goes away while waiting leaves the place to others; nothing is spent by then. */
+async function placeFor(
+  { slots }: Pick<BundleRouteDeps, "slots">,
+  c: Context<Env>,
+  key: string,
+  signal: AbortSignal,
+): Promise<Disposable> {
+  using wait = waitSignal(c, signal);
+  return await slots.enter(key, wait.signal);
+}
 
 const tooSlow = () =>
   providerFailed("pick up the bundle", "the provider cluster is too slow; bind again");
