@@ -1,4 +1,3 @@
-import type { BindResult } from "../../server/api/wire.ts";
 import { Backoff } from "../../server/runtime/backoff.ts";
 import { sleep } from "../../server/runtime/sleep.ts";
 import { CliError } from "../cli_error.ts";
@@ -20,23 +19,21 @@ export async function obtainBundle(
 ): Promise<Bundle> {
   io.say(`Binding Export "${exportName}" at ${serverText(gateway.base)}`);
   using _spinner = spinner(io, "waiting for the provider");
-  const result = await bindPatiently(io, gateway, exportName, signal);
-  return checkBundle(await gateway.pickup(result, signal), result.grant);
+  return await patiently(io, async () => {
+    // Both each time: whether a pickup that failed was spent is not known.
+    const result = await gateway.bind(exportName, signal);
+    return checkBundle(await gateway.pickup(result, signal), result.grant);
+  }, signal);
 }
 
 /** The provider keeps what it began: asking again continues there, until the time is up. */
-async function bindPatiently(
-  io: Io,
-  gateway: GatewayClient,
-  exportName: string,
-  signal: AbortSignal,
-): Promise<BindResult> {
+async function patiently<T>(io: Io, ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
   const backoff = new Backoff(BIND_BACKOFF);
   let last: GatewayError | undefined;
   try {
     while (true) {
       try {
-        return await gateway.bind(exportName, signal);
+        return await ask();
       } catch (error) {
         if (!isWorthAnotherTry(error)) throw error;
         io.say(`${error.message}; asking again`);

@@ -182,6 +182,20 @@ Deno.test("kubectl bind export refuses what a hostile gateway sends", async (t) 
     assert.deepEqual(writes, []);
   });
 
+  await t.step("a pickup that finds no place: it binds again when it was told to", async () => {
+    let isFirst = true;
+    gateway.editWith((path, answer) => {
+      if (!isFirst || !path.startsWith("/api/bundle/")) return answer;
+      isFirst = false;
+      const headers = { "Content-Type": "application/json", "Retry-After": "1" };
+      return { status: 503, headers, body: '{"error":"Cannot pick up the bundle: try again"}' };
+    });
+    const before = gateway.arrivals.length;
+    await world.lines(["export", "widgets"], { env });
+    const paths = gateway.arrivals.slice(before).map(({ path }) => path.split("/")[2]);
+    assert.deepEqual(paths, ["konnector", "bind", "bundle", "bind", "bundle"]);
+  });
+
   await t.step("and sends the session to nothing but paths that need it", async () => {
     gateway.editWith((_, answer) => answer);
     const before = gateway.arrivals.length;
