@@ -14,6 +14,7 @@ import { type BindDeps, bindExport, provisionGrant } from "../../server/binding/
 import { assembleBundle } from "../../server/binding/bundle.ts";
 import { grantFor } from "../../server/binding/grant.ts";
 import { KeyedLock } from "../../server/binding/keyed_lock.ts";
+import { bindSlots } from "../../server/binding/slots.ts";
 import { Cache } from "../../server/kube/cache.ts";
 import { wholeObjects } from "../../server/kube/follow.ts";
 import { ANNOTATIONS, boundaryName, FIELD_MANAGERS, grantName } from "../../server/names.ts";
@@ -231,6 +232,24 @@ Deno.test("bindExport() gives up after its wait, and works when repeated", async
   const retry = bind(world, name);
   await world.release();
   await pickUp(world, tokenOf(await retry));
+});
+
+Deno.test("bindExport() waits for a place, no longer than for the issuer, and asks nothing meanwhile", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  using client = await counting(plane);
+  const slots = bindSlots();
+  const { subject } = world.identity();
+  const enter = () => slots.enter(subject, patience());
+  const places = await Promise.all(Array.from({ length: 8 }, enter));
+  const late = bind(world, name, { kube: client.kube, slots, issuerWaitMs: 300 });
+  await assert.rejects(late, hasCode("GRANT_NOT_READY"));
+  assert.deepEqual(client.counts, {});
+  await bind(world, name, { slots }, "bob");
+  const next = bind(world, name, { slots });
+  places[0]?.[Symbol.dispose]();
+  await pickUp(world, tokenOf(await next));
+  assert.equal(slots.taken, 7);
 });
 
 Deno.test("bindExport() reads the Grant live before it gives up", async () => {

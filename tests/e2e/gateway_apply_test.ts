@@ -16,6 +16,7 @@ import { grantName } from "../../server/names.ts";
 import { ownPlane, sharedConsumer } from "../support/control_planes.ts";
 import { failure, Gateway, okJson, postJson, Provider } from "../support/gateway_world.ts";
 import { WIDGETS } from "../support/issuer_samples.ts";
+import { sealedSessions, sealedSubject } from "../support/sealed_sessions.ts";
 import { accountToken, connect, uniqueName } from "../support/kube.ts";
 import { submitted } from "../testdata/hostile_kubeconfigs/parts.ts";
 import { HOSTILE_KUBECONFIGS } from "../testdata/hostile_kubeconfigs/refused.ts";
@@ -72,7 +73,8 @@ function silentServer() {
 Deno.test("POST /api/apply", async (t) => {
   await using plane = await ownPlane();
   const flags = ["--enable-apply", `--konnector-image=${IMAGE}`];
-  await using gateway = await Gateway.start(plane, { flags });
+  const { env, seal } = await sealedSessions();
+  await using gateway = await Gateway.start(plane, { flags, env });
   using provider = await Provider.of(plane);
   using consumer = await connect(consumerPlane);
   await provider.define(WIDGETS);
@@ -202,7 +204,7 @@ Deno.test("POST /api/apply", async (t) => {
     },
   );
 
-  await t.step("answers 503 above four applies of one identity", async () => {
+  await t.step("answers 503 above four applies of one identity, and serves others", async () => {
     const waits: Promise<Response>[] = [];
     {
       await using silent = silentServer();
@@ -214,7 +216,9 @@ Deno.test("POST /api/apply", async (t) => {
       await silent.whenFull;
       const fifth = await post(slow);
       assert.match(fifth.headers.get("Retry-After") ?? "", /^[1-9]\d*$/);
-      await failure(fifth, 503, /too many applies/);
+      await failure(fifth, 503, /^Cannot apply: too many applies of yours are under way; /);
+      const others = { kubeconfig, installKonnector: true };
+      await okJson(await gateway.as(await seal("other"), "/api/apply", postJson(others)));
     }
     for (const answer of await Promise.all(waits)) await failure(answer, 502);
   });
@@ -226,7 +230,8 @@ Deno.test("POST /api/apply", async (t) => {
     const { key } = consumerPlane.userCertificate("admin");
     assert.ok(!log.includes(kubeconfig.slice(0, 80)) && !log.includes(token) && !log.includes(key));
     const lines = gateway.backend.log.filter(({ code }) => code === "apply");
-    assert.ok(lines.every(({ subject: who }) => who === subject));
+    const subjects = [subject, sealedSubject("other")];
+    assert.deepEqual([...new Set(lines.map(({ subject: who }) => who))], subjects);
     assert.deepEqual(
       [...new Set(lines.map(({ outcome }) => outcome))].sort(),
       ["APPLY_FAILED", "INVALID_REQUEST", "KUBECONFIG_REJECTED", "UNAVAILABLE", "ok"],

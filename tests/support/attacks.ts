@@ -119,15 +119,18 @@ export const ATTACKS: readonly Attack[] = [
   {
     name: "200 binds that wait for an issuer",
     begin: async (world) => {
-      const token = await world.seal("waiting");
+      await using stack = new AsyncDisposableStack();
       const body = JSON.stringify({ export: "widgets" });
-      const head = `POST /api/bind HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n`;
-      const said = `${head}Content-Length: ${body.length}\r\n\r\n${body}`;
-      const waiting = await HeldConnections.open(world.gateway.url, 200, said);
-      await eventually("a Grant waits", async () => {
-        return (await world.provider.kube.list(GRANTS)).length > 0;
+      for (const who of ["waiting", "waiting too"]) { // one alone may have a hundred
+        const token = await world.seal(who);
+        const head = `POST /api/bind HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n`;
+        const said = `${head}Content-Length: ${body.length}\r\n\r\n${body}`;
+        stack.use(await HeldConnections.open(world.gateway.url, 100, said));
+      }
+      await eventually("their Grants wait", async () => {
+        return (await world.provider.kube.list(GRANTS)).length >= 2;
       });
-      return waiting;
+      return stack.move();
     },
     statuses: [],
     writes: ["grants"],
