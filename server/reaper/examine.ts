@@ -32,9 +32,7 @@ type View<T extends Grant | Heartbeat> = Pick<
 export interface ExamineDeps {
   readonly caches: {
     readonly grants: View<Grant>;
-    readonly heartbeats:
-      & View<Heartbeat>
-      & Pick<Cache<Heartbeat, HeartbeatIndex>, "find" | "crowded" | "version">;
+    readonly heartbeats: View<Heartbeat> & Pick<Cache<Heartbeat, HeartbeatIndex>, "find">;
   };
   readonly leaseWatch: Pick<LeaseWatch, "observation">;
   readonly config: Pick<Config, "reaperTtlMs">;

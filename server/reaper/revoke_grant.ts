@@ -1,6 +1,7 @@
 import { type Grant, GRANTS, LEASES, type ObjectMeta } from "../api/resources.ts";
 import type { Config } from "../config.ts";
-import { isLater } from "../kube/cache.ts";
+import type { Heartbeat } from "../inventory/heartbeats.ts";
+import { type Cache, isLater } from "../kube/cache.ts";
 import { isConflict, isNotFound } from "../kube/kube_error.ts";
 import { METADATA_LIST } from "../kube/metadata.ts";
 import { keyOf } from "../kube/paths.ts";
@@ -14,6 +15,9 @@ import { isMarkedStale, rfc3339 } from "./stale_condition.ts";
 
 /** What a Grant is revoked with. */
 export interface RevokeDeps extends Omit<ExamineDeps, "config">, Omit<RecordDeps, "config"> {
+  readonly caches: ExamineDeps["caches"] & {
+    readonly heartbeats: Pick<Cache<Heartbeat>, "crowded" | "version">;
+  };
   readonly config: ExamineDeps["config"] & Pick<Config, "reaperDeleteBoundary">;
   readonly boundaries: Pick<Boundaries, "mark">;
   readonly now: () => Moment;

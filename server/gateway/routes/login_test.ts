@@ -34,7 +34,8 @@ async function serve(scheme: "http" | "https") {
   const deps: AppDeps = {
     inventory: unasked as AppDeps["inventory"],
     outage: { begin: () => {} },
-    binding: unasked as AppDeps["binding"],
+    bind: unasked as AppDeps["bind"],
+    pickup: unasked as AppDeps["pickup"],
     apply: unasked as AppDeps["apply"],
     config: {
       providerName: "test",
