@@ -60,7 +60,7 @@ Deno.test("readPemFile() names the flag, the file and the fault", async (t) => {
       [
         "cut",
         CERTIFICATE.slice(0, 300),
-        "it holds no PEM certificate (-----BEGIN CERTIFICATE-----)",
+        "certificate 1 of 1 is damaged",
       ],
       ["damaged", `${CERTIFICATE}\n${damaged}`, "certificate 2 of 2 is damaged"],
       ["garbage", block("CERTIFICATE", "%%%%"), "certificate 1 of 1 is damaged"],
