@@ -45,6 +45,15 @@ Deno.test("toYaml() writes nothing that a terminal obeys or that hides from read
   assert.deepEqual(parsed(toYaml([{ text }]), "1.2"), [{ text }]);
 });
 
+Deno.test("toYaml() keeps blanks and line breaks, and lets no text begin a line of its own", () => {
+  for (
+    const text of [" \n", "a \nb", "\n a", "a\n\n", " a\nb", `${"a".repeat(50)}\u001b\nkind: X`]
+  ) {
+    assert.deepEqual(parsed(toYaml([{ text }]), "1.1"), [{ text }], JSON.stringify(text));
+    assert.doesNotMatch(toYaml([{ text }]), /^kind/m);
+  }
+});
+
 Deno.test("toYaml() keeps any text as it is", () => {
   const character = fc.integer({ min: 0, max: 0x2ffff })
     .filter((code) => code < 0xd800 || code > 0xdfff)
