@@ -2,7 +2,7 @@ import type { Argument, Command, Option } from "commander";
 import { isDnsSubdomain } from "../server/names.ts";
 import { commandIndex, readFlag, takesNext } from "./argv.ts";
 import { connectGateway } from "./connect_gateway.ts";
-import type { LoginIo } from "./io.ts";
+import { type LoginIo, TAB } from "./io.ts";
 import { commandLineOf } from "./command_line_of.ts";
 
 /** What shells are told to do beyond the candidates, in the numbers of kubectl's own protocol. */
@@ -31,8 +31,8 @@ export const complete = async (
     words,
     (options) => exportNames(io, options),
   );
-  const lines = candidates.map(([value, description]) => `${value}\t${description}\n`);
-  io.out(`${lines.join("")}:${DIRECTIVE[directive]}\n`);
+  const lines = candidates.map(([value, description]) => [value, TAB, description] as const);
+  io.out([...lines, `:${DIRECTIVE[directive]}`]);
 };
 
 /** The completion of these words, the last of which is only begun. */

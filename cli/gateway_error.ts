@@ -73,7 +73,10 @@ export const refusedBy = (asked: Asked, refusal: Refusal): GatewayError => {
   return fail("failure", reason, "Try again; if it goes on, ask the provider");
 };
 
-/** The gateway says itself what it could not do, which is told already. */
+/**
+ * The gateway says itself what it could not do, which is told already. One safe line, as programs
+ * that use this client log it.
+ */
 const reasonIn = (error: string): string =>
   safeText(error).slice(0, 500).replace(/^Cannot [^:]{1,300}: /, "");
 
@@ -82,7 +85,7 @@ export const unanswered = (asked: Asked, error: NoAnswerError, base: URL): Gatew
   const { cause } = error;
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   const [reason = error.message, remedy = NETWORK_REMEDY] = FAULTS[code]?.(base) ?? [];
-  return new GatewayError("failure", asked, safeText(reason), remedy, { cause: error });
+  return new GatewayError("failure", asked, reason, remedy, { cause: error });
 };
 
 /** The failure when the answer took too long. */

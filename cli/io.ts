@@ -1,13 +1,35 @@
+/** The colours and weights of text on a terminal. */
+export type Style = "bold" | "dim" | "red" | "green" | "yellow";
+
+/** Text in a style, which the terminal gets only where people see and want it. */
+export interface Styled {
+  readonly text: string;
+  readonly style: Style;
+}
+
+/** A tab of our own: those inside of texts become blanks. */
+export const TAB: unique symbol = Symbol("tab");
+
+/**
+ * One line, without its end. Its texts may be anybody's: whoever writes it makes them safe, and
+ * their line breaks become blanks.
+ */
+export type Line = string | readonly (string | Styled | typeof TAB)[];
+
+/** Where a command writes; nothing that it is given can do anything to a terminal. */
+export interface Output {
+  /** Writes lines of data to stdout. */
+  readonly out: (lines: readonly Line[]) => void;
+  /** Writes a line of talk to stderr. */
+  readonly say: (line: Line) => void;
+  /** Draws a line of stderr anew in place, or wipes it; absent where nothing can be redrawn. */
+  readonly draw?: (line: Line | undefined) => void;
+}
+
 /** The world a command line runs in; a test may pass its own. */
-export interface Io {
+export interface Io extends Output {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Writes data to stdout, as it is. */
-  readonly out: (text: string) => void;
-  /** Writes a line of talk to stderr. */
-  readonly say: (line: string) => void;
-  /** Writes to stderr as it is, for what is redrawn in place; absent where nothing can be. */
-  readonly draw?: (text: string) => void;
   readonly isTerminal: {
     readonly stdin: boolean;
     readonly stdout: boolean;

@@ -1,4 +1,6 @@
+import { ESCAPED_CHARACTERS } from "../server/runtime/unsafe_characters.ts";
 import type { Io } from "./io.ts";
+import { linesOf } from "./lines_of.ts";
 import type { ListOptions } from "./list_flags.ts";
 import type { TableOptions } from "./table.ts";
 
@@ -8,7 +10,7 @@ export interface Listing {
   readonly data: object;
   /** For `name`, one per line. */
   readonly names: readonly string[];
-  readonly table: (options: TableOptions & { readonly wide: boolean }) => string;
+  readonly table: (options: TableOptions & { readonly wide: boolean }) => string[];
   /** Said on stderr when the table has no rows. */
   readonly empty: string;
 }
@@ -17,24 +19,22 @@ export interface Listing {
 export const printList = async (io: Io, options: ListOptions, list: Listing): Promise<void> => {
   const { output, headers } = options;
   if (output === "json" || output === "yaml") return await printData(io, output, list.data);
-  if (output === "name") return io.out(list.names.map((name) => `${name}\n`).join(""));
+  if (output === "name") return io.out(list.names);
   if (list.names.length === 0) return io.say(list.empty);
   io.out(list.table({ wide: output === "wide", noHeaders: !headers }));
 };
 
 /** Prints a value for programs; nothing in it can do anything to a terminal. */
 export const printData = async (io: Io, form: "json" | "yaml", data: object): Promise<void> => {
-  if (form === "json") return io.out(`${safeJson(data)}\n`);
+  if (form === "json") return io.out(linesOf(safeJson(data)));
   const { toYaml } = await import("../server/konnector/to_yaml.ts");
-  io.out(toYaml([data]));
+  io.out(linesOf(toYaml([data])));
 };
-
-/** Control and direction characters that JSON itself leaves as they are. */
-const UNSAFE = /[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 /** JSON for people and programs, all dangerous characters escaped. */
 export const safeJson = (data: object): string =>
-  JSON.stringify(data, undefined, 2).replace(
-    UNSAFE,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  JSON.stringify(data, undefined, 2).replace(ESCAPED_CHARACTERS, escaped);
+
+const escaped = (character: string): string =>
+  character.split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");

@@ -1,9 +1,28 @@
 import assert from "node:assert/strict";
+import fc from "fast-check";
+import { parse } from "yaml";
+import { toYaml } from "../server/konnector/to_yaml.ts";
 import { safeJson } from "./list_output.ts";
+import { linesOf } from "./lines_of.ts";
+import { safeText } from "./safe_text.ts";
 
 Deno.test("safeJson() escapes what a terminal would obey, and stays the same value", () => {
-  const value = { text: "a\u001b[31m\u009b2J\u202e\u2028\u200bü日" };
+  const value = { text: "a\u001b[31m\u009b2J\u202e\u2028\u200b\u200d\u{e0041}ü日" };
   const json = safeJson(value);
   assert.deepEqual(JSON.parse(json), value);
-  assert.equal(json, '{\n  "text": "a\\u001b[31m\\u009b2J\\u202e\\u2028\\u200bü日"\n}');
+  const escapes = "a\\u001b[31m\\u009b2J\\u202e\\u2028\\u200b\\u200d\\udb40\\udc41ü日";
+  assert.equal(json, `{\n  "text": "${escapes}"\n}`);
+});
+
+Deno.test("data reaches a terminal's output exactly, whatever texts it holds", () => {
+  const shown = (text: string) => linesOf(text).map(safeText).join("\n");
+  const text = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.string({ unit: fc.constantFrom("\u001b", "\u009b", "\t", "\r", "\n", " ", "\u202e", "a") }),
+  ).map((each) => each.toWellFormed());
+  fc.assert(fc.property(fc.dictionary(text, fc.array(text, { maxLength: 3 })), (lists) => {
+    const value = { ...lists };
+    assert.deepEqual(JSON.parse(shown(safeJson(value))), value);
+    assert.deepEqual(parse(shown(toYaml([value])), { version: "1.1", merge: false }), value);
+  }));
 });

@@ -8,7 +8,6 @@ import { clientOf } from "./connect_gateway.ts";
 import type { LoginIo } from "./io.ts";
 import { type AcceptToken, startLoginListener } from "./login_listener.ts";
 import { pastedToken } from "./pasted_token.ts";
-import { safeText } from "./safe_text.ts";
 import { parseServerUrl, serverText } from "./server_url.ts";
 import { configPathOf, type GlobalOptions, isToken } from "./settings.ts";
 
@@ -55,8 +54,7 @@ export const login = async (
     current: server,
     servers: { ...config.servers, [server]: { token, ...(caFile ? { caFile } : {}) } },
   }));
-  const who = safeText(me.displayName ?? me.subject);
-  io.say(`Logged in to ${safeText(provider.name)} (${server}) as ${who}.`);
+  io.say(`Logged in to ${provider.name} (${server}) as ${me.displayName ?? me.subject}.`);
   if (io.env.XBIND_TOKEN) io.say("warning: XBIND_TOKEN is set, and is used instead");
 };
 
@@ -108,8 +106,10 @@ const waitForSession = async (
   const pasting = new AbortController();
   await using listener = await startLoginListener(accept);
   const url = `${server}/api/auth/oidc/login?redirect=${encodeURIComponent(listener.redirect)}`;
-  io.out(`${url}\n`);
-  io.say(await invite(io, url, options));
+  io.out([url]);
+  const opened = options.browser && canShowBrowser(io) && await io.openBrowser(url);
+  io.say(opened ? "Finish the login in your browser." : "Open this URL in a browser.");
+  io.say("If the browser cannot come back to this machine, paste the URL of its last page here.");
   const pasted = readPasted(io, accept, pasting.signal);
   try {
     return await promise;
@@ -118,16 +118,6 @@ const waitForSession = async (
     pasting.abort();
     await pasted;
   }
-};
-
-const PASTE =
-  "If the browser cannot come back to this machine, paste the URL of its last page here.";
-
-const invite = async (io: LoginIo, url: string, { browser }: LoginOptions): Promise<string> => {
-  const opened = browser && canShowBrowser(io) && await io.openBrowser(url);
-  return `${
-    opened ? "Finish the login in your browser." : "Open this URL in a browser."
-  }\n${PASTE}`;
 };
 
 /** Whether a browser would appear before the person who typed the command. */

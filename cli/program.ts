@@ -14,6 +14,7 @@ import { versionCommand } from "./commands/version.ts";
 import { whoamiCommand } from "./commands/whoami.ts";
 import { examples } from "./examples.ts";
 import type { LoginIo } from "./io.ts";
+import { linesOf } from "./lines_of.ts";
 
 /** Every command and flag; what a command does is loaded when it runs. */
 export const createProgram = (io: LoginIo): Command => {
@@ -54,7 +55,11 @@ export const createProgram = (io: LoginIo): Command => {
       .exitOverride()
       .showSuggestionAfterError(false)
       .configureHelp({ showGlobalOptions: true })
-      .configureOutput({ writeOut: io.out, writeErr: () => {}, outputError: () => {} });
+      .configureOutput({
+        writeOut: (text) => io.out(linesOf(text)),
+        writeErr: () => {},
+        outputError: () => {},
+      });
   }
   return program;
 };

@@ -5,7 +5,7 @@ import { completionOf } from "./complete.ts";
 import type { LoginIo } from "./io.ts";
 import { createProgram } from "./program.ts";
 
-const silentIo = (out: (text: string) => void = () => {}): LoginIo => ({
+const silentIo = (out: LoginIo["out"] = () => {}): LoginIo => ({
   args: [],
   env: {},
   out,
@@ -36,9 +36,9 @@ const parsed = async (line: string) => {
 
 Deno.test("createProgram() understands every example that it prints, and says kubectl bind", async (t) => {
   const help: string[] = [];
-  const io = silentIo((text) => help.push(text));
+  const io = silentIo((lines) => help.push(...lines.map(String)));
   for (const command of [createProgram(io), ...createProgram(io).commands]) command.outputHelp();
-  const text = help.join("");
+  const text = help.join("\n");
   assert.doesNotMatch(text, /kubectl-bind/);
   const examples = text.match(/(?<=^ {2}kubectl bind ).*$/gm) ?? [];
   for (const command of createProgram(io).commands) {

@@ -1,30 +1,34 @@
 import type { LoginIo } from "./io.ts";
+import { createOutput, type Write } from "./output.ts";
 import { platform } from "./settings.ts";
 import { stdinLines } from "./stdin_lines.ts";
 
 const encoder = new TextEncoder();
 
 /** The terminal, the environment and the signals of this process. */
-export const createRealIo = (args: readonly string[]): LoginIo => ({
-  args,
-  env: Deno.env.toObject(),
-  out: (text) => writeAll(Deno.stdout, text),
-  say: (line) => writeAll(Deno.stderr, `${line}\n`),
-  draw: (text) => writeAll(Deno.stderr, text),
-  isTerminal: {
+export const createRealIo = (args: readonly string[]): LoginIo => {
+  const env = Deno.env.toObject();
+  const isTerminal = {
     stdin: Deno.stdin.isTerminal(),
     stdout: Deno.stdout.isTerminal(),
     stderr: Deno.stderr.isTerminal(),
-  },
-  now: () => new Date(),
-  signal: interruption(),
-  platform: platform(),
-  lines: stdinLines,
-  openBrowser,
-});
+  };
+  return {
+    ...createOutput({ env, isTerminal }, writeAll),
+    args,
+    env,
+    isTerminal,
+    now: () => new Date(),
+    signal: interruption(),
+    platform: platform(),
+    lines: stdinLines,
+    openBrowser,
+  };
+};
 
 /** Writes to the end, however slowly it is read. */
-const writeAll = (sink: { writeSync(bytes: Uint8Array): number }, text: string): void => {
+const writeAll: Write = (to, text) => {
+  const sink = Deno[to];
   const bytes = encoder.encode(text);
   for (let at = 0; at < bytes.length;) {
     try {

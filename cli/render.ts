@@ -5,7 +5,10 @@ import type { Listing } from "./list_output.ts";
 import { table } from "./table.ts";
 
 /** Tables one below the other; those without rows are left out. */
-const tables = (...parts: readonly string[]): string => parts.filter(Boolean).join("\n");
+const tables = (...parts: readonly (readonly string[])[]): string[] => {
+  const [first = [], ...others] = parts.filter(({ length }) => length > 0);
+  return [...first, ...others.flatMap((lines) => ["", ...lines])];
+};
 
 /** Exports, then Collections. */
 export const catalogListing = (catalog: Catalog): Listing => {
@@ -138,5 +141,5 @@ export const instancesListing = (
 
 const section =
   (headers: readonly string[]) =>
-  (rows: readonly (readonly string[])[], noHeaders: boolean | undefined): string =>
-    rows.length === 0 ? "" : table(headers, rows, { noHeaders });
+  (rows: readonly (readonly string[])[], noHeaders: boolean | undefined): string[] =>
+    rows.length === 0 ? [] : table(headers, rows, { noHeaders });

@@ -3,13 +3,13 @@ import { catalogListing, clustersListing, instancesListing } from "./render.ts";
 
 const NOW = new Date("2026-05-01T12:00:00Z");
 const ago = (seconds: number) => new Date(NOW.getTime() - seconds * 1000).toISOString();
-const lines = (...all: string[]) => all.map((line) => `${line}\n`).join("");
+const lines = (...all: string[]) => all;
 
 Deno.test("catalogListing() leaves the table of Collections out when there are none", () => {
   const { table, names } = catalogListing({
     exports: [{ name: "pg", title: "PostgreSQL", apis: ["dbs.pg.org", "users.pg.org"] }],
   });
-  assert.equal(
+  assert.deepEqual(
     table({ wide: false }),
     lines("EXPORT   TITLE        APIS", "pg       PostgreSQL   dbs.pg.org,users.pg.org"),
   );
@@ -37,7 +37,7 @@ Deno.test("clustersListing() has a line for each Grant in use, then those in wai
     }],
     pending: [{ grant: "kv-1", export: "kv", createdAt: ago(3 * 86_400) }],
   }, NOW);
-  assert.equal(
+  assert.deepEqual(
     table({ wide: true }),
     lines(
       "CLUSTER   LIVE   HEARTBEAT   EXPORT   IDENTITY   SYNCED   GRANT   NAMESPACE   APIS",
@@ -64,7 +64,7 @@ Deno.test("instancesListing() tells related objects, and the Export where there 
     createdAt: ago(5),
   } as const;
   const list = { export: "pg", instances: [object, related] };
-  assert.equal(
+  assert.deepEqual(
     instancesListing([list], "one", NOW).table({ wide: true }),
     lines(
       "API                 NAMESPACE   NAME       DIRECTION      CLUSTER   IDENTITY   AGE",
@@ -72,7 +72,7 @@ Deno.test("instancesListing() tells related objects, and the Export where there 
       "secrets (related)   team        password   FromProvider   u-1       ada        5s",
     ),
   );
-  assert.equal(
+  assert.deepEqual(
     instancesListing([list], "all", NOW).table({ wide: false, noHeaders: true }),
     lines(
       "pg   dbs.pg.org          team   main       <none>   90s",

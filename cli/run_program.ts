@@ -1,19 +1,45 @@
 import { type Command, CommanderError } from "commander";
 import { normalizeArgs } from "./argv.ts";
-import { CliError } from "./cli_error.ts";
+import { CliError, EXIT } from "./cli_error.ts";
 import { commandLineOf } from "./command_line_of.ts";
 import type { LoginIo } from "./io.ts";
 import { createProgram } from "./program.ts";
 
+import { createRealIo, InterruptedError } from "./real_io.ts";
+
 // All that the entry needs, in one piece to load.
-export { paint } from "./paint.ts";
-export { createRealIo, InterruptedError } from "./real_io.ts";
+export { createRealIo };
 
 /** Asked by shells rather than people, in their own words. */
 const COMPLETE = "__complete";
 
-/** Runs the command line of `io`; what goes wrong is a `CliError`. */
-export const runProgram = async (io: LoginIo): Promise<void> => {
+const AFTER_INTERRUPTION = "Run the command again when you are ready";
+const AFTER_BUG = "This should not happen: please report it, with the command that you ran";
+
+/** Runs the command line of `io`, says what went wrong, and gives the exit code. */
+export const runProgram = async (io: LoginIo): Promise<number> => {
+  try {
+    await runCommand(io);
+    return EXIT.ok;
+  } catch (error) {
+    if (error instanceof Deno.errors.BrokenPipe) return EXIT.failure; // nobody reads on
+    const { failure, message, remedy } = failureOf(error);
+    io.say([{ style: "red", text: "error:" }, ` ${message}`]);
+    if (remedy !== undefined) io.say(remedy);
+    return EXIT[failure];
+  }
+};
+
+const failureOf = (error: unknown): CliError => {
+  if (error instanceof CliError) return error;
+  if (error instanceof InterruptedError) {
+    return new CliError("failure", `Cannot finish: ${error.message}`, AFTER_INTERRUPTION);
+  }
+  const message = error instanceof Error ? error.message : error;
+  return new CliError("failure", `Cannot finish: an unexpected failure: ${message}`, AFTER_BUG);
+};
+
+const runCommand = async (io: LoginIo): Promise<void> => {
   const program = createProgram(io);
   if (io.args[0] === COMPLETE) {
     const { complete } = await import("./complete.ts");

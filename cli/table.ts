@@ -12,20 +12,20 @@ const TWO_WIDE =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff60\uffe0-\uffe6\p{Emoji_Presentation}]$/u;
 
 /**
- * Rows in columns, as kubectl prints them; every line ends with a line break. Cells are made safe
- * for terminals, and an empty one reads `<none>`.
+ * Rows in columns, as kubectl prints them, a line each. Cells are as wide as what is shown of them,
+ * and an empty one reads `<none>`.
  */
 export const table = (
   headers: readonly string[],
   rows: readonly (readonly string[])[],
   { noHeaders = false }: TableOptions = {},
-): string => {
+): string[] => {
   const safe = rows.map((row) => row.map((cell) => safeText(cell) || "<none>"));
   const lines = noHeaders ? safe : [headers, ...safe];
   const widths = headers.map((_, column) =>
     lines.reduce((most, line) => Math.max(most, displayWidth(line[column] ?? "")), 0)
   );
-  return lines.map((line) => `${alignedLine(line, widths)}\n`).join("");
+  return lines.map((line) => alignedLine(line, widths));
 };
 
 const alignedLine = (cells: readonly string[], widths: readonly number[]): string =>

@@ -1,6 +1,7 @@
 import { Argument, Command } from "commander";
 import { examples } from "../examples.ts";
 import type { Io } from "../io.ts";
+import { linesOf } from "../lines_of.ts";
 
 /** `kubectl bind completion <shell>` */
 export const completionCommand = (io: Io): Command =>
@@ -15,5 +16,5 @@ export const completionCommand = (io: Io): Command =>
     )
     .action(async (shell: "bash" | "zsh" | "fish" | "powershell") => {
       const { COMPLETION_SCRIPTS } = await import("../completion_scripts.ts");
-      io.out(COMPLETION_SCRIPTS[shell]);
+      io.out(linesOf(COMPLETION_SCRIPTS[shell]));
     });

@@ -32,7 +32,7 @@ export async function applyObjects(
   const stored: KubeObject[] = [];
   for (const object of objects) {
     stored.push(await kube.apply(resourceTypeOf(object), object, manager, signal));
-    io.out(`${objectText(object)} applied\n`);
+    io.out([`${objectText(object)} applied`]);
   }
   return stored;
 }
@@ -46,7 +46,7 @@ export async function previewObjects(
 ): Promise<void> {
   for (const object of objects) {
     const present = await kube.find(resourceTypeOf(object), keyOf(object), signal);
-    io.out(`${objectText(object)} would be ${present ? "updated" : "created"}\n`);
+    io.out([`${objectText(object)} would be ${present ? "updated" : "created"}`]);
   }
 }
 

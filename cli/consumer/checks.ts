@@ -1,5 +1,4 @@
 import { CliError } from "../cli_error.ts";
-import { safeText } from "../safe_text.ts";
 
 /** What `doctor` found out about one thing. */
 export interface Check {
@@ -14,14 +13,14 @@ export interface Check {
 export const ok = (check: string, detail: string): Check => ({
   check,
   status: "ok",
-  detail: safeText(detail),
+  detail,
 });
 
 /** Something is wrong, and this is what to do. */
 export const failed = (check: string, detail: string, remedy: string): Check => ({
   check,
   status: "failed",
-  detail: safeText(detail),
+  detail,
   remedy,
 });
 
@@ -29,7 +28,7 @@ export const failed = (check: string, detail: string, remedy: string): Check => 
 export const skipped = (check: string, detail: string): Check => ({
   check,
   status: "skipped",
-  detail: safeText(detail),
+  detail,
 });
 
 /** What a look found; one that fails with a `CliError` has found that. */

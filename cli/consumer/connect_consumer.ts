@@ -9,7 +9,6 @@ import { proxyFor } from "../../server/runtime/proxy_for.ts";
 import { VERSION } from "../../server/version.ts";
 import { CliError } from "../cli_error.ts";
 import type { Io } from "../io.ts";
-import { safeText } from "../safe_text.ts";
 import { clusterText, consumerFailure, kubeconfigFailure } from "./consumer_failure.ts";
 
 /** The flags that choose the consumer cluster. */
@@ -48,7 +47,7 @@ export async function connectConsumer(
     return {
       kube,
       target,
-      version: safeText(version.gitVersion),
+      version: version.gitVersion,
       [Symbol.dispose]: () => transport[Symbol.dispose](),
     };
   } catch (error) {
@@ -126,7 +125,7 @@ function refuseOld({ gitVersion, minor }: ServerVersion, target: KubeTarget): vo
   if (!(minor < OLDEST_MINOR)) return;
   throw new CliError(
     "failure",
-    `Cannot use ${clusterText(target)}: it runs Kubernetes ${safeText(gitVersion)}, ` +
+    `Cannot use ${clusterText(target)}: it runs Kubernetes ${gitVersion}, ` +
       `the konnector's CRDs need 1.${OLDEST_MINOR}`,
     "Upgrade that cluster, or choose another with --context",
   );

@@ -3,11 +3,10 @@ import { KubeError } from "../../server/kube/kube_error.ts";
 import type { KubeTarget } from "../../server/kube/kube_target.ts";
 import { NoAnswerError } from "../../server/runtime/http_exchange.ts";
 import { CliError, type Failure } from "../cli_error.ts";
-import { safeText } from "../safe_text.ts";
 
 /** A cluster as people know it: the context, where there is one, and the server. */
 export const clusterText = ({ context, server }: Pick<KubeTarget, "context" | "server">): string =>
-  context === "" ? server : `context "${safeText(context)}" (${server})`;
+  context === "" ? server : `context "${context}" (${server})`;
 
 /**
  * What to tell about a failed call to the consumer cluster, with what to do next; anything that is
@@ -17,7 +16,7 @@ export function consumerFailure(error: unknown, target: KubeTarget): unknown {
   if (error instanceof ConfigFileError) return kubeconfigFailure(error);
   if (!(error instanceof KubeError)) return error;
   const [failure, remedy] = remedyFor(error);
-  const message = `${safeText(error.message)}, on ${clusterText(target)}`;
+  const message = `${error.message}, on ${clusterText(target)}`;
   return new CliError(failure, message, remedy, { cause: error });
 }
 
@@ -27,7 +26,7 @@ export function kubeconfigFailure(error: ConfigFileError, failure: Failure = "fa
     error;
   return new CliError(
     failure,
-    safeText(`Cannot use ${file}: ${fault}`),
+    `Cannot use ${file}: ${fault}`,
     remedy.charAt(0).toUpperCase() + remedy.slice(1),
     { cause: error },
   );

@@ -4,7 +4,6 @@ import { parseUntrustedYaml } from "../../server/binding/untrusted_yaml.ts";
 import { isForbidden } from "../../server/kube/kube_error.ts";
 import { keyOf } from "../../server/kube/paths.ts";
 import { CliError } from "../cli_error.ts";
-import { safeText } from "../safe_text.ts";
 import type { Bundle } from "./check_bundle.ts";
 import type { Consumer } from "./connect_consumer.ts";
 import { isMapping } from "./differences.ts";
@@ -28,7 +27,7 @@ export async function refuseOtherProvider(
   throw new CliError(
     "failure",
     `Cannot apply the bundle "${name}": this cluster is connected under that name to ` +
-      `the provider at ${safeText(other)}, not ${server}`,
+      `the provider at ${other}, not ${server}`,
     "If the same provider has moved, run the command again with --replace-provider",
   );
 }

@@ -1,7 +1,6 @@
 import { CliError } from "../cli_error.ts";
-import type { Io } from "../io.ts";
+import type { Io, Line, Style } from "../io.ts";
 import { printData } from "../list_output.ts";
-import { paint } from "../paint.ts";
 import type { GlobalOptions } from "../settings.ts";
 import { checkHeartbeat } from "./check_heartbeat.ts";
 import { type Check, checked, skipped } from "./checks.ts";
@@ -19,7 +18,7 @@ export async function runDoctor(io: Io, options: DoctorOptions): Promise<void> {
   const checks: Check[] = [];
   for await (const check of allChecks(io, options)) {
     checks.push(check);
-    if (options.output === undefined) io.out(checkLine(io, check));
+    if (options.output === undefined) io.out([checkLine(check)]);
   }
   if (options.output === "json") await printData(io, "json", { checks });
   const bad = checks.filter(({ status }) => status === "failed").length;
@@ -55,11 +54,17 @@ async function* allChecks(io: Io, options: DoctorOptions): AsyncGenerator<Check>
 
 const WIDEST = "clusterbindings".length;
 
+const STYLES: Readonly<Record<Check["status"], Style>> = {
+  ok: "green",
+  failed: "red",
+  skipped: "dim",
+};
+
 /** One check on one line. */
-export function checkLine(io: Pick<Io, "env" | "isTerminal">, given: Check): string {
-  const { check, status, detail, remedy } = given;
-  const { green, red, dim } = paint(io, "stdout");
-  const colour = { ok: green, failed: red, skipped: dim }[status];
-  const text = `${colour(status.padEnd("skipped".length))}  ${check.padEnd(WIDEST)}  ${detail}`;
-  return remedy === undefined ? `${text}\n` : `${text}. ${remedy}\n`;
+export function checkLine({ check, status, detail, remedy }: Check): Line {
+  const text = `  ${check.padEnd(WIDEST)}  ${detail}`;
+  return [
+    { style: STYLES[status], text: status.padEnd("skipped".length) },
+    remedy === undefined ? text : `${text}. ${remedy}`,
+  ];
 }

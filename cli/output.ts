@@ -1,0 +1,45 @@
+import { type Io, type Line, type Output, type Style, TAB } from "./io.ts";
+import { safeText } from "./safe_text.ts";
+
+/** Takes text for stdout or stderr and writes it as it is. */
+export type Write = (to: "stdout" | "stderr", text: string) => void;
+
+const CODES: Readonly<Record<Style, readonly [on: number, off: number]>> = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+};
+const ERASE_LINE = "\r\u001b[K";
+
+/**
+ * The one border to the terminal: every text of a line is made safe here, and only here escape
+ * sequences are made. There are none for stdout or stderr where nobody sees them, nor colours where
+ * `NO_COLOR` is set.
+ */
+export const createOutput = (io: Pick<Io, "env" | "isTerminal">, write: Write): Output => {
+  const isDumb = io.env.TERM === "dumb";
+  const isPlain = (to: "stdout" | "stderr") =>
+    !io.isTerminal[to] || isDumb || Boolean(io.env.NO_COLOR);
+  const out = writtenFor(isPlain("stdout"));
+  const err = writtenFor(isPlain("stderr"));
+  return {
+    out: (lines) => write("stdout", lines.map((line) => `${out(line)}\n`).join("")),
+    say: (line) => write("stderr", `${err(line)}\n`),
+    ...(io.isTerminal.stderr && !isDumb
+      ? { draw: (line = "") => write("stderr", ERASE_LINE + err(line)) }
+      : {}),
+  };
+};
+
+const writtenFor = (isPlain: boolean) => (line: Line): string => {
+  if (typeof line === "string") return safeText(line);
+  return line.map((part) => {
+    if (part === TAB) return "\t";
+    if (typeof part === "string") return safeText(part);
+    const [on, off] = CODES[part.style];
+    const text = safeText(part.text);
+    return isPlain ? text : `\u001b[${on}m${text}\u001b[${off}m`;
+  }).join("");
+};
