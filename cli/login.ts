@@ -1,4 +1,5 @@
 import { resolve as absolutePath } from "node:path";
+import { isSessionToken } from "../server/api/session_token.ts";
 import type { Me } from "../server/api/wire.ts";
 import { deadline } from "../server/runtime/deadline.ts";
 import { Secret } from "../server/secret.ts";
@@ -95,8 +96,10 @@ const waitForSession = async (
   limit.signal.addEventListener("abort", onAbort, { once: true });
   const accept: AcceptToken = async (token) => {
     try {
-      const me = isToken(token) ? await check(token) : undefined;
+      const isSession = isToken(token) && isSessionToken(token);
+      const me = isSession ? await check(token) : undefined;
       if (me) resolve({ token, me });
+      else io.say(isSession ? "The gateway does not accept that session." : NO_SESSION);
       return me !== undefined;
     } catch (error) {
       reject(error);
@@ -120,6 +123,10 @@ const waitForSession = async (
   }
 };
 
+/** A login is for people: what a machine holds has another lifetime and another place. */
+const NO_SESSION = "That token is no session of a gateway, and is not kept. " +
+  "To use a token of the provider, put it into XBIND_TOKEN, without a login.";
+
 /** Whether a browser would appear before the person who typed the command. */
 export const canShowBrowser = ({ env, platform }: Pick<LoginIo, "env" | "platform">): boolean => {
   if (env.SSH_CONNECTION || env.SSH_TTY) return false;
@@ -137,7 +144,7 @@ const readPasted = async (
       if (line.trim() === "") continue;
       const token = pastedToken(line);
       if (token === undefined) io.say("That holds no token: paste the URL with “token=” in it.");
-      else if (!await accept(token)) io.say("The gateway does not accept that token.");
+      else await accept(token);
     }
   } catch {
     // The failure has ended the login already, or stdin cannot be read.

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { CliUser } from "../support/cli.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { Gateway } from "../support/gateway_world.ts";
+import { accountToken, workspace } from "../support/kube.ts";
 import { browse, isLoopbackEnd } from "../support/scripted_browser.ts";
 
 const JANE = "jane.doe@example.com";
@@ -92,7 +93,10 @@ Deno.test("kubectl bind login", async (t) => {
     await login.type(`\n${printed}\nno\n`);
     await login.said(/holds no token.*holds no token/s);
     await login.type(`${"y".repeat(50)}\n`);
-    await login.said(/does not accept that token/);
+    await login.said(/is no session of a gateway/);
+    const [header] = otherToken.split(".");
+    await login.type(`${header}..aXY.c2VhbGVk.dGFn\n`);
+    await login.said(/does not accept that session/);
     await login.type(`${last.href}\n`);
     const { code, stderr } = await login.ended();
     assert.equal(code, 0, stderr);
@@ -153,6 +157,30 @@ Deno.test("kubectl bind login", async (t) => {
     assert.deepEqual({ code, stdout }, { code: 1, stdout: "" });
     assert.match(stderr, /error: Cannot read your sessions in .*config\.json: it is not JSON\n.+/);
   });
+});
+
+Deno.test("kubectl bind login keeps no token of the provider, which the gateway takes too", async () => {
+  const plane = await sharedProvider();
+  await using place = await workspace(plane, "cli-login");
+  const account = await accountToken(place.kube, place.namespace, "robot");
+  const flags = ["--enable-issuer=false", "--kubernetes-auth"];
+  await using gateway = await Gateway.start(plane, { flags });
+  await using user = await CliUser.create();
+  const login = user.start(["login", gateway.url, ...NEVER]);
+  const printed = await login.firstLine();
+  await login.type(`${account}\n`);
+  await login.said(/no session of a gateway, and is not kept.*XBIND_TOKEN/);
+  const { origin, pathname } = redirectIn(printed);
+  const redirected = await fetch(`${origin}${pathname}?token=${account}`);
+  assert.equal(redirected.status, 401);
+  assert.match(await redirected.text(), /You are not logged in/);
+  await assert.rejects(user.savedConfig(), Deno.errors.NotFound);
+  assert.equal((await browse(printed)).status, 200, "it still waits");
+  assert.equal((await login.ended()).code, 0);
+  const { servers } = await user.savedConfig() as { servers: Record<string, { token: string }> };
+  assert.notEqual(servers[gateway.url]?.token, account);
+  const env = { XBIND_SERVER: gateway.url, XBIND_TOKEN: account };
+  assert.match(await user.output(["whoami"], { env }), /^Name: +system:serviceaccount:.*:robot$/m);
 });
 
 Deno.test("kubectl bind login opens a browser only where one can be seen", async (t) => {

@@ -7,6 +7,7 @@ import {
   jwtVerify,
   SignJWT,
 } from "jose";
+import { SEALED_TYPES, sealedTypeOf } from "../../api/session_token.ts";
 import type { Identity } from "../../binding/identity.ts";
 import { unauthenticated } from "../../errors.ts";
 import { ExpiringMap } from "./expiring_map.ts";
@@ -55,9 +56,8 @@ export interface SessionCodecOptions {
 /** How long a login may take, in the cookie and on the server. */
 export const LOGIN_TTL_MS = 10 * 60_000;
 
-const TYPE = { session: "xbind+session", login: "xbind+login" } as const;
 const AUDIENCE = { session: "xbind/session", login: "xbind/login" } as const;
-type Purpose = keyof typeof TYPE;
+type Purpose = keyof typeof SEALED_TYPES;
 
 /** Browsers drop a cookie over 4,096 bytes, its name included, without a word. */
 const FULL_SESSION_CHARACTERS = 3_800;
@@ -88,12 +88,13 @@ export const createSessionCodec = async (options: SessionCodecOptions): Promise<
     // A login carries a URL of up to 2,000 characters, and must still fit into a cookie.
     const zip = purpose === "login" ? { zip: "DEF" } : {};
     return await new CompactEncrypt(new TextEncoder().encode(signed))
-      .setProtectedHeader({ alg: "dir", enc, typ: TYPE[purpose], ...zip })
+      .setProtectedHeader({ alg: "dir", enc, typ: SEALED_TYPES[purpose], ...zip })
       .encrypt(encryption);
   };
 
   const open = async (purpose: Purpose, text: string): Promise<JWTPayload> => {
-    const isPlausible = text.length <= MAX_SEALED_CHARACTERS && typeOf(text) === TYPE[purpose];
+    const isPlausible = text.length <= MAX_SEALED_CHARACTERS &&
+      sealedTypeOf(text) === SEALED_TYPES[purpose];
     if (!isPlausible || !isCanonical(text)) throw new SealRejectedError("invalid");
     try {
       const { plaintext } = await compactDecrypt(text, encryption, {
@@ -145,20 +146,8 @@ export const createSessionCodec = async (options: SessionCodecOptions): Promise<
 
 /** Whether a text was sealed by this product, by its form alone: for nobody else to look at. */
 export const looksLikeOurs = (token: string): boolean => {
-  const type = typeOf(token);
-  return type === TYPE.session || type === TYPE.login;
-};
-
-const typeOf = (token: string): string | undefined => {
-  const [header = "", ...others] = token.split(".", 6);
-  if (others.length !== 4) return undefined;
-  try {
-    const fields: unknown = JSON.parse(new TextDecoder().decode(base64url.decode(header)));
-    if (typeof fields !== "object" || fields === null || !("typ" in fields)) return undefined;
-    return typeof fields.typ === "string" ? fields.typ : undefined;
-  } catch {
-    return undefined;
-  }
+  const type = sealedTypeOf(token);
+  return type === SEALED_TYPES.session || type === SEALED_TYPES.login;
 };
 
 /** The last character of a part has bits that decoding ignores: only one spelling is ours. */
