@@ -39,7 +39,7 @@ Deno.test("kubectl bind tells what a gateway's answer means", async (t) => {
       "502 with its reason, made safe",
       jsonAnswer(502, { error: 'Cannot read "x": the \u001b[31mprovider\n is away' }),
       1,
-      /list the catalog at http:[^ ]+: the provider {2}is away$/,
+      /list the catalog at http:[^ ]+: the �\[31mprovider {2}is away$/,
       /Try again/,
     ],
     ["502 of a proxy", answer(502, "<html>"), 1, /it answered 502/, /Try again/],

@@ -13,6 +13,7 @@ import { objectsIn, TestKonnector } from "../support/test_konnector.ts";
 
 const CLUSTER = "5f0c2f3e-9d6a-4f0e-8f6b-0a1b2c3d4e5f";
 const HOSTILE = "\u001b[31mEvil\u001b]0;owned\u0007\r\nrow\u202e\u009b2J";
+const SHOWN = "�[31mEvil�]0;owned� row��2J";
 
 /** Text of lines; ages become `<age>` in as many places. */
 const golden = (...lines: string[]): string => lines.map((line) => `${line}\n`).join("");
@@ -72,9 +73,9 @@ Deno.test("kubectl bind lists what a provider offers and knows", async (t) => {
     assert.equal(
       await user.output(["catalog"]),
       golden(
-        "EXPORT    TITLE      APIS",
-        "evil      Evil row   widgets.example.org",
-        "widgets   Widgets    widgets.example.org",
+        `EXPORT    ${"TITLE".padEnd(SHOWN.length)}   APIS`,
+        `evil      ${SHOWN}   widgets.example.org`,
+        `widgets   ${"Widgets".padEnd(SHOWN.length)}   widgets.example.org`,
         "",
         "COLLECTION   TITLE   EXPORTS",
         "tools        Tools   widgets,evil",
@@ -83,9 +84,9 @@ Deno.test("kubectl bind lists what a provider offers and knows", async (t) => {
     assert.equal(
       await user.output(["catalog", "-owide", "--no-headers"]),
       golden(
-        "evil      Evil row   widgets.example.org   <none>      <none>                    <none>",
-        "widgets   Widgets    widgets.example.org   All sizes   configmaps FromProvider   " +
-          "https://example.org/docs",
+        `evil      ${SHOWN}   widgets.example.org   <none>      <none>                    <none>`,
+        `widgets   ${"Widgets".padEnd(SHOWN.length)}   widgets.example.org   All sizes   ` +
+          "configmaps FromProvider   https://example.org/docs",
         "",
         "tools   Tools   widgets,evil   <none>",
       ),

@@ -13,7 +13,7 @@ Deno.test("kubectl bind export --wait", async (t) => {
     await world.judge(CONNECTIONS, "False", "no route to \x1b[31mthe provider");
     await world.judge(CLUSTER_BINDINGS, "True", "");
     const stderr = await world.fails(wait("10s"), 5, /Gave up after 10s: Connection\/widgets-/);
-    assert.match(stderr, /Ready=False \(Unreachable\): no route to the provider\n/);
+    assert.match(stderr, /Ready=False \(Unreachable\): no route to �\[31mthe provider\n/);
     assert.doesNotMatch(stderr, /Gave up.*ClusterBinding/);
     assert.match(stderr, /kubectl bind doctor/);
   });
