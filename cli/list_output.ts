@@ -13,6 +13,8 @@ export interface Listing {
   readonly table: (options: TableOptions & { readonly wide: boolean }) => string[];
   /** Said on stderr when the table has no rows. */
   readonly empty: string;
+  /** Said on stderr after the table. */
+  readonly notes?: readonly string[];
 }
 
 /** Prints a list as the flags ask for. */
@@ -20,8 +22,9 @@ export const printList = async (io: Io, options: ListOptions, list: Listing): Pr
   const { output, headers } = options;
   if (output === "json" || output === "yaml") return await printData(io, output, list.data);
   if (output === "name") return io.out(list.names);
-  if (list.names.length === 0) return io.say(list.empty);
-  io.out(list.table({ wide: output === "wide", noHeaders: !headers }));
+  if (list.names.length === 0) io.say(list.empty);
+  else io.out(list.table({ wide: output === "wide", noHeaders: !headers }));
+  for (const note of list.notes ?? []) io.say(`Note: ${note}`);
 };
 
 /** Prints a value for programs; nothing in it can do anything to a terminal. */

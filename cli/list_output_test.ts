@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { parse } from "yaml";
 import { toYaml } from "../server/konnector/to_yaml.ts";
-import { safeJson } from "./list_output.ts";
+import { createOutput } from "./output.ts";
+import type { Io } from "./io.ts";
+import { printList, safeJson } from "./list_output.ts";
 import { linesOf } from "./lines_of.ts";
 import { safeText } from "./safe_text.ts";
 
@@ -25,4 +27,31 @@ Deno.test("data reaches a terminal's output exactly, whatever texts it holds", (
     assert.deepEqual(JSON.parse(shown(safeJson(value))), value);
     assert.deepEqual(parse(shown(toYaml([value])), { version: "1.1", merge: false }), value);
   }));
+});
+
+Deno.test("printList() says its notes on stderr after a table, and nothing besides data", async (t) => {
+  const list = {
+    data: { a: 1 },
+    names: ["a"],
+    table: () => ["A", "a"],
+    empty: "No a.",
+    notes: ["some are missing"],
+  };
+  const rows: [output: "json" | "name" | "wide" | undefined, names: string[], written: string][] = [
+    [undefined, ["a"], "A\na\nNote: some are missing\n"],
+    ["wide", ["a"], "A\na\nNote: some are missing\n"],
+    [undefined, [], "No a.\nNote: some are missing\n"],
+    ["name", ["a"], "a\n"],
+    ["json", ["a"], '{\n  "a": 1\n}\n'],
+  ];
+  for (const [output, names, expected] of rows) {
+    await t.step(`${output} ${names}`, async () => {
+      let written = "";
+      const isTerminal = { stdin: false, stdout: false, stderr: false };
+      const io = createOutput({ env: {}, isTerminal }, (_, text) => void (written += text));
+      const options = { headers: true, ...(output && { output }) };
+      await printList(io as Io, options, { ...list, names });
+      assert.equal(written, expected);
+    });
+  }
 });

@@ -1,5 +1,5 @@
 import { CATALOG_GROUP } from "../server/api/groups.ts";
-import type { Catalog, Cluster, Clusters, Instances } from "../server/api/wire.ts";
+import type { Catalog, Cluster, Clusters, Instances, SyncedApi } from "../server/api/wire.ts";
 import { age } from "./age.ts";
 import type { Listing } from "./list_output.ts";
 import { table } from "./table.ts";
@@ -54,7 +54,7 @@ export const catalogListing = (catalog: Catalog): Listing => {
 
 /** One line for each Grant that a cluster uses, then the Grants that nobody uses yet. */
 export const clustersListing = (list: Clusters, now: Date): Listing => {
-  const { clusters, pending = [] } = list;
+  const { clusters, pending = [], truncated = [] } = list;
   return {
     data: list,
     names: [
@@ -62,6 +62,9 @@ export const clustersListing = (list: Clusters, now: Date): Listing => {
       ...pending.map(({ grant }) => `grant.iam.xbind.io/${grant}`),
     ],
     empty: "No cluster has bound anything.",
+    notes: truncated.map(({ boundaryNamespace, leases }) =>
+      `namespace ${boundaryNamespace} holds ${leases} heartbeat Leases; only the newest are shown`
+    ),
     table: ({ wide, noHeaders }) =>
       tables(
         section([
@@ -93,15 +96,23 @@ const clusterRows = ({ uid, bindings }: Cluster, wide: boolean, now: Date): stri
     age(binding.lastHeartbeat, now),
     binding.export,
     binding.identity ?? binding.subject ?? "",
-    String(binding.apis.reduce((sum, { syncedCount }) => sum + syncedCount, 0)),
+    syncedSum(binding.apis),
     ...(wide
       ? [
         binding.grant,
         binding.boundaryNamespace ?? "",
-        binding.apis.map(({ name, syncedCount }) => `${name}=${syncedCount}`).join(","),
+        binding.apis.map(({ name, syncedCount }) => `${name}=${syncedCount ?? "?"}`).join(","),
       ]
       : []),
   ]);
+
+/** How many objects there are, with `?` for those that nobody can count: `7`, `3+?`, `?`. */
+const syncedSum = (apis: readonly SyncedApi[]): string => {
+  const known = apis.flatMap(({ syncedCount }) => syncedCount === undefined ? [] : [syncedCount]);
+  const sum = known.reduce((all, each) => all + each, 0);
+  if (known.length === apis.length) return String(sum);
+  return known.length === 0 ? "?" : `${sum}+?`;
+};
 
 /** Objects of one Export, or of several with a column that tells which. */
 export const instancesListing = (

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { SyncedApi } from "../server/api/wire.ts";
 import { catalogListing, clustersListing, instancesListing } from "./render.ts";
 
 const NOW = new Date("2026-05-01T12:00:00Z");
@@ -49,6 +50,31 @@ Deno.test("clustersListing() has a line for each Grant in use, then those in wai
       "kv-1      kv       <none>     3d",
     ),
   );
+});
+
+Deno.test("clustersListing() tells what is unknown, and what is left out", async (t) => {
+  const [one, two] = [{ name: "a.org", syncedCount: 3 }, { name: "b.org", syncedCount: 4 }];
+  const unknown = { name: "c.org" };
+  const rows: [apis: SyncedApi[], sum: string, each: string][] = [
+    [[one, two], "7", "a.org=3,b.org=4"],
+    [[one, unknown], "3+?", "a.org=3,c.org=?"],
+    [[unknown], "?", "c.org=?"],
+    [[], "0", "<none>"],
+  ];
+  for (const [apis, sum, each] of rows) {
+    await t.step(sum, () => {
+      const binding = { grant: "g", export: "pg", lastHeartbeat: ago(1), live: true, apis };
+      const cluster = { uid: "u", lastHeartbeat: ago(1), live: true, bindings: [binding] };
+      const [line = ""] = clustersListing({ clusters: [cluster] }, NOW)
+        .table({ wide: true, noHeaders: true });
+      const cells = line.split(/ {3,}/);
+      assert.deepEqual([cells[5], cells[8]], [sum, each]);
+    });
+  }
+  const truncated = [{ boundaryNamespace: "xbind-1", leases: 100_000 }];
+  assert.deepEqual(clustersListing({ clusters: [], truncated }, NOW).notes, [
+    "namespace xbind-1 holds 100000 heartbeat Leases; only the newest are shown",
+  ]);
 });
 
 Deno.test("instancesListing() tells related objects, and the Export where there are several", () => {

@@ -11,6 +11,16 @@ Deno.test("parseCatalog() keeps the known fields of a catalog", () => {
   assert.deepEqual(parseCatalog(sent, ""), { exports: [{ ...offer, docs: "https://docs" }] });
 });
 
+Deno.test("parseClusters() takes a count that is unknown, and boundaries that hold too much", () => {
+  const apis = [{ name: "a.org" }, { name: "b.org", syncedCount: 0 }];
+  const binding = { grant: "g", export: "pg", lastHeartbeat: "", live: true, apis };
+  const sent = {
+    clusters: [{ uid: "u", lastHeartbeat: "", live: true, bindings: [binding] }],
+    truncated: [{ boundaryNamespace: "xbind-1", leases: 100_000 }],
+  };
+  assert.deepEqual(parseClusters(sent, ""), sent);
+});
+
 Deno.test("parsers name the place that is wrong", async (t) => {
   const faults: [parse: (value: unknown, at: string) => unknown, value: unknown, fault: string][] =
     [

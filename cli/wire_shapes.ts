@@ -56,7 +56,7 @@ const binding = record({
   export: text,
   lastHeartbeat: text,
   live: flag,
-  apis: list(record({ name: text, syncedCount: number })),
+  apis: list(record({ name: text }, { syncedCount: number })),
 }, { identity: text, subject: text, boundaryNamespace: text });
 
 const cluster = record({
@@ -71,6 +71,7 @@ const pending = record({ grant: text, export: text, createdAt: text }, { identit
 /** `GET /api/clusters` */
 export const parseClusters: Parse<Clusters> = record({ clusters: list(cluster) }, {
   pending: list(pending),
+  truncated: list(record({ boundaryNamespace: text, leases: number })),
 });
 
 /** `POST /api/bind` */

@@ -78,6 +78,15 @@ export interface Instance {
 export interface Clusters {
   readonly clusters: readonly Cluster[];
   readonly pending?: readonly PendingGrant[];
+  /** Boundaries with more heartbeat Leases than are kept; the clusters of the others are missing. */
+  readonly truncated?: readonly TruncatedBoundary[];
+}
+
+/** A namespace with more heartbeat Leases than are kept. */
+export interface TruncatedBoundary {
+  readonly boundaryNamespace: string;
+  /** How many it holds. */
+  readonly leases: number;
 }
 
 /** A consumer cluster that sends heartbeats, or did. */
@@ -98,7 +107,14 @@ export interface ClusterGrant {
   readonly boundaryNamespace?: string;
   readonly lastHeartbeat: string;
   readonly live: boolean;
-  readonly apis: readonly { readonly name: string; readonly syncedCount: number }[];
+  readonly apis: readonly SyncedApi[];
+}
+
+/** An API of a Grant, and how many of its objects a cluster synced. */
+export interface SyncedApi {
+  readonly name: string;
+  /** Absent while the provider cannot list the API: unknown, not 0. */
+  readonly syncedCount?: number;
 }
 
 /** A Grant that no cluster has used yet. */

@@ -81,9 +81,13 @@ export const SCHEMAS: Record<string, Schema> = {
         boundaryNamespace: text("Its namespace on the provider"),
         lastHeartbeat: time("Last renewal of its Lease"),
         live: flag("Renewed within twice the Lease's duration"),
-        apis: list(object(["name", "syncedCount"], {
+        apis: list(object(["name"], {
           name: text("<plural>.<group>"),
-          syncedCount: { type: "integer", description: "Objects synced from this cluster" },
+          syncedCount: {
+            type: "integer",
+            description: "Objects synced from this cluster; absent when the provider cannot list " +
+              "the API, so that nobody knows",
+          },
         })),
       })),
     })),
@@ -92,6 +96,10 @@ export const SCHEMAS: Record<string, Schema> = {
       export: text("Name of the Export"),
       identity: text("Display name"),
       createdAt: time("When it was created"),
+    })),
+    truncated: list(object(["boundaryNamespace", "leases"], {
+      boundaryNamespace: text("A namespace that holds more heartbeat Leases than are kept"),
+      leases: { type: "integer", description: "How many it holds; only the newest are shown" },
     })),
   }),
   BindRequest: BIND_REQUEST,

@@ -174,9 +174,9 @@ function bindingOf(
     boundaryNamespace: boundaryOf(grant),
     lastHeartbeat: new Date(renewedMs).toISOString(),
     live: isLive,
-    apis: spec.apis.flatMap(({ name }, i) => {
+    apis: spec.apis.map(({ name }, i) => {
       const syncedCount = counts[i];
-      return syncedCount === undefined ? [] : [{ name, syncedCount }];
+      return syncedCount === undefined ? { name } : { name, syncedCount };
     }),
   };
   return { uid, renewedMs, counts, row };

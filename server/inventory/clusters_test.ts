@@ -178,12 +178,15 @@ Deno.test("ClusterList leaves out deleting Grants, and Leases that do not count"
   assert.deepEqual(pending?.map((each) => each.grant), ["pg-1"]);
 });
 
-Deno.test("ClusterList leaves out an API whose objects cannot be listed", () => {
+Deno.test("ClusterList keeps an API whose objects cannot be listed, without a count", () => {
   const one = grant("pg-1", "ada", "", ["a.example.org", "b.example.org"]);
   const { clusters } = clustersOf(sources([one], [beat(one, "u", 0)], {
     syncedCounts: (api) => api.startsWith("a") ? undefined : 4,
   }));
-  assert.deepEqual(clusters[0]?.bindings[0]?.apis, [{ name: "b.example.org", syncedCount: 4 }]);
+  assert.deepEqual(clusters[0]?.bindings[0]?.apis, [
+    { name: "a.example.org" },
+    { name: "b.example.org", syncedCount: 4 },
+  ]);
 });
 
 Deno.test("ClusterList skips and reports a broken Grant", () => {

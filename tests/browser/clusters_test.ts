@@ -3,6 +3,7 @@ import type { Page } from "playwright-core";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import type { Clusters } from "../../server/api/wire.ts";
 import { grantName } from "../../server/names.ts";
+import { seriousFindings } from "../support/browser.ts";
 import { customType } from "../support/issuer_samples.ts";
 import { TestKonnector } from "../support/test_konnector.ts";
 import { once, subjectOf, UiWorld } from "../support/ui_world.ts";
@@ -72,6 +73,30 @@ Deno.test("the clusters tell who is there, what they have bound and what they sy
     await page.getByRole("dialog", { name: "PostgreSQL" }).getByText("team/orders").waitFor();
     await page.keyboard.press("Escape");
     await eventually("the address follows", () => page.url().endsWith("#/clusters"));
+  });
+});
+
+Deno.test("what nobody can count or list is told as such", async () => {
+  await world.visit({ at: undefined }, async ({ page }) => {
+    await page.route("**/api/clusters", async (route) => {
+      const answer = await route.fetch();
+      const given: Clusters = await answer.json();
+      const clusters = given.clusters.map((each) => ({
+        ...each,
+        bindings: each.bindings.map((binding) => ({
+          ...binding,
+          apis: binding.apis.map((api, at) => at === 0 ? { name: api.name } : api),
+        })),
+      }));
+      const truncated = [{ boundaryNamespace: "xbind-full", leases: 100_000 }];
+      await route.fulfill({ json: { ...given, clusters, truncated } });
+    });
+    await page.goto(`${world.gateway.url}/#/clusters`);
+    const row = cluster(page, LIVE).getByRole("row").filter({ hasText: "PostgreSQL" });
+    await row.getByText("Unknown: the provider cannot list that API now.").waitFor();
+    assert.match(await row.innerText(), /unknown databases\.pg\.example\.org/);
+    await page.getByText("Namespace xbind-full holds 100,000 heartbeat Leases.").waitFor();
+    assert.deepEqual(await seriousFindings(page), []);
   });
 });
 

@@ -75,7 +75,7 @@ const binding = {
   boundaryNamespace: POISON,
   lastHeartbeat: NOW,
   live: false,
-  apis: [{ name: POISON, syncedCount: 1 }],
+  apis: [{ name: POISON, syncedCount: 1 }, { name: POISON }],
 };
 
 /** What the gateway answers, by the beginning of the path. */
@@ -104,6 +104,7 @@ const ANSWERS: readonly (readonly [path: string, answer: () => unknown])[] = [
   ["/api/clusters", () => ({
     clusters: [{ uid: POISON, lastHeartbeat: NOW, live: false, bindings: [binding] }],
     pending: [{ grant: POISON, export: POISON, identity: POISON, createdAt: POISON }],
+    truncated: [{ boundaryNamespace: POISON, leases: 1 }],
   })],
   ["/api/bind", () => ({ grant: GRANT, pickupURL: "/api/bundle/a.b", expiresAt: POISON })],
   ["/api/bundle/", () => ({ bundle: bundle() })],

@@ -1,5 +1,6 @@
 import type { Cluster, ClusterGrant } from "../../server/api/wire.ts";
 import type { SharedGrant } from "../logic/shared_grants.ts";
+import { hasUnknown, syncedText } from "../logic/unknown_parts.ts";
 import { Notice } from "./notice.tsx";
 import { RelativeTime } from "./relative_time.tsx";
 
@@ -86,12 +87,15 @@ function BindingRow(
           <ul class="counts" role="list">
             {apis.map((api) => (
               <li key={api.name}>
-                <strong>{api.syncedCount}</strong>{" "}
+                <strong>{syncedText(api)}</strong>{" "}
                 <span class="muted small mono" dir="ltr">{api.name}</span>
               </li>
             ))}
           </ul>
         )}
+        {hasUnknown(apis)
+          ? <span class="muted small">Unknown: the provider cannot list that API now.</span>
+          : null}
       </td>
       <td data-label="Heartbeat">
         <span class={`state state-${live ? "live" : "silent"}`}>

@@ -3,6 +3,7 @@ import type { Clusters, PendingGrant } from "../../server/api/wire.ts";
 import { ClusterCard } from "../components/cluster_card.tsx";
 import { PlusIcon } from "../components/icons.tsx";
 import { Empty, LoadFailure, Skeleton, StaleNotice } from "../components/load_states.tsx";
+import { Notice } from "../components/notice.tsx";
 import { PendingList } from "../components/pending_list.tsx";
 import { SearchField } from "../components/search_field.tsx";
 import { useGrowing } from "../hooks/use_growing.ts";
@@ -10,6 +11,7 @@ import { type ClusterRows, clusterRows } from "../logic/cluster_rows.ts";
 import type { ClusterFilter, Place } from "../logic/place.ts";
 import type { Polled } from "../logic/poller.ts";
 import { type SharedGrant, sharedGrants } from "../logic/shared_grants.ts";
+import { leftOut } from "../logic/unknown_parts.ts";
 
 const STEP = 20;
 /** They come first, as somebody waits for them; more are behind their filter. */
@@ -75,6 +77,13 @@ export function ClustersView(props: ClustersProps) {
         </div>
       </div>
       {data && error ? <StaleNotice error={error} sinceMs={currentAtMs} onRetry={onRetry} /> : null}
+      {data && leftOut(data).length > 0
+        ? (
+          <Notice tone="warning" role="status" title="Some clusters are not shown">
+            {leftOut(data).map((sentence) => <p key={sentence}>{sentence}</p>)}
+          </Notice>
+        )
+        : null}
       {!data && error ? <LoadFailure what="the clusters" error={error} onRetry={onRetry} /> : null}
       {!data && !error
         ? <Skeleton label="Loading the clusters" rows={3} shape="skeleton-rows" />
