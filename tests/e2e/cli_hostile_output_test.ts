@@ -153,7 +153,7 @@ Deno.test("kubectl bind lets no stranger's text do anything to a terminal", asyn
         const all = seen.stdout + seen.stderr;
         if (all.includes(MARK)) told.add(args[0] ?? "");
         for (const own of OWN_SEQUENCES) if (all.includes(own)) drawn.add(own);
-        assert.doesNotMatch(piped.stdout + piped.stderr, /\u001b/, "no colours in a pipe");
+        assert.ok(!(piped.stdout + piped.stderr).includes("\u001b"), "no colours in a pipe");
       }));
     });
   }
