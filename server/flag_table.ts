@@ -1,4 +1,5 @@
 import {
+  apiServerUrl,
   baseUrl,
   cidr,
   dnsSubdomain,
@@ -126,8 +127,8 @@ const CREDENTIALS = {
   ),
   "external-address": text(
     "",
-    "Provider API URL in issued kubeconfigs, reachable by consumers; empty takes the one in use here",
-    plainUrl,
+    "Provider API URL (https) in issued kubeconfigs, for consumers; empty takes the one in use here",
+    apiServerUrl,
   ),
   "external-ca-file": text(
     "",

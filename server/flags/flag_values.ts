@@ -78,7 +78,20 @@ const urlKind = (query: "query" | "no query", tidy = (text: string) => text): Te
 /** An http(s) URL without a query or fragment, kept letter by letter. */
 export const plainUrl: TextKind = urlKind("no query");
 
-/** The same without the slashes at its end, so that paths can be appended. */
+/** The https URL of an API server, in the form that clients accept in a bundle. */
+export const apiServerUrl: TextKind = {
+  placeholder: "url",
+  parse: (text) => {
+    if (!text.startsWith("https://")) {
+      return { problem: "is not a URL that starts with https://: credentials go there" };
+    }
+    const problem = urlProblem(text, "no query") ??
+      (/^[!-?A-~]+$/.test(text) ? undefined : "must hold ASCII characters only, and no @");
+    return problem === undefined ? { value: text } : { problem };
+  },
+};
+
+/** An http(s) URL without a query, a fragment or slashes at its end, so that paths can be appended. */
 export const baseUrl: TextKind = urlKind("no query", (text) => text.replace(/\/+$/, ""));
 
 /** An http(s) URL without a fragment, as OAuth asks of a redirect target. */

@@ -41,13 +41,10 @@ export async function findProvider(
     ...(onAnswer ? { onAnswer: onAnswer(new URL(target.server).host) } : {}),
   });
   const kube = new KubeClient(transport);
-  const inCluster = target.context === "" || /\.svc(\.|:|$)/.test(new URL(target.server).host);
-  const warnings = inCluster && config.externalAddress === ""
-    ? [
-      `--external-address is empty: issued kubeconfigs name ${target.server}, ` +
-      "which consumers outside this cluster cannot reach",
-    ]
-    : [];
+  const fault = config.externalAddress === "" ? addressFault(target) : undefined;
+  const warnings = fault === undefined ? [] : [
+    `--external-address is empty: issued kubeconfigs name ${target.server}, ${fault}`,
+  ];
   const answers = async (signal: AbortSignal) => {
     try {
       // Any account may ask this, and anonymous callers may not always.
@@ -73,4 +70,12 @@ function explained(error: unknown, { server, origin }: KubeTarget): unknown {
     : `Cannot reach the API server ${where}: ${reason}; ` +
       "check --kubeconfig or KUBECONFIG, and that the server runs";
   return new XbindError("PROVIDER_FAILED", message, { cause: error });
+}
+
+/** Why consumers could not use the address that the backend itself uses. */
+function addressFault({ context, server }: KubeTarget): string | undefined {
+  const { host, protocol } = new URL(server);
+  if (protocol !== "https:") return "which kubectl bind refuses: it is not https";
+  const inCluster = context === "" || /\.svc(\.|:|$)/.test(host);
+  return inCluster ? "which consumers outside this cluster cannot reach" : undefined;
 }

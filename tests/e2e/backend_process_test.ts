@@ -49,7 +49,13 @@ Deno.test("xbind-backend --help prints every group of flags on stdout", async ()
 
 Deno.test("xbind-backend lists all configuration problems at once and exits 2", async () => {
   const { code, stderr } = await run(
-    ["extra", "--pickup-ttl=soon", "--issuer-scope=Galaxy", "--no-such-flag"],
+    [
+      "extra",
+      "--pickup-ttl=soon",
+      "--issuer-scope=Galaxy",
+      "--external-address=http://10.0.0.1:8080",
+      "--no-such-flag",
+    ],
     { XBIND_SESSION_TTL: "never" },
   );
   assert.equal(code, 2);
@@ -57,6 +63,7 @@ Deno.test("xbind-backend lists all configuration problems at once and exits 2", 
     const part of [
       "--pickup-ttl",
       "Galaxy",
+      "--external-address",
       "--no-such-flag",
       "extra",
       "XBIND_SESSION_TTL",
