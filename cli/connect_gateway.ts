@@ -51,10 +51,6 @@ class SuggestingClient extends GatewayClient {
     return await super.instances(...args).catch((error) => this.#suggest(error, ...args));
   }
 
-  override async bind(...args: Parameters<GatewayClient["bind"]>) {
-    return await super.bind(...args).catch((error) => this.#suggest(error, ...args));
-  }
-
   async #suggest(error: unknown, name: string, signal: AbortSignal): Promise<never> {
     if (!(error instanceof GatewayError) || error.failure !== "notFound") throw error;
     const catalog = await this.catalog(signal).catch(() => undefined);

@@ -23,7 +23,9 @@ export interface Bundle {
 }
 
 /** The bundle's objects in the order to apply them. */
-export const bundleObjects = ({ secret, connection, binding }: Bundle): KubeObject[] => [
+export const bundleObjects = (
+  { secret, connection, binding }: Omit<Bundle, "server">,
+): KubeObject[] => [
   secret,
   connection,
   binding,
@@ -61,7 +63,8 @@ export function checkBundle(given: unknown, grant: string): Bundle {
   return { ...bundle, server };
 }
 
-function bundleFor(
+/** The objects of a Grant's bundle. */
+export function bundleFor(
   name: string,
   kubeconfig: string,
   spec: Omit<BindingSpec, "connectionRef">,

@@ -1,8 +1,6 @@
 import { CLUSTER_BINDINGS, CONNECTIONS, type KubeObject } from "../../server/api/resources.ts";
 import { toYaml } from "../../server/konnector/to_yaml.ts";
 import { CONSUMER_NAMESPACE, FIELD_MANAGERS, grantName } from "../../server/names.ts";
-import { CliError } from "../cli_error.ts";
-import { closest } from "../closest.ts";
 import { connectGateway } from "../connect_gateway.ts";
 import type { GatewayClient } from "../gateway_client.ts";
 import type { Io } from "../io.ts";
@@ -13,7 +11,9 @@ import { type Bundle, bundleNamed, bundleObjects } from "./check_bundle.ts";
 import { type Consumer, type ConsumerOptions, withConsumer } from "./connect_consumer.ts";
 import { type KonnectorPlan, planKonnector } from "./konnector_plan.ts";
 import { obtainBundle } from "./obtain_bundle.ts";
+import { notOffered, offerIn } from "./offer_in.ts";
 import { refuseOtherProvider } from "./refuse_other_provider.ts";
+import { expectedBundle, rehearseApply } from "./rehearse_apply.ts";
 import { copyNotes, openingNotes } from "./related_notes.ts";
 import { requireRights, rightsToApply } from "./rights.ts";
 import { sayImage, sayTarget } from "./run_connect.ts";
@@ -52,12 +52,14 @@ export async function runExport(io: Io, exportName: string, options: ExportOptio
       : undefined;
     const foundation = plan?.objects ?? [NAMESPACE];
     if (!plan) await whenServed(consumer, CORE_KINDS, 0, signal);
+    const expected = await expectedGrant(gateway, exportName, signal);
     await requireRights(consumer, rightsToApply([...foundation, ...bundleNamed("")]), signal);
     sayTarget(io, consumer);
     if (plan) await sayImage(io, consumer, plan, signal);
+    if (expected) await rehearse(consumer, foundation, plan, expected, signal);
     if (options.dryRun) {
-      const grant = await expectedGrant(gateway, exportName, signal);
-      await previewObjects(io, consumer, [...foundation, ...bundleNamed(grant)], signal);
+      if (!expected) throw notOffered(exportName);
+      await previewObjects(io, consumer, [...foundation, ...bundleNamed(expected.grant)], signal);
       return io.say("Dry run: nothing was bound or changed");
     }
     const bundle = await obtainBundle(io, gateway, exportName, signal);
@@ -79,6 +81,7 @@ async function printBundle(
   { timeoutMs }: ExportOptions,
 ): Promise<void> {
   using limit = timeLimit(timeoutMs, io.signal);
+  offerIn(await gateway.catalog(limit.signal), exportName);
   const bundle = await obtainBundle(io, gateway, exportName, limit.signal);
   io.say("The bundle holds credentials of the provider: keep it where only you can read it");
   const notes = openingNotes(bundle.binding.spec.relatedResources ?? []);
@@ -103,24 +106,32 @@ async function applyAll(
   return conditioned;
 }
 
-/** The Grant that a bind would give, found without one. */
+/** What a bind would give, as far as that is known without one. */
+interface Expected {
+  readonly grant: string;
+  readonly apis: readonly string[];
+}
+
+/** Undefined where only the gateway can tell why the Export cannot be bound. */
 async function expectedGrant(
   gateway: GatewayClient,
   exportName: string,
   signal: AbortSignal,
-): Promise<string> {
-  const [{ subject }, { exports }] = await Promise.all([
-    gateway.me(signal),
-    gateway.catalog(signal),
-  ]);
-  const names = exports.map(({ name }) => name);
-  if (names.includes(exportName)) return grantName(exportName, subject);
-  const meant = closest(exportName, names);
-  throw new CliError(
-    "notFound",
-    `Cannot bind Export "${exportName}": the catalog has no such Export`,
-    `${
-      meant === undefined ? "" : `Did you mean "${meant}"? `
-    }See what there is: kubectl bind catalog`,
-  );
+): Promise<Expected | undefined> {
+  const [{ subject }, catalog] = await Promise.all([gateway.me(signal), gateway.catalog(signal)]);
+  const offer = offerIn(catalog, exportName);
+  return offer && { grant: grantName(exportName, subject), apis: offer.apis };
+}
+
+async function rehearse(
+  consumer: Consumer,
+  foundation: readonly KubeObject[],
+  plan: KonnectorPlan | undefined,
+  { grant, apis }: Expected,
+  signal: AbortSignal,
+): Promise<void> {
+  const { installer, cli } = FIELD_MANAGERS;
+  await rehearseApply(consumer, foundation, plan ? installer : cli, signal);
+  const bundle = await expectedBundle(consumer, grant, apis, signal);
+  await rehearseApply(consumer, bundleObjects(bundle), cli, signal);
 }

@@ -165,6 +165,21 @@ export class KubeClient {
     });
   }
 
+  /** What a server-side apply would store, or why it would be refused; stores nothing. */
+  async dryRunApply<T extends KubeObject>(
+    type: ResourceType<T>,
+    object: T,
+    manager: FieldManager,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const query = `fieldManager=${manager}&force=true&dryRun=All`;
+    const attempt = `apply ${named(type, keyOf(object))}`;
+    return await this.#call("PATCH", `${objectPath(type, keyOf(object))}?${query}`, attempt, {
+      signal,
+      ...jsonBody("application/apply-patch+yaml", object),
+    });
+  }
+
   /** Server-side apply of the status; fields of other managers stay. */
   async applyStatus<T extends KubeObject>(
     type: ResourceType<T>,

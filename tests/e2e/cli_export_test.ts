@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
+import { eventually } from "../../scripts/controlplane/eventually.ts";
 import {
   CLUSTER_BINDINGS,
+  type Connection,
   CONNECTIONS,
   GRANTS,
   NAMESPACES,
   type Secret,
   SECRETS,
 } from "../../server/api/resources.ts";
+import type { KubeClient } from "../../server/kube/client.ts";
 import { CliWorld, KONNECTOR, SERVED_IMAGE } from "../support/cli_world.ts";
 import { objectsIn } from "../support/test_konnector.ts";
 
@@ -15,6 +18,38 @@ const applied = (names: readonly string[]) => names.map((name) => `${name} appli
 const managersOf = (object: unknown): string[] =>
   (object as { metadata: { managedFields: { manager: string }[] } }).metadata.managedFields
     .map(({ manager }) => manager);
+
+/** Has the cluster refuse every ClusterBinding, until disposed. */
+async function denyClusterBindings(kube: KubeClient): Promise<AsyncDisposable> {
+  const group = "admissionregistration.k8s.io";
+  const apiVersion = `${group}/v1`;
+  const name = "no-clusterbindings";
+  const type = (kind: string, plural: string) =>
+    ({ group, version: "v1", plural, kind, namespaced: false }) as const;
+  const policies = type("ValidatingAdmissionPolicy", "validatingadmissionpolicies");
+  const bindings = type("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings");
+  const rule = {
+    apiGroups: ["core.xbind.io"],
+    apiVersions: ["*"],
+    resources: ["clusterbindings"],
+    operations: ["CREATE", "UPDATE"],
+  };
+  const policy = {
+    failurePolicy: "Fail",
+    matchConstraints: { resourceRules: [rule] },
+    validations: [{ expression: "false", message: "not here" }],
+  };
+  const binding = { policyName: name, validationActions: ["Deny"] };
+  for (const [of, spec] of [[policies, policy], [bindings, binding]] as const) {
+    const object = { apiVersion, kind: of.kind, metadata: { name }, spec };
+    await kube.create(of, object, "xbind-installer");
+  }
+  return {
+    async [Symbol.asyncDispose]() {
+      for (const  of of[bindings, policies]) await kube.delete(of, { name });
+    },
+  };
+}
 
 Deno.test("kubectl bind export", async (t) => {
   await using world = await CliWorld.start();
@@ -141,6 +176,61 @@ Deno.test("kubectl bind export", async (t) => {
   await t.step("asks for a login when the session is not valid", async () => {
     const env = { XBIND_TOKEN: "nonsense" };
     await world.fails(["export", exportName], 3, /XBIND_TOKEN/, { env });
+  });
+
+  /** A bind would be noted on the Grant. */
+  const spendsNothing = async (run: () => Promise<unknown>) => {
+    const version = async () =>
+      (await world.provider.kube.get(GRANTS, { name: grant })).metadata.resourceVersion;
+    const before = await version();
+    assert.deepEqual(await world.writesDuring(run), []);
+    assert.equal(await version(), before);
+  };
+
+  await t.step("spends nothing on a name that is mistyped", async () => {
+    await spendsNothing(async () => {
+      for (const more of [[], ["-oyaml"]]) {
+        await world.fails(["export", "widgetz", ...more], 4, /Did you mean "widgets"/);
+      }
+    });
+  });
+
+  await t.step("spends nothing where a field is immutable", async () => {
+    const { spec, ...rest } = await world.bound(CONNECTIONS) as Connection;
+    const ref = { ...spec.kubeconfigSecretRef, name: "another" };
+    const meta = { name: grant };
+    await world.kube.delete(CONNECTIONS, meta);
+    const other = { ...rest, metadata: meta, spec: { kubeconfigSecretRef: ref } };
+    await world.kube.create(CONNECTIONS, other, "xbind-installer");
+    await spendsNothing(() => world.fails(["export", exportName], 1, /Connection.*immutable/));
+    await world.kube.delete(CONNECTIONS, meta);
+    await world.lines(["export", exportName]);
+  });
+
+  await t.step("spends nothing where admission refuses", async () => {
+    await using _policy = await denyClusterBindings(world.kube);
+    await eventually("the policy is in force", async () => {
+      return (await world.bind(["export", exportName, "--dry-run"])).code === 1;
+    });
+    await spendsNothing(() => world.fails(["export", exportName], 1, /clusterbindings.*not here/));
+  });
+
+  await t.step(
+    "takes a Secret that somebody made immutable, with the same credentials",
+    async () => {
+      const secret = await world.bound(SECRETS) as Secret;
+      await world.kube.update(SECRETS, { ...secret, immutable: true } as Secret, "xbind-installer");
+      await eventually("no policy is in force", async () => {
+        return (await world.bind(["export", exportName, "--dry-run"])).code === 0;
+      });
+      await world.lines(["export", exportName]);
+    },
+  );
+
+  await t.step("spends nothing on a namespace that is being deleted", async () => {
+    await world.kube.delete(NAMESPACES, { name: "xbind" });
+    const words = /Namespace\/xbind on .*: it is being deleted/;
+    await spendsNothing(() => world.fails(["export", exportName], 1, words));
   });
   assert.equal(grant, (await world.bound(CONNECTIONS))?.metadata.name);
 });

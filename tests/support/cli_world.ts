@@ -41,6 +41,8 @@ export const KONNECTOR = [
 ];
 
 const WRITES = ["create", "update", "patch", "delete", "deletecollection"];
+/** Stores nothing. */
+const isRehearsal = ({ requestURI }: AuditEvent): boolean => requestURI.includes("dryRun=");
 const isReview = ({ objectRef }: AuditEvent): boolean =>
   objectRef?.resource?.startsWith("selfsubject") ?? false;
 
@@ -163,7 +165,7 @@ export class CliWorld implements AsyncDisposable {
     await run();
     await this.#settled();
     return (await this.#requests()).slice(before)
-      .filter((event) => WRITES.includes(event.verb) && !isReview(event))
+      .filter((event) => WRITES.includes(event.verb) && !isReview(event) && !isRehearsal(event))
       .map(({ verb, objectRef }) => `${verb} ${objectRef?.resource}/${objectRef?.name ?? ""}`);
   }
 
