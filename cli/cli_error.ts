@@ -9,7 +9,7 @@ export const EXIT = {
   pickupGone: 6,
 } as const;
 
-/** What a failure is called inside; only `cli/main.ts` turns it into an exit code. */
+/** What a failure is called inside; only `cli/run_program.ts` turns it into an exit code. */
 export type Failure = Exclude<keyof typeof EXIT, "ok">;
 
 /** A failure to tell the person at the terminal: what was tried and why it failed, then what to do. */
