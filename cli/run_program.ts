@@ -19,7 +19,7 @@ const AFTER_BUG = "This should not happen: please report it, with the command th
 /** Runs the command line of `io`, says what went wrong, and gives the exit code. */
 export const runProgram = async (io: LoginIo): Promise<number> => {
   try {
-    await runCommand(io);
+    await Promise.race([runCommand(io), unhandledFailure()]);
     return EXIT.ok;
   } catch (error) {
     if (error instanceof Deno.errors.BrokenPipe) return EXIT.failure; // nobody reads on
@@ -29,6 +29,17 @@ export const runProgram = async (io: LoginIo): Promise<number> => {
     return EXIT[failure];
   }
 };
+
+/** Rejects with what is thrown where no code catches it, as on a socket or in a timer. */
+const unhandledFailure = (): Promise<never> =>
+  new Promise((_, reject) => {
+    const fail = (event: Event, failure: unknown) => {
+      event.preventDefault();
+      reject(failure);
+    };
+    globalThis.addEventListener("error", (event) => fail(event, event.error ?? event.message));
+    globalThis.addEventListener("unhandledrejection", (event) => fail(event, event.reason));
+  });
 
 const failureOf = (error: unknown): CliError => {
   if (error instanceof CliError) return error;
