@@ -1,5 +1,7 @@
 import { type Grant, isDeleting } from "../api/resources.ts";
-import type { Cluster, ClusterGrant, PendingGrant } from "../api/wire.ts";
+import type { Cluster, ClusterGrant, PendingGrant, TruncatedBoundary } from "../api/wire.ts";
+import type { CrowdedNamespace } from "../kube/held.ts";
+import { isBoundaryName } from "../names.ts";
 import type { HeartbeatLookup } from "./attribution.ts";
 import type { ReportBroken } from "./catalog.ts";
 import {
@@ -19,6 +21,8 @@ export interface ClusterSources {
   readonly heartbeats: HeartbeatLookup;
   /** Objects of an API that a cluster synced; undefined for an API that cannot be listed. */
   readonly syncedCounts: (api: string, consumerUid: string) => number | undefined;
+  /** Namespaces with more Leases than are held. */
+  readonly crowded?: readonly CrowdedNamespace[];
   readonly nowMs: number;
   readonly report?: ReportBroken;
 }
@@ -61,9 +65,13 @@ export class ClusterList {
     const uids = [...bindingsByUid.keys()].sort();
     const clusters = uids.map((uid) => clusterJson(uid, bindingsByUid.get(uid) ?? []));
     pending.sort((a, b) => compare(a.grant, b.grant));
-    const more = pending.length > 0 ? `,"pending":${JSON.stringify(pending)}` : "";
+    const truncated = truncatedOf(sources.crowded ?? []);
+    const more = [
+      ...(pending.length > 0 ? [`,"pending":${JSON.stringify(pending)}`] : []),
+      ...(truncated.length > 0 ? [`,"truncated":${JSON.stringify(truncated)}`] : []),
+    ];
     return {
-      json: `{"clusters":[${clusters.join(",")}]${more}}`,
+      json: `{"clusters":[${clusters.join(",")}]${more.join("")}}`,
       ...(validUntilMs === Infinity ? {} : { validUntilMs }),
     };
   }
@@ -194,6 +202,12 @@ function clusterJson(uid: string, bindings: Binding | readonly Binding[]): strin
   };
   return JSON.stringify(cluster);
 }
+
+/** Leases elsewhere count for no Grant, so nobody misses them. */
+const truncatedOf = (crowded: readonly CrowdedNamespace[]): TruncatedBoundary[] =>
+  crowded.filter(({ namespace }) => isBoundaryName(namespace))
+    .map(({ namespace, total }) => ({ boundaryNamespace: namespace, leases: total }))
+    .sort((a, b) => compare(a.boundaryNamespace, b.boundaryNamespace));
 
 const pendingGrant = ({ metadata, spec }: Grant): PendingGrant => ({
   grant: metadata.name,

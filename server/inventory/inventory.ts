@@ -31,7 +31,9 @@ export interface InventoryDeps {
     readonly exports: View<Export>;
     readonly collections: View<Collection>;
     readonly grants: View<Grant>;
-    readonly heartbeats: View<Heartbeat> & Pick<Cache<Heartbeat, HeartbeatIndex>, "find">;
+    readonly heartbeats:
+      & View<Heartbeat>
+      & Pick<Cache<Heartbeat, HeartbeatIndex>, "find" | "crowded">;
   };
   /** Of live calls, which fail before a watch notices. */
   readonly outage: AwaitableCache;
@@ -109,6 +111,7 @@ export class Inventory {
         grants: grants.values(),
         heartbeats,
         syncedCounts: (api, uid) => objects.get(api)?.countOf(uid),
+        crowded: heartbeats.crowded,
         nowMs,
         report: this.#report,
       });
