@@ -326,9 +326,12 @@ async function settle(
     recordEvent(grant, "Normal", "Provisioned", verdict.message);
   } else if (verdict.reason !== "Pending" && before?.message !== verdict.message) {
     const fields = { message: verdict.message, ...about(grant) };
-    const code = isDeleting(grant) ? "grant.not-revoked" : "grant.not-provisioned";
-    const msg = isDeleting(grant) ? "Grant not revoked" : "Grant not provisioned";
-    log.warn(msg, auditLine(code, verdict.reason, fields));
+    if (isDeleting(grant)) {
+      log.warn("Grant not revoked", auditLine("grant.not-revoked", verdict.reason, fields));
+    } else {
+      const line = auditLine("grant.not-provisioned", verdict.reason, fields);
+      log.warn("Grant not provisioned", line);
+    }
     recordEvent(grant, "Warning", verdict.reason, verdict.message);
   }
 }

@@ -9,6 +9,7 @@ import {
   CLEANUP_FINALIZER,
   FIELD_MANAGERS,
   grantName,
+  LABELS,
   tokenSecretName,
 } from "../../server/names.ts";
 import { codesInSource, documentedCodes } from "../support/audit_table.ts";
@@ -173,8 +174,20 @@ Deno.test("each event leaves its audit line", async (t) => {
     assert.deepEqual([line["subject"], line["source"]], [subjectOf("unexported"), "issuer"]);
     const revoked = await make("revoked");
     await told("grant.provisioned", "ok", revoked.name);
+    const lease = { name: "held", namespace: boundaryName(subjectOf("revoked")) };
+    await kube.create(LEASES, {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: {
+        ...lease,
+        finalizers: ["example.org/hold"],
+        labels: { [LABELS.managed]: "true" },
+        annotations: { [ANNOTATIONS.connection]: revoked.name },
+      },
+    }, FIELD_MANAGERS.installer);
     await kube.delete(GRANTS, revoked);
-    await told("grant.revoked", "ok", revoked.name);
+    await told("grant.not-revoked", "LeftBehind", revoked.name);
+    assert.match(String((await told("grant.revoked", "ok", revoked.name))["left"]), /held/);
     await kube.delete(GRANTS, unexported);
 
     const vanished = await make("vanished");
