@@ -17,6 +17,7 @@ import { benchFaults } from "./faults.ts";
 import { figureTable, verdict } from "./figure.ts";
 import { GrowingProvider } from "./growing_provider.ts";
 import { benchGrowth } from "./growth.ts";
+import { benchHeartbeatFlood } from "./heartbeat_flood.ts";
 import { benchIssuer } from "./issuer.ts";
 import { benchKubeCalls } from "./kube_calls.ts";
 import { benchMemory } from "./memory.ts";
@@ -48,6 +49,7 @@ const SCENARIOS: readonly Scenario[] = [
     modes: ["full", "faults"],
     run: ({ progress }) => benchTakeover(3, progress),
   },
+  { name: "heartbeat-flood", modes: ["full"], run: benchHeartbeatFlood },
   { name: "faults", modes: ["faults"], run: ({ progress }) => benchFaults(progress) },
   { name: "exhaustion", modes: ["faults"], run: ({ progress }) => benchExhaustion(progress) },
   // On one provider that grows from one to the next: last, and in this order.
