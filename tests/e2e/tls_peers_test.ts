@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
+import { createIdpFetch, IdpUnreachableError } from "../../server/gateway/auth/idp_fetch.ts";
+import { Transport } from "../../server/kube/transport.ts";
+import { connectThroughProxy } from "../../server/runtime/connect_through_proxy.ts";
 import { Backend } from "../support/backend.ts";
 import { CliUser } from "../support/cli.ts";
 import { sharedProvider } from "../support/control_planes.ts";
@@ -206,4 +209,36 @@ Deno.test("a failure that no code handles is logged with its stack, counted, and
     });
   }
   assert.equal(await unhandled(metricsUrl), String(Object.keys(places).length));
+});
+
+Deno.test("calls to provider, identity provider and proxy fail in an ordinary way", async (t) => {
+  const uncaught: unknown[] = [];
+  const onError = (event: ErrorEvent) => {
+    event.preventDefault();
+    uncaught.push(event.error);
+  };
+  globalThis.addEventListener("error", onError);
+  const fetchIdp = createIdpFetch({ caPem: authority.cert });
+  for (const [name, start] of Object.entries(ODD_SERVERS)) {
+    await t.step(name, async () => {
+      await using server = await start(authority);
+      const url = `https://127.0.0.1:${server.port}`;
+      await assert.rejects(fetchIdp(url), IdpUnreachableError);
+      using transport = new Transport({
+        origin: "a test",
+        context: "x",
+        server: url,
+        ca: { data: authority.cert },
+        insecureSkipTlsVerify: false,
+        auth: { kind: "token", token: { data: "bait" } },
+        impersonation: {},
+      }, { userAgent: "xbind-test" });
+      const request = { method: "GET", path: "/", attempt: "Cannot ask", timeoutMs: 5_000 };
+      await assert.rejects(transport.send(request), { reason: "ConnectionFailed" });
+      const throughProxy = connectThroughProxy(new URL(url), "gateway.example", 443);
+      await assert.rejects(throughProxy, /the proxy 127\.0\.0\.1:\d+ cannot be reached/);
+      assert.deepEqual(uncaught, []);
+    });
+  }
+  globalThis.removeEventListener("error", onError);
 });
