@@ -24,10 +24,10 @@ async function denyClusterBindings(kube: KubeClient): Promise<AsyncDisposable> {
   const group = "admissionregistration.k8s.io";
   const apiVersion = `${group}/v1`;
   const name = "no-clusterbindings";
-  const type = (kind: string, plural: string) =>
+  const typeOf = (kind: string, plural: string) =>
     ({ group, version: "v1", plural, kind, namespaced: false }) as const;
-  const policies = type("ValidatingAdmissionPolicy", "validatingadmissionpolicies");
-  const bindings = type("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings");
+  const policies = typeOf("ValidatingAdmissionPolicy", "validatingadmissionpolicies");
+  const bindings = typeOf("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings");
   const rule = {
     apiGroups: ["core.xbind.io"],
     apiVersions: ["*"],
@@ -40,13 +40,13 @@ async function denyClusterBindings(kube: KubeClient): Promise<AsyncDisposable> {
     validations: [{ expression: "false", message: "not here" }],
   };
   const binding = { policyName: name, validationActions: ["Deny"] };
-  for (const [of, spec] of [[policies, policy], [bindings, binding]] as const) {
-    const object = { apiVersion, kind: of.kind, metadata: { name }, spec };
-    await kube.create(of, object, "xbind-installer");
+  for (const [type, spec] of [[policies, policy], [bindings, binding]] as const) {
+    const object = { apiVersion, kind: type.kind, metadata: { name }, spec };
+    await kube.create(type, object, "xbind-installer");
   }
   return {
     async [Symbol.asyncDispose]() {
-      for (const  of of[bindings, policies]) await kube.delete(of, { name });
+      for (const each of [bindings, policies]) await kube.delete(each, { name });
     },
   };
 }
