@@ -17,7 +17,7 @@ Deno.test("safeJson() escapes what a terminal would obey, and stays the same val
 });
 
 Deno.test("data reaches a terminal's output exactly, whatever texts it holds", () => {
-  const shown = (text: string) => linesOf(text).map(safeText).join("\n");
+  const shown = (text: string) => linesOf(text).map((line) => `${safeText(line)}\n`).join("");
   const text = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.string({ unit: fc.constantFrom("\u001b", "\u009b", "\t", "\r", "\n", " ", "\u202e", "a") }),
