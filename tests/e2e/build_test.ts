@@ -218,7 +218,7 @@ Deno.test({
     const dist = folder.at("dist");
     await Deno.mkdir(dist);
     // Deno itself is of the size of a compile runtime.
-    for (const [size, step] of [["2m", "get the packages"], ["150m", "compile"]]) {
+    for (const [size, step] of [["3m", "get the packages"], ["150m", "compile"]]) {
       await t.step(`that has ${size}, in the step to ${step}`, async () => {
         const build = `mount -t tmpfs -o size=${size},nr_inodes=20k none ${dist} &&
           { ${Deno.execPath()} run -A --quiet scripts/build.ts --out=${dist}; echo "exit $?"; ls -A ${dist}; }`;

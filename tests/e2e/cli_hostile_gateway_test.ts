@@ -198,7 +198,8 @@ Deno.test("kubectl bind export refuses what a hostile gateway sends", async (t) 
     const before = gateway.arrivals.length;
     await world.lines(["export", "widgets"], { env });
     const paths = gateway.arrivals.slice(before).map(({ path }) => path.split("/")[2]);
-    assert.deepEqual(paths, ["konnector", "bind", "bundle", "bind", "bundle"]);
+    const pickups = paths.filter((path) => path === "bind" || path === "bundle");
+    assert.deepEqual(pickups, ["bind", "bundle", "bind", "bundle"]);
   });
 
   await t.step("and sends the session to nothing but paths that need it", async () => {
