@@ -95,13 +95,22 @@ export function issuer(deps: IssuerDeps): Runnable {
   return async (signal) => {
     await Promise.all(Object.values(caches).map((cache) => cache.whenSynced(signal)));
     foreignSecrets.tellTo({ grants: caches.grants, recordEvent, log });
-    for (const grant of caches.grants.values()) {
-      const secret = tokenSecretOf(grant);
-      if (isUnfilled(caches, secret)) slots.asked(grant.metadata.name, secret);
-    }
+    rememberAsked(caches, slots);
     log.info("issuing", { grants: caches.grants.size, exports: caches.exports.size });
     await work(signal);
   };
+}
+
+/** Finds the Secrets again that an earlier process asked for; a broken Grant has none. */
+function rememberAsked(caches: IssuerCaches, slots: TokenSlots): void {
+  for (const grant of caches.grants.values()) {
+    try {
+      const secret = tokenSecretOf(grant);
+      if (isUnfilled(caches, secret)) slots.asked(grant.metadata.name, secret);
+    } catch {
+      // Its own reconcile tells what is wrong with it.
+    }
+  }
 }
 
 const tokenSecretOf = ({ metadata, spec }: Grant): ObjectKey => ({
