@@ -66,7 +66,6 @@ export interface GrantDeps extends TokenDeps {
 
 const CONFLICT_LOOK_MS = 1_000;
 const TERMINATING_LOOK_MS = 2_000;
-const LEFTOVER_LOOK_MS = 1_000;
 /** How soon to look again for what a revocation could not remove. */
 const LEFT_LOOKS = { baseMs: 500, capMs: 60_000 };
 /** A re-bind waits 30 s for the old Grant to go: four looks take about four seconds. */
@@ -262,9 +261,15 @@ async function ensureOtherRights(
 }
 
 async function cleanUp(deps: GrantDeps, name: string, signal: AbortSignal): Promise<Outcome> {
-  deps.remakes.delete(name);
-  deps.revoking.delete(name);
-  return await cleanUpVanished(deps, name, signal) ? done : requeueAfter(LEFTOVER_LOOK_MS);
+  const { remakes, revoking } = deps;
+  remakes.delete(name);
+  if (await cleanUpVanished(deps, name, signal)) {
+    revoking.delete(name);
+    return done;
+  }
+  const looks = revoking.get(name) ?? 0;
+  revoking.set(name, looks + 1);
+  return requeueAfter(backoffStep(looks, LEFT_LOOKS));
 }
 
 async function revoke(deps: GrantDeps, grant: Grant, signal: AbortSignal): Promise<Outcome> {
