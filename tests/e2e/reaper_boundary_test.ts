@@ -178,6 +178,7 @@ Deno.test("reaper() holds when many consumers fall silent together", async (t) =
     const { level, outcome, silent, live } = toldLast();
     assert.deepEqual([level, outcome], ["warn", "holding"]);
     assert.equal(Number(silent) + Number(live), living.length);
+    await eventually("all ten count", () => reaper.counts.at(-1)?.silentTogether === 10);
   });
 
   await t.step("an operator's word for all lets all go, in parts", async () => {
