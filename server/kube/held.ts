@@ -42,10 +42,6 @@ export class Held<T extends MetadataObject> {
     return this.#objects.has(key);
   }
 
-  keys(): IterableIterator<string> {
-    return this.#objects.keys();
-  }
-
   values(): IterableIterator<T> {
     return this.#objects.values();
   }
