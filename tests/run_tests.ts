@@ -3,14 +3,14 @@
  * `soak` for those that take long, and for longer forms of some of the others.
  * Arguments after `--` go to `deno test`. Ends with one line: `N passed, M failed[, K skipped]`.
  */
-import { BUNDLE_VARIABLE } from "../tests/support/backend.ts";
-import { CLI_VARIABLE } from "../tests/support/cli.ts";
-import { startSharedPlanes } from "../tests/support/control_planes.ts";
-import { SOAK_VARIABLE } from "../tests/support/soak.ts";
-import { bundleBackend, bundleCli } from "./build/bundles.ts";
-import { chromiumBinary } from "./chromium.ts";
-import { helmBinary } from "./helm.ts";
-import { say } from "./say.ts";
+import { BUNDLE_VARIABLE } from "./support/backend.ts";
+import { CLI_VARIABLE } from "./support/cli.ts";
+import { startSharedPlanes } from "./support/control_planes.ts";
+import { SOAK_VARIABLE } from "./support/soak.ts";
+import { bundleBackend, bundleCli } from "../scripts/build/bundles.ts";
+import { chromiumBinary } from "../scripts/chromium.ts";
+import { helmBinary } from "../scripts/helm.ts";
+import { say } from "../scripts/say.ts";
 import { addTallies, type Tally, tallyLine, tallyOf } from "./tally.ts";
 
 const CHECKS: [name: string, args: string[]][] = [
@@ -26,7 +26,16 @@ const CHECKS: [name: string, args: string[]][] = [
   ["the CRDs as JSON are current", ["run", "--quiet", "-A", "scripts/crds_json.ts", "--check"]],
   ["docs/openapi.json is current", ["run", "--quiet", "-A", "scripts/openapi_doc.ts", "--check"]],
 ];
-const UNIT_TESTS = ["server/", "cli/", "ui/", "scripts/", "tests/support/", "bench/"];
+const UNIT_TESTS = [
+  "common/",
+  "server/",
+  "cli/",
+  "ui/",
+  "scripts/",
+  "tests/support/",
+  "tests/tally_test.ts",
+  "bench/",
+];
 const END_TO_END_TESTS = ["tests/e2e/", "tests/browser/"];
 /** The second part is run every day too, but asks more when `SOAK_VARIABLE` is set. */
 const SOAK_TESTS = [
