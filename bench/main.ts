@@ -6,7 +6,7 @@
  * sizes to see that they work, `--write-docs` puts results into docs/performance.md.
  */
 import { say } from "../scripts/say.ts";
-import { VERSION } from "../server/version.ts";
+import { VERSION } from "../common/version.ts";
 import { benchAuthentication } from "./authentication.ts";
 import { benchBind } from "./bind.ts";
 import { benchCacheMemory } from "./cache_memory.ts";

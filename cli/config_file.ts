@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { CliError } from "./cli_error.ts";
-import { name, type Parse, record, ShapeError } from "./shape.ts";
+import { name, type Parse, record, ShapeError } from "../common/shape.ts";
 
 /** What is kept of one gateway. */
 export interface SavedServer {

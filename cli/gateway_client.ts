@@ -6,12 +6,12 @@ import type {
   Me,
   ProviderInfo,
 } from "../server/api/wire.ts";
-import { Secret } from "../server/secret.ts";
+import { Secret } from "../common/hidden.ts";
 import type { Environment } from "../server/runtime/proxy_for.ts";
 import { type Asked, GatewayError, loginRemedy, misshapen, refusedBy } from "./gateway_error.ts";
 import { type GatewayAnswer, sendToGateway } from "./send_to_gateway.ts";
 import { parseServerUrl, serverText } from "./server_url.ts";
-import { type Parse, ShapeError } from "./shape.ts";
+import { type Parse, ShapeError } from "../common/shape.ts";
 import {
   parseBindResult,
   parseBundle,

@@ -1,4 +1,4 @@
-import { ESCAPED_CHARACTERS } from "../server/runtime/unsafe_characters.ts";
+import { ESCAPED_CHARACTERS } from "../common/unsafe_characters.ts";
 import type { Io } from "./io.ts";
 import { linesOf } from "./lines_of.ts";
 import type { ListOptions } from "./list_flags.ts";
@@ -30,7 +30,7 @@ export const printList = async (io: Io, options: ListOptions, list: Listing): Pr
 /** Prints a value for programs; nothing in it can do anything to a terminal. */
 export const printData = async (io: Io, form: "json" | "yaml", data: object): Promise<void> => {
   if (form === "json") return io.out(linesOf(safeJson(data)));
-  const { toYaml } = await import("../server/konnector/to_yaml.ts");
+  const { toYaml } = await import("../common/to_yaml.ts");
   io.out(linesOf(toYaml([data])));
 };
 

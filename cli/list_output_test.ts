@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { parse } from "yaml";
-import { toYaml } from "../server/konnector/to_yaml.ts";
+import { toYaml } from "../common/to_yaml.ts";
 import { createOutput } from "./output.ts";
 import type { Io } from "./io.ts";
 import { printList, safeJson } from "./list_output.ts";

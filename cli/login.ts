@@ -2,7 +2,7 @@ import { resolve as absolutePath } from "node:path";
 import { isSessionToken } from "../server/api/session_token.ts";
 import type { Me } from "../server/api/wire.ts";
 import { deadline } from "../server/runtime/deadline.ts";
-import { Secret } from "../server/secret.ts";
+import { Secret } from "../common/hidden.ts";
 import { CliError } from "./cli_error.ts";
 import { readConfig, updateConfig } from "./config_file.ts";
 import { clientOf } from "./connect_gateway.ts";

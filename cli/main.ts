@@ -1,5 +1,5 @@
 import { seedRandomness } from "../server/runtime/seed_randomness.ts";
-import { VERSION } from "../server/version.ts";
+import { VERSION } from "../common/version.ts";
 
 async function main(args: readonly string[]): Promise<number> {
   const [first, ...others] = args;

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { VERSION } from "../server/version.ts";
+import { VERSION } from "../common/version.ts";
 import { catalogCommand } from "./commands/catalog.ts";
 import { clustersCommand } from "./commands/clusters.ts";
 import { completionCommand } from "./commands/completion.ts";

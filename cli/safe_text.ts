@@ -1,4 +1,4 @@
-import { UNSAFE_CHARACTERS } from "../server/runtime/unsafe_characters.ts";
+import { UNSAFE_CHARACTERS } from "../common/unsafe_characters.ts";
 
 const BREAKS = /[\t\n\v\f\r\u0085\u2028\u2029]+/g;
 

@@ -3,8 +3,8 @@ import { deadline } from "../server/runtime/deadline.ts";
 import { exchangeText, NoAnswerError, type TextAnswer } from "../server/runtime/http_exchange.ts";
 import type { Environment } from "../server/runtime/proxy_for.ts";
 import { webConnections } from "../server/runtime/web_connections.ts";
-import type { Secret } from "../server/secret.ts";
-import { VERSION } from "../server/version.ts";
+import type { Secret } from "../common/hidden.ts";
+import { VERSION } from "../common/version.ts";
 import { type Asked, tooSlow, unanswered } from "./gateway_error.ts";
 
 /** One request to a gateway. */

@@ -1,4 +1,4 @@
-import { Secret } from "../server/secret.ts";
+import { Secret } from "../common/hidden.ts";
 import { CliError } from "./cli_error.ts";
 import { readConfig, type SavedConfig } from "./config_file.ts";
 import type { Io, Platform } from "./io.ts";

@@ -1,4 +1,4 @@
-import { VERSION } from "../server/version.ts";
+import { VERSION } from "../common/version.ts";
 import { clientOf } from "./connect_gateway.ts";
 import { details } from "./details.ts";
 import type { Io } from "./io.ts";

@@ -7,7 +7,7 @@ import type {
   Me,
   ProviderInfo,
 } from "../server/api/wire.ts";
-import { flag, list, name, number, oneOf, type Parse, record, text } from "./shape.ts";
+import { flag, list, name, number, oneOf, type Parse, record, text } from "../common/shape.ts";
 
 const direction = oneOf("FromProvider", "FromConsumer");
 

@@ -8,7 +8,7 @@ import { say } from "./say.ts";
 /** Parts of the tree, and the parts each may import from besides itself. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   common: ["crds", "deno.json"],
-  "server/runtime": ["server/errors.ts"],
+  "server/runtime": ["common/errors.ts"],
   "server/flags": ["server/(root)", "server/runtime"],
   "server/(root)": ["server/flags", "server/runtime", "deno.json"],
   "server/api": ["server/(root)", "server/runtime", "crds"],
@@ -40,7 +40,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "server/api",
     "server/kube",
     "server/konnector",
-    "server/binding/untrusted_yaml.ts",
+    "common/untrusted_yaml.ts",
   ],
   ui: ["server/api/wire.ts"],
   "mod.ts": ["server/(root)", "server/api", "cli"],

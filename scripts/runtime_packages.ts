@@ -1,5 +1,5 @@
 /** What is bundled: everything in these, but for tests. */
-const SHIPPED = ["server/", "cli/", "ui/", "mod.ts"];
+const SHIPPED = ["common/", "server/", "cli/", "ui/", "mod.ts"];
 const ROOT = new URL("../", import.meta.url);
 
 /** A package and the version that `deno.json` pins. */

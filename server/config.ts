@@ -5,7 +5,7 @@ import { configKey, type ConfigOf } from "./flags/flag_kinds.ts";
 import { parseFlags } from "./flags/parse_flags.ts";
 import { formatDuration } from "./runtime/duration.ts";
 import type { LogSettings } from "./runtime/log.ts";
-import { Secret } from "./secret.ts";
+import { Secret } from "../common/hidden.ts";
 
 /** The settings of one process, frozen; flag_table.ts says what there is. */
 export type Config = ConfigOf<typeof FLAGS>;

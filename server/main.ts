@@ -2,7 +2,7 @@ import http from "node:http";
 import { serviceCrds } from "./api/crd_manifests.ts";
 import { type Config, configWarnings, describeConfig, logSettings, parseConfig } from "./config.ts";
 import { ConfigError } from "./config_error.ts";
-import { errorChain, XbindError } from "./errors.ts";
+import { errorChain, XbindError } from "../common/errors.ts";
 import { gateway } from "./gateway/gateway.ts";
 import { ConfigFileError } from "./kube/config_file_error.ts";
 import { installCrds } from "./kube/crds.ts";
@@ -20,7 +20,7 @@ import { createMetrics, type Metrics } from "./runtime/metrics.ts";
 import { all, type Runnable } from "./runtime/runnable.ts";
 import { seedRandomness } from "./runtime/seed_randomness.ts";
 import { surviveUnhandled } from "./runtime/survive_unhandled.ts";
-import { VERSION } from "./version.ts";
+import { VERSION } from "../common/version.ts";
 
 /** Exit codes, as `--help` lists them. */
 const EXIT = { ok: 0, failed: 1, usage: 2 } as const;

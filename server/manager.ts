@@ -18,7 +18,7 @@ import { serveManager } from "./runtime/health_server.ts";
 import type { Log } from "./runtime/log.ts";
 import type { Metrics } from "./runtime/metrics.ts";
 import { all, type Runnable } from "./runtime/runnable.ts";
-import { VERSION } from "./version.ts";
+import { VERSION } from "../common/version.ts";
 
 /** What the controllers are made of. */
 export interface ManagerDeps {

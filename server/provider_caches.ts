@@ -1,6 +1,6 @@
 import { COLLECTIONS, EXPORTS } from "./api/resources.ts";
 import type { Config } from "./config.ts";
-import { errorChain } from "./errors.ts";
+import { errorChain } from "../common/errors.ts";
 import { heartbeatCache } from "./inventory/heartbeats.ts";
 import { exportCache, grantCache } from "./issuer/issued.ts";
 import { Cache, type CacheReports } from "./kube/cache.ts";

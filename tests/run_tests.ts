@@ -28,6 +28,7 @@ const CHECKS: [name: string, args: string[]][] = [
 ];
 const UNIT_TESTS = [
   "common/",
+  "common/",
   "server/",
   "cli/",
   "ui/",

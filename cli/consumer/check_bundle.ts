@@ -7,7 +7,7 @@ import type {
   Secret,
 } from "../../server/api/resources.ts";
 import { CONSUMER_NAMESPACE, isDnsSubdomain } from "../../server/names.ts";
-import { ShapeError } from "../shape.ts";
+import { ShapeError } from "../../common/shape.ts";
 import { checkProviderKubeconfig } from "./check_provider_kubeconfig.ts";
 import { differences, isMapping } from "./differences.ts";
 import { parseBindingSpec } from "./parse_binding_spec.ts";

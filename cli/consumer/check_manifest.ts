@@ -1,5 +1,5 @@
 import type { ClusterRole, KubeObject, Role } from "../../server/api/resources.ts";
-import { parseUntrustedYaml } from "../../server/binding/untrusted_yaml.ts";
+import { parseUntrustedYaml } from "../../common/untrusted_yaml.ts";
 import { konnectorManifest } from "../../server/konnector/manifest.ts";
 import { differences, isMapping } from "./differences.ts";
 import { refused } from "./refused.ts";

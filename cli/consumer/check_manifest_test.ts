@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { konnectorManifest } from "../../server/konnector/manifest.ts";
-import { toYaml } from "../../server/konnector/to_yaml.ts";
+import { toYaml } from "../../common/to_yaml.ts";
 import { CliError } from "../cli_error.ts";
 import { checkManifest } from "./check_manifest.ts";
 

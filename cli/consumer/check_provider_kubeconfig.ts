@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
-import { parseUntrustedYaml } from "../../server/binding/untrusted_yaml.ts";
-import { toYaml } from "../../server/konnector/to_yaml.ts";
+import { parseUntrustedYaml } from "../../common/untrusted_yaml.ts";
+import { toYaml } from "../../common/to_yaml.ts";
 import { tlsFault } from "../../server/kube/tls_fault.ts";
 import { isDnsLabel } from "../../server/names.ts";
 import { differences, isMapping } from "./differences.ts";

@@ -6,7 +6,7 @@ import { loadTarget } from "../../server/kube/load_target.ts";
 import { Transport } from "../../server/kube/transport.ts";
 import { connectThroughProxy } from "../../server/runtime/connect_through_proxy.ts";
 import { proxyFor } from "../../server/runtime/proxy_for.ts";
-import { VERSION } from "../../server/version.ts";
+import { VERSION } from "../../common/version.ts";
 import { CliError } from "../cli_error.ts";
 import type { Io } from "../io.ts";
 import { clusterText, consumerFailure, kubeconfigFailure } from "./consumer_failure.ts";

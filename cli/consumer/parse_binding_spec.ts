@@ -1,6 +1,6 @@
 import type { BindingSpec, RelatedResource } from "../../server/api/resources.ts";
 import { isReservedGroup, parseApiName } from "../../server/names.ts";
-import { list, oneOf, type Parse, record, ShapeError, text } from "../shape.ts";
+import { list, oneOf, type Parse, record, ShapeError, text } from "../../common/shape.ts";
 import { isMapping } from "./differences.ts";
 
 /** An API that a provider can offer: groups without a dot belong to Kubernetes itself. */

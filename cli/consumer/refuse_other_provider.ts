@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { type Secret, SECRETS } from "../../server/api/resources.ts";
-import { parseUntrustedYaml } from "../../server/binding/untrusted_yaml.ts";
+import { parseUntrustedYaml } from "../../common/untrusted_yaml.ts";
 import { isForbidden } from "../../server/kube/kube_error.ts";
 import { keyOf } from "../../server/kube/paths.ts";
 import { CliError } from "../cli_error.ts";

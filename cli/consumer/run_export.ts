@@ -1,5 +1,5 @@
 import { CLUSTER_BINDINGS, CONNECTIONS, type KubeObject } from "../../server/api/resources.ts";
-import { toYaml } from "../../server/konnector/to_yaml.ts";
+import { toYaml } from "../../common/to_yaml.ts";
 import { CONSUMER_NAMESPACE, FIELD_MANAGERS, grantName } from "../../server/names.ts";
 import { connectGateway } from "../connect_gateway.ts";
 import type { GatewayClient } from "../gateway_client.ts";

@@ -7,7 +7,7 @@ import { ROOT } from "./source_state.ts";
 /** Packages lie in the folder of the sources. */
 export const NODE_MODULES = "--node-modules-dir=auto";
 
-const SOURCES = ["server", "cli", "ui", "crds", "deno.json", "deno.lock"];
+const SOURCES = ["common", "server", "cli", "ui", "crds", "deno.json", "deno.lock"];
 
 /**
  * The YAML parser comes as CommonJS, which Deno takes, and as modules. Of these a bundle has only

@@ -1,7 +1,7 @@
 import { CLUSTER_BINDINGS, CONNECTIONS, type KubeObject } from "../api/resources.ts";
 import type { ApplyRequest, ApplyResult } from "../api/wire.ts";
 import type { Config } from "../config.ts";
-import { applyFailed, invalidRequest, XbindError } from "../errors.ts";
+import { applyFailed, invalidRequest, XbindError } from "../../common/errors.ts";
 import { konnectorManifest } from "../konnector/manifest.ts";
 import { KubeClient } from "../kube/client.ts";
 import type { KubeTarget } from "../kube/kube_target.ts";
@@ -10,7 +10,7 @@ import { CONSUMER_NAMESPACE, FIELD_MANAGERS } from "../names.ts";
 import { deadline } from "../runtime/deadline.ts";
 import type { FairSlots } from "../runtime/fair_slots.ts";
 import { givingWay } from "../runtime/giving_way.ts";
-import { VERSION } from "../version.ts";
+import { VERSION } from "../../common/version.ts";
 import { type ProvisionDeps, provisionGrant } from "./bind.ts";
 import { assembleBundle, type BundleDeps } from "./bundle.ts";
 import { pinnedLookup } from "./consumer_address.ts";

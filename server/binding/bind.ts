@@ -8,7 +8,12 @@ import {
   type ObjectMeta,
 } from "../api/resources.ts";
 import type { BindResult } from "../api/wire.ts";
-import { exportNotFound, exportNotReady, grantNotReady, providerFailed } from "../errors.ts";
+import {
+  exportNotFound,
+  exportNotReady,
+  grantNotReady,
+  providerFailed,
+} from "../../common/errors.ts";
 import { isConflict, isNotFound, KubeError } from "../kube/kube_error.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { keepBoundary } from "../kube/keep_boundary.ts";

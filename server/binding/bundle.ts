@@ -8,8 +8,8 @@ import {
   type Secret,
   SECRETS,
 } from "../api/resources.ts";
-import { providerFailed } from "../errors.ts";
-import { toYaml } from "../konnector/to_yaml.ts";
+import { providerFailed } from "../../common/errors.ts";
+import { toYaml } from "../../common/to_yaml.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { KubeError } from "../kube/kube_error.ts";
 import { boundaryName, BUNDLE_KUBECONFIG, CONSUMER_NAMESPACE, tokenSecretName } from "../names.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { XbindError } from "../errors.ts";
+import { XbindError } from "../../common/errors.ts";
 import { type HostAddress, pinnedLookup, type ResolveHost } from "./consumer_address.ts";
 
 const DENIED = ["169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128", "127.0.0.0/8", "::1/128"];

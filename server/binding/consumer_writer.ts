@@ -1,5 +1,5 @@
 import type { KubeObject, ResourceType } from "../api/resources.ts";
-import { applyFailed } from "../errors.ts";
+import { applyFailed } from "../../common/errors.ts";
 import { resourceTypeOf } from "../konnector/resource_type_of.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { KubeError } from "../kube/kube_error.ts";

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Grant, GRANTS, type GrantSpec, isDeleting } from "../api/resources.ts";
-import { providerFailed } from "../errors.ts";
+import { providerFailed } from "../../common/errors.ts";
 import type { Cache } from "../kube/cache.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../kube/kube_error.ts";

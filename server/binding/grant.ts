@@ -1,6 +1,6 @@
 import { IAM_API_VERSION } from "../api/groups.ts";
 import type { Export, Grant, GrantIdentity, RelatedResource } from "../api/resources.ts";
-import { invalidRequest } from "../errors.ts";
+import { invalidRequest } from "../../common/errors.ts";
 import { grantName } from "../names.ts";
 import type { Identity } from "./identity.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { CATALOG_API_VERSION } from "../api/groups.ts";
 import type { Export } from "../api/resources.ts";
-import { XbindError } from "../errors.ts";
+import { XbindError } from "../../common/errors.ts";
 import { grantName } from "../names.ts";
 import { grantFor } from "./grant.ts";
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type Grant, GRANTS, isDeleting } from "../api/resources.ts";
 import type { Config } from "../config.ts";
-import { pickupGone, providerFailed } from "../errors.ts";
+import { pickupGone, providerFailed } from "../../common/errors.ts";
 import type { Cache } from "../kube/cache.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isConflict, isNotFound, KubeError } from "../kube/kube_error.ts";

@@ -1,4 +1,4 @@
-import { unavailable, type XbindError } from "../errors.ts";
+import { unavailable, type XbindError } from "../../common/errors.ts";
 import { FairSlots, type SlotRefusal } from "../runtime/fair_slots.ts";
 
 const RETRY_AFTER_SECONDS = 5;

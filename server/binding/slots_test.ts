@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { XbindError } from "../errors.ts";
+import { XbindError } from "../../common/errors.ts";
 import type { FairSlots } from "../runtime/fair_slots.ts";
 import { applySlots, bindSlots, pickupSlots } from "./slots.ts";
 

@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
-import { kubeconfigRejected as refuse } from "../errors.ts";
+import { kubeconfigRejected as refuse } from "../../common/errors.ts";
 import type { KubeTarget, TargetAuth } from "../kube/kube_target.ts";
 import { tlsFault } from "../kube/tls_fault.ts";
-import { parseUntrustedYaml } from "./untrusted_yaml.ts";
+import { parseUntrustedYaml } from "../../common/untrusted_yaml.ts";
 
 /** What the operator lets callers do. */
 export interface SubmittedKubeconfigOptions {

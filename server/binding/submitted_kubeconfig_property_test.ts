@@ -7,7 +7,7 @@ import {
   GOOD_USER,
   submitted,
 } from "../../tests/testdata/hostile_kubeconfigs/parts.ts";
-import { XbindError } from "../errors.ts";
+import { XbindError } from "../../common/errors.ts";
 import type { KubeTarget } from "../kube/kube_target.ts";
 import { parseSubmittedKubeconfig } from "./submitted_kubeconfig.ts";
 

@@ -8,7 +8,7 @@ import {
   submitted,
 } from "../../tests/testdata/hostile_kubeconfigs/parts.ts";
 import { HOSTILE_KUBECONFIGS } from "../../tests/testdata/hostile_kubeconfigs/refused.ts";
-import { XbindError } from "../errors.ts";
+import { XbindError } from "../../common/errors.ts";
 import { parseSubmittedKubeconfig } from "./submitted_kubeconfig.ts";
 
 const parse = (config: unknown, allowInsecureTls = false) =>

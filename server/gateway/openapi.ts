@@ -1,4 +1,4 @@
-import { VERSION } from "../version.ts";
+import { VERSION } from "../../common/version.ts";
 import type { Config } from "../config.ts";
 import { ref, type Schema, SCHEMAS } from "./openapi_schemas.ts";
 

@@ -4,7 +4,7 @@ import {
   type RelatedResource,
   type ResourceType,
 } from "../api/resources.ts";
-import { errorChain } from "../errors.ts";
+import { errorChain } from "../../common/errors.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { FollowSource } from "../kube/follow.ts";
 import type { MetadataObject } from "../kube/metadata.ts";

@@ -1,4 +1,4 @@
-import { providerFailed } from "../errors.ts";
+import { providerFailed } from "../../common/errors.ts";
 import { deadline } from "../runtime/deadline.ts";
 
 /** What tells whether a cache can be trusted; every `Cache` does. */

@@ -1,5 +1,5 @@
 import type { Collection, Export, Grant } from "../api/resources.ts";
-import { errorChain } from "../errors.ts";
+import { errorChain } from "../../common/errors.ts";
 import type { Cache } from "../kube/cache.ts";
 import type { MetadataObject } from "../kube/metadata.ts";
 import type { Log } from "../runtime/log.ts";

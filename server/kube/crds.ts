@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { CRDS, type CustomResourceDefinition } from "../api/resources.ts";
-import { providerFailed } from "../errors.ts";
+import { providerFailed } from "../../common/errors.ts";
 import { ANNOTATIONS, FIELD_MANAGERS } from "../names.ts";
 import { deadline } from "../runtime/deadline.ts";
 import type { Log } from "../runtime/log.ts";

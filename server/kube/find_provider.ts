@@ -1,6 +1,6 @@
-import { XbindError } from "../errors.ts";
+import { XbindError } from "../../common/errors.ts";
 import type { Config } from "../config.ts";
-import { VERSION } from "../version.ts";
+import { VERSION } from "../../common/version.ts";
 import { KubeClient } from "./client.ts";
 import { KubeError } from "./kube_error.ts";
 import type { KubeTarget } from "./kube_target.ts";

@@ -1,4 +1,4 @@
-import { errorChain } from "../errors.ts";
+import { errorChain } from "../../common/errors.ts";
 import type { Log } from "./log.ts";
 
 /**

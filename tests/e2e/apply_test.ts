@@ -12,7 +12,7 @@ import {
 import { type ApplyDeps, applyToConsumer } from "../../server/binding/apply.ts";
 import { applySlots } from "../../server/binding/slots.ts";
 import { konnectorManifest } from "../../server/konnector/manifest.ts";
-import { type ErrorCode, XbindError } from "../../server/errors.ts";
+import { type ErrorCode, XbindError } from "../../common/errors.ts";
 import { ANNOTATIONS, boundaryName, KONNECTOR_IMAGE, tokenSecretName } from "../../server/names.ts";
 import { bind, pickUp, tokenOf } from "../support/binding_steps.ts";
 import { BindingWorld } from "../support/binding_world.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { VERSION } from "../../server/version.ts";
+import { VERSION } from "../../common/version.ts";
 import { Backend } from "../support/backend.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 

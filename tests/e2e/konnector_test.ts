@@ -7,7 +7,7 @@ import {
   NAMESPACES,
 } from "../../server/api/resources.ts";
 import { konnectorManifest } from "../../server/konnector/manifest.ts";
-import { toYaml } from "../../server/konnector/to_yaml.ts";
+import { toYaml } from "../../common/to_yaml.ts";
 import { FIELD_MANAGERS, KONNECTOR_IMAGE } from "../../server/names.ts";
 import { sharedConsumer } from "../support/control_planes.ts";
 import { connect, uniqueName } from "../support/kube.ts";

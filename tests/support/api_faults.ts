@@ -5,7 +5,7 @@ import { CONFIG_MAPS, CRDS, NAMESPACES } from "../../server/api/resources.ts";
 import { installCrds } from "../../server/kube/crds.ts";
 import { boundaryName, FIELD_MANAGERS } from "../../server/names.ts";
 import { createLogger } from "../../server/runtime/log.ts";
-import { VERSION } from "../../server/version.ts";
+import { VERSION } from "../../common/version.ts";
 import { compactEtcd, writeUnseen } from "./ask_etcd.ts";
 import type { Arrival, Fault } from "./fault_proxy.ts";
 import type { FaultWorld } from "./fault_world.ts";

@@ -4,7 +4,7 @@ import { type Grant, GRANTS } from "../../server/api/resources.ts";
 import type { BindResult } from "../../server/api/wire.ts";
 import { bindExport } from "../../server/binding/bind.ts";
 import { consumePickup } from "../../server/binding/pickup.ts";
-import { type ErrorCode, XbindError } from "../../server/errors.ts";
+import { type ErrorCode, XbindError } from "../../common/errors.ts";
 import { FIELD_MANAGERS } from "../../server/names.ts";
 import type { BindingWorld } from "./binding_world.ts";
 import { connect, type Connected } from "./kube.ts";

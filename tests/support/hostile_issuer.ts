@@ -13,7 +13,7 @@ import {
   createAuthority,
   issueServerCertificate,
 } from "../../scripts/controlplane/certificates.ts";
-import { XbindError } from "../../server/errors.ts";
+import { XbindError } from "../../common/errors.ts";
 import { createLogger } from "../../server/runtime/log.ts";
 import { createOidc, type Oidc, type OidcDeps } from "../../server/gateway/auth/oidc.ts";
 import type { OidcSettings } from "../../server/gateway/auth/oidc_settings.ts";

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { KubeObject, RelatedResource } from "../../server/api/resources.ts";
 import { bundleFor } from "../../server/binding/bundle.ts";
 import { konnectorManifest } from "../../server/konnector/manifest.ts";
-import { toYaml } from "../../server/konnector/to_yaml.ts";
+import { toYaml } from "../../common/to_yaml.ts";
 import { grantName } from "../../server/names.ts";
 import { PEMS } from "../testdata/hostile_kubeconfigs/parts.ts";
 import { HostileApiServer } from "./hostile_api_server.ts";

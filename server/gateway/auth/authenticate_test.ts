@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { unauthenticated, XbindError } from "../../errors.ts";
+import { unauthenticated, XbindError } from "../../../common/errors.ts";
 import { authenticate, knownCaller } from "./authenticate.ts";
 import { createSessionCodec } from "./session.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { XbindError } from "../../errors.ts";
+import { XbindError } from "../../../common/errors.ts";
 import { checkSameOrigin, type RequestOrigin } from "./csrf.ts";
 
 const base: RequestOrigin = {

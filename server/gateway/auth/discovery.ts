@@ -1,4 +1,4 @@
-import { unavailable } from "../../errors.ts";
+import { unavailable } from "../../../common/errors.ts";
 import { untilAborted } from "../../runtime/until_aborted.ts";
 import { Backoff } from "../../runtime/backoff.ts";
 import { deadline } from "../../runtime/deadline.ts";

@@ -1,5 +1,5 @@
 import { errors, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from "jose";
-import { unauthenticated, XbindError } from "../../errors.ts";
+import { unauthenticated, XbindError } from "../../../common/errors.ts";
 import { IdpUnreachableError } from "./idp_fetch.ts";
 
 /** What an ID token must say to be for us and for this login. */

@@ -1,4 +1,4 @@
-import { unauthenticated } from "../../errors.ts";
+import { unauthenticated } from "../../../common/errors.ts";
 import type { Identity } from "./session.ts";
 
 /** Which claims make the identity. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { XbindError } from "../../errors.ts";
+import { XbindError } from "../../../common/errors.ts";
 import { identityFromClaims } from "./identity_claims.ts";
 
 const rules = { issuerUrl: "https://IdP.example/", usernameClaim: "sub", groupsClaim: "groups" };

@@ -1,7 +1,7 @@
 import { deadline } from "../../runtime/deadline.ts";
 import { exchangeText, NoAnswerError, type TextAnswer } from "../../runtime/http_exchange.ts";
 import { webConnections, type WebConnectionsOptions } from "../../runtime/web_connections.ts";
-import { VERSION } from "../../version.ts";
+import { VERSION } from "../../../common/version.ts";
 
 /** How the identity provider is reached. */
 export interface IdpFetchOptions extends WebConnectionsOptions {

@@ -1,4 +1,4 @@
-import { XbindError } from "../../errors.ts";
+import { XbindError } from "../../../common/errors.ts";
 import { isBoundaryName } from "../../names.ts";
 
 /** An account of a boundary, as the provider tells of it. */

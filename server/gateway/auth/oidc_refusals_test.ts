@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { SignJWT, UnsecuredJWT } from "jose";
-import { Secret } from "../../secret.ts";
+import { Secret } from "../../../common/hidden.ts";
 import {
   approve,
   asRoot,

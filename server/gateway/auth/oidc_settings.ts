@@ -1,5 +1,5 @@
 import type { Config } from "../../config.ts";
-import type { Secret } from "../../secret.ts";
+import type { Secret } from "../../../common/hidden.ts";
 
 /** The identity provider and what we are to it. */
 export interface OidcSettings {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createAuthority } from "../../../scripts/controlplane/certificates.ts";
-import { Secret } from "../../secret.ts";
+import { Secret } from "../../../common/hidden.ts";
 import {
   asRoot,
   CALLBACK,

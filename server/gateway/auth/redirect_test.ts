@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { OPEN_REDIRECTS } from "../../../tests/testdata/open_redirects.ts";
-import { XbindError } from "../../errors.ts";
+import { XbindError } from "../../../common/errors.ts";
 import { checkRedirect, type Redirect, withToken } from "./redirect.ts";
 
 const GATEWAY = "http://gateway.example";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { base64url, CompactEncrypt, EncryptJWT, SignJWT, UnsecuredJWT } from "jose";
-import { XbindError } from "../../errors.ts";
+import { XbindError } from "../../../common/errors.ts";
 import {
   createSessionCodec,
   type Identity,

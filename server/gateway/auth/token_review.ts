@@ -1,6 +1,11 @@
 import { createHash } from "node:crypto";
 import { decodeJwt } from "jose";
-import { providerFailed, unauthenticated, unavailable, XbindError } from "../../errors.ts";
+import {
+  providerFailed,
+  unauthenticated,
+  unavailable,
+  XbindError,
+} from "../../../common/errors.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { KubeError } from "../../kube/kube_error.ts";
 import { untilAborted } from "../../runtime/until_aborted.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { UnsecuredJWT } from "jose";
-import { XbindError } from "../../errors.ts";
+import { XbindError } from "../../../common/errors.ts";
 import { KubeError } from "../../kube/kube_error.ts";
 import { IssuedTokenError } from "./issued_token.ts";
 import { createTokenReviews, verdictIn } from "./token_review.ts";

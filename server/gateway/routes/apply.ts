@@ -1,7 +1,7 @@
 import type { Handler } from "hono";
 import type { ApplyRequest } from "../../api/wire.ts";
 import { type ApplyDeps, applyToConsumer } from "../../binding/apply.ts";
-import { XbindError } from "../../errors.ts";
+import { XbindError } from "../../../common/errors.ts";
 import { auditLine, outcomeOf } from "../../runtime/audit_line.ts";
 import type { Env } from "../env.ts";
 import { readJson } from "../read_json.ts";

@@ -8,8 +8,8 @@ import {
   type PickupRefusal,
 } from "../../binding/pickup.ts";
 import { tooManyPickups } from "../../binding/slots.ts";
-import { providerFailed } from "../../errors.ts";
-import { toYaml } from "../../konnector/to_yaml.ts";
+import { providerFailed } from "../../../common/errors.ts";
+import { toYaml } from "../../../common/to_yaml.ts";
 import { auditLine, outcomeOf } from "../../runtime/audit_line.ts";
 import { deadline } from "../../runtime/deadline.ts";
 import type { FairSlots } from "../../runtime/fair_slots.ts";

@@ -1,6 +1,6 @@
 import type { Context, Handler } from "hono";
 import { EXPORTS } from "../../api/resources.ts";
-import { exportNotFound, providerFailed } from "../../errors.ts";
+import { exportNotFound, providerFailed } from "../../../common/errors.ts";
 import type { Inventory, InventoryAnswer } from "../../inventory/inventory.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isDnsSubdomain } from "../../names.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
-import { logJson } from "./runtime/log_value.ts";
-import { Secret } from "./secret.ts";
+import { logJson } from "../server/runtime/log_value.ts";
+import { Secret } from "./hidden.ts";
 
 Deno.test("Secret gives its value to reveal() and to nothing else", async (t) => {
   const secret = new Secret("hunter2");

@@ -1,5 +1,5 @@
 import { Document, visit } from "yaml";
-import { ESCAPED_CHARACTERS } from "../runtime/unsafe_characters.ts";
+import { ESCAPED_CHARACTERS } from "./unsafe_characters.ts";
 
 /**
  * Objects as YAML documents. Text that another reader, above all the one of Go, could take for a
