@@ -4,15 +4,15 @@
  *
  * @module
  */
-export * from "./server/api/resources.ts";
-export type * from "./server/api/wire.ts";
+export * from "./common/api/resources.ts";
+export type * from "./common/api/wire.ts";
 export {
   boundaryName,
   grantName,
   identityHash,
   isDnsSubdomain,
   parseApiName,
-} from "./server/names.ts";
+} from "./common/api/names.ts";
 export { CliError, type Failure } from "./cli/cli_error.ts";
 export { GatewayClient, type GatewayClientOptions } from "./cli/gateway_client.ts";
 export { GatewayError } from "./cli/gateway_error.ts";

@@ -1,6 +1,6 @@
 import type { ControlPlane } from "../scripts/controlplane/control_plane.ts";
 import { eventually } from "../scripts/controlplane/eventually.ts";
-import type { BindResult } from "../server/api/wire.ts";
+import type { BindResult } from "../common/api/wire.ts";
 import { Connections } from "../server/runtime/connections.ts";
 import { dialTo } from "../server/runtime/dial.ts";
 import { exchangeText } from "../server/runtime/http_exchange.ts";

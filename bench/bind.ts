@@ -1,6 +1,6 @@
-import { GRANTS, SECRETS } from "../server/api/resources.ts";
+import { GRANTS, SECRETS } from "../common/api/resources.ts";
 import type { KubeClient } from "../server/kube/client.ts";
-import { boundaryName, FIELD_MANAGERS, tokenSecretName } from "../server/names.ts";
+import { boundaryName, FIELD_MANAGERS, tokenSecretName } from "../common/api/names.ts";
 import {
   type SealedSessions,
   sealedSessions,

@@ -1,9 +1,9 @@
 import { ControlPlane } from "../scripts/controlplane/control_plane.ts";
-import { CONFIG_MAPS, NAMESPACES } from "../server/api/resources.ts";
+import { CONFIG_MAPS, NAMESPACES } from "../common/api/resources.ts";
 import { KubeClient } from "../server/kube/client.ts";
 import { loadTarget } from "../server/kube/load_target.ts";
 import { Transport } from "../server/kube/transport.ts";
-import { ANNOTATIONS, LABELS } from "../server/names.ts";
+import { ANNOTATIONS, LABELS } from "../common/api/names.ts";
 import { BACKEND_RUN_FLAGS } from "../scripts/run_flags.ts";
 import type { Figure } from "./figure.ts";
 import type { Run } from "./scenario.ts";

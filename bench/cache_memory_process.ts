@@ -1,11 +1,11 @@
 /** Runs as a process of its own: fills a metadata cache and prints what that cost. */
-import { CONFIG_MAPS, SECRETS } from "../server/api/resources.ts";
+import { CONFIG_MAPS, SECRETS } from "../common/api/resources.ts";
 import { Cache } from "../server/kube/cache.ts";
 import { KubeClient } from "../server/kube/client.ts";
 import { metadataObjects } from "../server/kube/follow.ts";
 import { loadTarget } from "../server/kube/load_target.ts";
 import { Transport } from "../server/kube/transport.ts";
-import { LABELS } from "../server/names.ts";
+import { LABELS } from "../common/api/names.ts";
 import { say } from "../scripts/say.ts";
 import type { CacheMemory } from "./cache_memory.ts";
 

@@ -6,7 +6,7 @@
 import { once } from "node:events";
 import { connect } from "node:tls";
 import { CoreV1Api, KubeConfig } from "@kubernetes/client-node";
-import { CONFIG_MAPS } from "../server/api/resources.ts";
+import { CONFIG_MAPS } from "../common/api/resources.ts";
 import { KubeClient } from "../server/kube/client.ts";
 import { CredentialSource } from "../server/kube/credentials.ts";
 import { loadTarget } from "../server/kube/load_target.ts";

@@ -3,7 +3,7 @@ import { GatewayClient } from "../cli/gateway_client.ts";
 import { bundleCli, CLI_ENTRY } from "../scripts/build/bundles.ts";
 import { createAuthority, issueServerCertificate } from "../scripts/controlplane/certificates.ts";
 import { CLI_RUN_FLAGS } from "../scripts/run_flags.ts";
-import type { Catalog } from "../server/api/wire.ts";
+import type { Catalog } from "../common/api/wire.ts";
 import { type Figure, median, ms, timed } from "./figure.ts";
 
 const EXPORTS = 100;

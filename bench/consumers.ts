@@ -1,6 +1,6 @@
-import { LEASES } from "../server/api/resources.ts";
+import { LEASES } from "../common/api/resources.ts";
 import type { KubeClient } from "../server/kube/client.ts";
-import { boundaryName, FIELD_MANAGERS, grantName } from "../server/names.ts";
+import { boundaryName, FIELD_MANAGERS, grantName } from "../common/api/names.ts";
 import { connect } from "../tests/support/kube.ts";
 import { median, timed } from "./figure.ts";
 import { type GrowingProvider, subject } from "./growing_provider.ts";

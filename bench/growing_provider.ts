@@ -1,6 +1,6 @@
 import { ControlPlane } from "../scripts/controlplane/control_plane.ts";
 import { eventually } from "../scripts/controlplane/eventually.ts";
-import { serviceCrds } from "../server/api/crd_manifests.ts";
+import { serviceCrds } from "../common/api/crd_manifests.ts";
 import {
   CLUSTER_ROLE_BINDINGS,
   CLUSTER_ROLES,
@@ -14,13 +14,13 @@ import {
   ROLES,
   SECRETS,
   SERVICE_ACCOUNTS,
-} from "../server/api/resources.ts";
+} from "../common/api/resources.ts";
 import { ACCOUNT_UID_ANNOTATION, desiredState } from "../server/issuer/desired.ts";
 import { ISSUED, statusUpdate } from "../server/issuer/grant_status.ts";
 import { readyCondition } from "../server/issuer/reconcile_export.ts";
 import type { KubeClient } from "../server/kube/client.ts";
 import { installCrds } from "../server/kube/crds.ts";
-import { FIELD_MANAGERS } from "../server/names.ts";
+import { FIELD_MANAGERS } from "../common/api/names.ts";
 import { createLogger } from "../server/runtime/log.ts";
 import { connect } from "../tests/support/kube.ts";
 import { inTurn } from "./in_turn.ts";

@@ -1,9 +1,9 @@
 import { ControlPlane } from "../scripts/controlplane/control_plane.ts";
 import { eventually } from "../scripts/controlplane/eventually.ts";
-import { type Grant, GRANTS, LEASES, NAMESPACES } from "../server/api/resources.ts";
-import type { Clusters } from "../server/api/wire.ts";
+import { type Grant, GRANTS, LEASES, NAMESPACES } from "../common/api/resources.ts";
+import type { Clusters } from "../common/api/wire.ts";
 import type { KubeClient } from "../server/kube/client.ts";
-import { boundaryName, FIELD_MANAGERS } from "../server/names.ts";
+import { boundaryName, FIELD_MANAGERS } from "../common/api/names.ts";
 import { connect } from "../tests/support/kube.ts";
 import { BenchBackend } from "./bench_backend.ts";
 import type { Figure } from "./figure.ts";

@@ -1,8 +1,8 @@
 import type { ControlPlaneOptions } from "../scripts/controlplane/control_plane.ts";
 import { eventually } from "../scripts/controlplane/eventually.ts";
-import { GRANTS, isReady } from "../server/api/resources.ts";
+import { GRANTS, isReady } from "../common/api/resources.ts";
 import { keyOf } from "../server/kube/paths.ts";
-import { FIELD_MANAGERS } from "../server/names.ts";
+import { FIELD_MANAGERS } from "../common/api/names.ts";
 import { sleep } from "../server/runtime/sleep.ts";
 import { apiRequestsDuring, isWrite } from "./api_requests.ts";
 import { BenchBackend } from "./bench_backend.ts";

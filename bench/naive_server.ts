@@ -12,13 +12,13 @@ import {
   GRANTS,
   type KubeObject,
   LEASES,
-} from "../server/api/resources.ts";
+} from "../common/api/resources.ts";
 import { attributionOf, type HeartbeatLookup } from "../server/inventory/attribution.ts";
 import { catalogOf } from "../server/inventory/catalog.ts";
 import { ClusterList } from "../server/inventory/clusters.ts";
 import { connectionKey, decodeHeartbeat, type Heartbeat } from "../server/inventory/heartbeats.ts";
 import { instancesOf } from "../server/inventory/instances.ts";
-import { ANNOTATIONS, LABELS } from "../server/names.ts";
+import { ANNOTATIONS, LABELS } from "../common/api/names.ts";
 import { connect } from "../tests/support/kube.ts";
 import { COGS } from "./samples.ts";
 

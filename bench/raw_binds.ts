@@ -9,7 +9,7 @@ import {
   ROLES,
   SECRETS,
   SERVICE_ACCOUNTS,
-} from "../server/api/resources.ts";
+} from "../common/api/resources.ts";
 import {
   ACCOUNT_UID_ANNOTATION,
   type DesiredState,
@@ -21,7 +21,7 @@ import { Cache } from "../server/kube/cache.ts";
 import type { KubeClient } from "../server/kube/client.ts";
 import { metadataObjects } from "../server/kube/follow.ts";
 import { keyOf } from "../server/kube/paths.ts";
-import { ANNOTATIONS, FIELD_MANAGERS, LABELS } from "../server/names.ts";
+import { ANNOTATIONS, FIELD_MANAGERS, LABELS } from "../common/api/names.ts";
 import { running } from "../tests/support/kube.ts";
 import { API, EXPORT, grantFor } from "./samples.ts";
 

@@ -1,5 +1,5 @@
-import { CATALOG_API_VERSION, IAM_API_VERSION } from "../server/api/groups.ts";
-import type { Export, Grant, KubeObject, Lease } from "../server/api/resources.ts";
+import { CATALOG_API_VERSION, IAM_API_VERSION } from "../common/api/groups.ts";
+import type { Export, Grant, KubeObject, Lease } from "../common/api/resources.ts";
 import {
   ANNOTATIONS,
   boundaryName,
@@ -7,7 +7,7 @@ import {
   grantName,
   heartbeatLeaseName,
   LABELS,
-} from "../server/names.ts";
+} from "../common/api/names.ts";
 import { crdFor, customType, EXPORTED } from "../tests/support/issuer_samples.ts";
 
 /** Limits of the controller manager with which it is not what is measured. */

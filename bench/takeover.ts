@@ -1,8 +1,8 @@
 import { ControlPlane } from "../scripts/controlplane/control_plane.ts";
 import { eventually } from "../scripts/controlplane/eventually.ts";
-import { IAM_API_VERSION } from "../server/api/groups.ts";
-import { CRDS, GRANTS } from "../server/api/resources.ts";
-import { FIELD_MANAGERS, grantName } from "../server/names.ts";
+import { IAM_API_VERSION } from "../common/api/groups.ts";
+import { CRDS, GRANTS } from "../common/api/resources.ts";
+import { FIELD_MANAGERS, grantName } from "../common/api/names.ts";
 import { sleep } from "../server/runtime/sleep.ts";
 import { Backend } from "../tests/support/backend.ts";
 import { crdFor, EXPORTED, WIDGETS } from "../tests/support/issuer_samples.ts";

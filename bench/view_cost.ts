@@ -1,8 +1,8 @@
 import http from "node:http";
 import { eventually } from "../scripts/controlplane/eventually.ts";
-import { CATALOG_API_VERSION } from "../server/api/groups.ts";
-import { COLLECTIONS } from "../server/api/resources.ts";
-import { FIELD_MANAGERS } from "../server/names.ts";
+import { CATALOG_API_VERSION } from "../common/api/groups.ts";
+import { COLLECTIONS } from "../common/api/resources.ts";
+import { FIELD_MANAGERS } from "../common/api/names.ts";
 import { median } from "./figure.ts";
 import type { GrowingProvider } from "./growing_provider.ts";
 import { load } from "./load.ts";

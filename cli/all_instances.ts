@@ -1,4 +1,4 @@
-import type { Instances } from "../server/api/wire.ts";
+import type { Instances } from "../common/api/wire.ts";
 import type { GatewayClient } from "./gateway_client.ts";
 import { GatewayError } from "./gateway_error.ts";
 

@@ -1,5 +1,5 @@
 import type { Argument, Command, Option } from "commander";
-import { isDnsSubdomain } from "../server/names.ts";
+import { isDnsSubdomain } from "../common/api/names.ts";
 import { commandIndex, readFlag, takesNext } from "./argv.ts";
 import { connectGateway } from "./connect_gateway.ts";
 import { type LoginIo, TAB } from "./io.ts";

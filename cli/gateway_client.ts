@@ -5,7 +5,7 @@ import type {
   Instances,
   Me,
   ProviderInfo,
-} from "../server/api/wire.ts";
+} from "../common/api/wire.ts";
 import { Secret } from "../common/hidden.ts";
 import type { Environment } from "../server/runtime/proxy_for.ts";
 import { type Asked, GatewayError, loginRemedy, misshapen, refusedBy } from "./gateway_error.ts";

@@ -1,6 +1,6 @@
 import { resolve as absolutePath } from "node:path";
-import { isSessionToken } from "../server/api/session_token.ts";
-import type { Me } from "../server/api/wire.ts";
+import { isSessionToken } from "../common/api/session_token.ts";
+import type { Me } from "../common/api/wire.ts";
 import { deadline } from "../server/runtime/deadline.ts";
 import { Secret } from "../common/hidden.ts";
 import { CliError } from "./cli_error.ts";

@@ -1,5 +1,5 @@
-import { CATALOG_GROUP } from "../server/api/groups.ts";
-import type { Catalog, Cluster, Clusters, Instances, SyncedApi } from "../server/api/wire.ts";
+import { CATALOG_GROUP } from "../common/api/groups.ts";
+import type { Catalog, Cluster, Clusters, Instances, SyncedApi } from "../common/api/wire.ts";
 import { age } from "./age.ts";
 import type { Listing } from "./list_output.ts";
 import { table } from "./table.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { SyncedApi } from "../server/api/wire.ts";
+import type { SyncedApi } from "../common/api/wire.ts";
 import { catalogListing, clustersListing, instancesListing } from "./render.ts";
 
 const NOW = new Date("2026-05-01T12:00:00Z");

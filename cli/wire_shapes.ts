@@ -6,7 +6,7 @@ import type {
   Instances,
   Me,
   ProviderInfo,
-} from "../server/api/wire.ts";
+} from "../common/api/wire.ts";
 import { flag, list, name, number, oneOf, type Parse, record, text } from "../common/shape.ts";
 
 const direction = oneOf("FromProvider", "FromConsumer");

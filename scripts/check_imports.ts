@@ -42,7 +42,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     "server/konnector",
     "common/untrusted_yaml.ts",
   ],
-  ui: ["server/api/wire.ts"],
+  ui: ["common/api/wire.ts"],
   "mod.ts": ["server/(root)", "server/api", "cli"],
 };
 

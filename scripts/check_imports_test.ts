@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { importFaults, importsOf } from "./check_imports.ts";
 
 const CASES: [string, Record<string, string[]>, RegExp | undefined][] = [
-  ["an import downwards", { "server/kube/a.ts": ["server/names.ts"] }, undefined],
+  ["an import downwards", { "server/kube/a.ts": ["common/api/names.ts"] }, undefined],
   ["an import upwards", { "server/kube/a.ts": ["server/gateway/b.ts"] }, /may not use/],
   ["the gateway importing the issuer", { "server/gateway/a.ts": ["server/issuer/b.ts"] }, /never/],
   ["an import of the entry", { "server/kube/a.ts": ["server/main.ts"] }, /entry/],
@@ -13,8 +13,8 @@ const CASES: [string, Record<string, string[]>, RegExp | undefined][] = [
   ],
   ["a command in the client", { "cli/a.ts": ["server/kube/exec_credential.ts"] }, undefined],
   ["the UI using the server", { "ui/a.tsx": ["server/kube/client.ts"] }, /may not use/],
-  ["the UI using resources", { "ui/a.tsx": ["server/api/resources.ts"] }, /may not use/],
-  ["the UI using wire shapes", { "ui/a.tsx": ["server/api/wire.ts"] }, undefined],
+  ["the UI using resources", { "ui/a.tsx": ["common/api/resources.ts"] }, /may not use/],
+  ["the UI using wire shapes", { "ui/a.tsx": ["common/api/wire.ts"] }, undefined],
   [
     "a circle",
     { "server/a.ts": ["server/b.ts"], "server/b.ts": ["server/a.ts"] },

@@ -1,5 +1,5 @@
 import http from "node:http";
-import { serviceCrds } from "./api/crd_manifests.ts";
+import { serviceCrds } from "../common/api/crd_manifests.ts";
 import { type Config, configWarnings, describeConfig, logSettings, parseConfig } from "./config.ts";
 import { ConfigError } from "./config_error.ts";
 import { errorChain, XbindError } from "../common/errors.ts";

@@ -1,4 +1,4 @@
-import { condition, type Grant, isDeleting } from "./api/resources.ts";
+import { condition, type Grant, isDeleting } from "../common/api/resources.ts";
 import type { Config } from "./config.ts";
 import { ForeignSecrets } from "./issuer/foreign_secrets.ts";
 import { issuerCaches } from "./issuer/issued.ts";

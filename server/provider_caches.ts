@@ -1,4 +1,4 @@
-import { COLLECTIONS, EXPORTS } from "./api/resources.ts";
+import { COLLECTIONS, EXPORTS } from "../common/api/resources.ts";
 import type { Config } from "./config.ts";
 import { errorChain } from "../common/errors.ts";
 import { heartbeatCache } from "./inventory/heartbeats.ts";

@@ -9,7 +9,7 @@ import type {
   Instances,
   Me,
   ProviderInfo,
-} from "../server/api/wire.ts";
+} from "../common/api/wire.ts";
 import { loginUrl } from "./logic/login_url.ts";
 import { titledCatalog } from "./logic/titled_catalog.ts";
 

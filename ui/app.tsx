@@ -1,5 +1,5 @@
 import { render, useCallback, useLayoutEffect, useMemo, useRef, useState } from "hono/jsx/dom";
-import type { Me, PendingGrant, ProviderInfo } from "../server/api/wire.ts";
+import type { Me, PendingGrant, ProviderInfo } from "../common/api/wire.ts";
 import {
   apply,
   bindExport,

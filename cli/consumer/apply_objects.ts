@@ -1,8 +1,8 @@
-import type { KubeObject, ResourceType } from "../../server/api/resources.ts";
+import type { KubeObject, ResourceType } from "../../common/api/resources.ts";
 import { resourceTypeOf } from "../../server/konnector/resource_type_of.ts";
 import { keyOf } from "../../server/kube/paths.ts";
 import { serves } from "../../server/kube/serves.ts";
-import type { FieldManager } from "../../server/names.ts";
+import type { FieldManager } from "../../common/api/names.ts";
 import { Backoff } from "../../server/runtime/backoff.ts";
 import { sleep } from "../../server/runtime/sleep.ts";
 import { CliError } from "../cli_error.ts";

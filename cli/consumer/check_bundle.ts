@@ -1,12 +1,12 @@
-import { CORE_API_VERSION } from "../../server/api/groups.ts";
+import { CORE_API_VERSION } from "../../common/api/groups.ts";
 import type {
   BindingSpec,
   ClusterBinding,
   Connection,
   KubeObject,
   Secret,
-} from "../../server/api/resources.ts";
-import { CONSUMER_NAMESPACE, isDnsSubdomain } from "../../server/names.ts";
+} from "../../common/api/resources.ts";
+import { CONSUMER_NAMESPACE, isDnsSubdomain } from "../../common/api/names.ts";
 import { ShapeError } from "../../common/shape.ts";
 import { checkProviderKubeconfig } from "./check_provider_kubeconfig.ts";
 import { differences, isMapping } from "./differences.ts";

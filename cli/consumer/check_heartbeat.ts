@@ -1,4 +1,4 @@
-import { CONNECTIONS, NAMESPACES } from "../../server/api/resources.ts";
+import { CONNECTIONS, NAMESPACES } from "../../common/api/resources.ts";
 import { isNotFound } from "../../server/kube/kube_error.ts";
 import { age } from "../age.ts";
 import type { GatewayClient } from "../gateway_client.ts";

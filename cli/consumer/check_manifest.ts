@@ -1,4 +1,4 @@
-import type { ClusterRole, KubeObject, Role } from "../../server/api/resources.ts";
+import type { ClusterRole, KubeObject, Role } from "../../common/api/resources.ts";
 import { parseUntrustedYaml } from "../../common/untrusted_yaml.ts";
 import { konnectorManifest } from "../../server/konnector/manifest.ts";
 import { differences, isMapping } from "./differences.ts";

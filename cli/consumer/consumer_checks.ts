@@ -6,10 +6,10 @@ import {
   isReady,
   type KubeObject,
   type ResourceType,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import { konnectorManifest } from "../../server/konnector/manifest.ts";
 import { isNotFound } from "../../server/kube/kube_error.ts";
-import { KONNECTOR_IMAGE } from "../../server/names.ts";
+import { KONNECTOR_IMAGE } from "../../common/api/names.ts";
 import type { Io } from "../io.ts";
 import { objectText } from "./apply_objects.ts";
 import { bundleNamed } from "./check_bundle.ts";

@@ -4,11 +4,11 @@ import {
   type KubeObject,
   type ResourceType,
   SECRETS,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import { type KubeClient, type Selection, withKind } from "../../server/kube/client.ts";
 import { isNotFound } from "../../server/kube/kube_error.ts";
 import { METADATA_LIST } from "../../server/kube/metadata.ts";
-import { CONSUMER_NAMESPACE, grantName } from "../../server/names.ts";
+import { CONSUMER_NAMESPACE, grantName } from "../../common/api/names.ts";
 import { CliError } from "../cli_error.ts";
 import { connectGateway } from "../connect_gateway.ts";
 import type { Io } from "../io.ts";

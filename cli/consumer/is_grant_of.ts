@@ -1,4 +1,4 @@
-import { grantName, identityHash } from "../../server/names.ts";
+import { grantName, identityHash } from "../../common/api/names.ts";
 
 const HASH_LENGTH = identityHash("").length;
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { grantName } from "../../server/names.ts";
+import { grantName } from "../../common/api/names.ts";
 import { isGrantOf } from "./is_grant_of.ts";
 
 Deno.test("isGrantOf() knows the Grants of an Export, whoever they belong to", async (t) => {

@@ -1,7 +1,7 @@
-import { type Deployment, DEPLOYMENTS, type KubeObject } from "../../server/api/resources.ts";
+import { type Deployment, DEPLOYMENTS, type KubeObject } from "../../common/api/resources.ts";
 import { konnectorManifest } from "../../server/konnector/manifest.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
-import { CONSUMER_NAMESPACE, KONNECTOR_IMAGE } from "../../server/names.ts";
+import { CONSUMER_NAMESPACE, KONNECTOR_IMAGE } from "../../common/api/names.ts";
 import type { GatewayClient } from "../gateway_client.ts";
 import { serverText } from "../server_url.ts";
 import { checkManifest, imageOf } from "./check_manifest.ts";

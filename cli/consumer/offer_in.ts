@@ -1,4 +1,4 @@
-import type { Catalog, CatalogExport } from "../../server/api/wire.ts";
+import type { Catalog, CatalogExport } from "../../common/api/wire.ts";
 import { CliError } from "../cli_error.ts";
 import { closest } from "../closest.ts";
 

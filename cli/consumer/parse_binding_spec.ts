@@ -1,5 +1,5 @@
-import type { BindingSpec, RelatedResource } from "../../server/api/resources.ts";
-import { isReservedGroup, parseApiName } from "../../server/names.ts";
+import type { BindingSpec, RelatedResource } from "../../common/api/resources.ts";
+import { isReservedGroup, parseApiName } from "../../common/api/names.ts";
 import { list, oneOf, type Parse, record, ShapeError, text } from "../../common/shape.ts";
 import { isMapping } from "./differences.ts";
 

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { type Secret, SECRETS } from "../../server/api/resources.ts";
+import { type Secret, SECRETS } from "../../common/api/resources.ts";
 import { parseUntrustedYaml } from "../../common/untrusted_yaml.ts";
 import { isForbidden } from "../../server/kube/kube_error.ts";
 import { keyOf } from "../../server/kube/paths.ts";

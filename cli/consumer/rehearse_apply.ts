@@ -1,9 +1,9 @@
 import { Buffer } from "node:buffer";
-import { isDeleting, type KubeObject, type Secret, SECRETS } from "../../server/api/resources.ts";
+import { isDeleting, type KubeObject, type Secret, SECRETS } from "../../common/api/resources.ts";
 import { resourceTypeOf } from "../../server/konnector/resource_type_of.ts";
 import { isForbidden, isNotFound, KubeError } from "../../server/kube/kube_error.ts";
 import { keyOf } from "../../server/kube/paths.ts";
-import type { FieldManager } from "../../server/names.ts";
+import type { FieldManager } from "../../common/api/names.ts";
 import { CliError } from "../cli_error.ts";
 import { objectText } from "./apply_objects.ts";
 import { type Bundle, bundleFor } from "./check_bundle.ts";

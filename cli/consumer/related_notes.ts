@@ -1,4 +1,4 @@
-import type { RelatedResource } from "../../server/api/resources.ts";
+import type { RelatedResource } from "../../common/api/resources.ts";
 
 /** What leaves or enters the cluster besides the objects of the API. */
 export const copyNotes = (rules: readonly RelatedResource[]): string[] =>

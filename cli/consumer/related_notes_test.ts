@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { RelatedResource } from "../../server/api/resources.ts";
+import type { RelatedResource } from "../../common/api/resources.ts";
 import { copyNotes, openingNotes } from "./related_notes.ts";
 
 const SECRETS_OUT: RelatedResource = { resource: "secrets", direction: "FromProvider" };

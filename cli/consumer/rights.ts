@@ -1,4 +1,4 @@
-import type { KubeObject, ResourceType } from "../../server/api/resources.ts";
+import type { KubeObject, ResourceType } from "../../common/api/resources.ts";
 import { resourceTypeOf } from "../../server/konnector/resource_type_of.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
 import { isForbidden, isNotFound } from "../../server/kube/kube_error.ts";

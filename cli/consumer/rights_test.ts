@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { CONSUMER_NAMESPACE } from "../../server/names.ts";
+import { CONSUMER_NAMESPACE } from "../../common/api/names.ts";
 import { bundleNamed } from "./check_bundle.ts";
 import { rightsToApply, rightText } from "./rights.ts";
 

@@ -1,5 +1,5 @@
-import { DEPLOYMENTS } from "../../server/api/resources.ts";
-import { FIELD_MANAGERS } from "../../server/names.ts";
+import { DEPLOYMENTS } from "../../common/api/resources.ts";
+import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { clientOf } from "../connect_gateway.ts";
 import type { Io } from "../io.ts";
 import { findServer, type GlobalOptions } from "../settings.ts";

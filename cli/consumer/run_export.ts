@@ -1,6 +1,6 @@
-import { CLUSTER_BINDINGS, CONNECTIONS, type KubeObject } from "../../server/api/resources.ts";
+import { CLUSTER_BINDINGS, CONNECTIONS, type KubeObject } from "../../common/api/resources.ts";
 import { toYaml } from "../../common/to_yaml.ts";
-import { CONSUMER_NAMESPACE, FIELD_MANAGERS, grantName } from "../../server/names.ts";
+import { CONSUMER_NAMESPACE, FIELD_MANAGERS, grantName } from "../../common/api/names.ts";
 import { connectGateway } from "../connect_gateway.ts";
 import type { GatewayClient } from "../gateway_client.ts";
 import type { Io } from "../io.ts";

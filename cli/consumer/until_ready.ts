@@ -5,7 +5,7 @@ import {
   type Deployment,
   isReadyFor,
   type KubeObject,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import { resourceTypeOf } from "../../server/konnector/resource_type_of.ts";
 import { Cache } from "../../server/kube/cache.ts";
 import { wholeObjects } from "../../server/kube/follow.ts";

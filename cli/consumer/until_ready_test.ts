@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Deployment } from "../../server/api/resources.ts";
+import type { Deployment } from "../../common/api/resources.ts";
 import { isAvailable, stateText } from "./until_ready.ts";
 
 const deployment = (status: object | undefined, replicas?: number): Deployment => ({

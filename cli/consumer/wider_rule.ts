@@ -1,4 +1,4 @@
-import type { PolicyRule } from "../../server/api/resources.ts";
+import type { PolicyRule } from "../../common/api/resources.ts";
 import { isMapping } from "./differences.ts";
 
 const FIELDS = ["apiGroups", "resources", "verbs", "resourceNames"] as const;

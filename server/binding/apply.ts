@@ -1,12 +1,12 @@
-import { CLUSTER_BINDINGS, CONNECTIONS, type KubeObject } from "../api/resources.ts";
-import type { ApplyRequest, ApplyResult } from "../api/wire.ts";
+import { CLUSTER_BINDINGS, CONNECTIONS, type KubeObject } from "../../common/api/resources.ts";
+import type { ApplyRequest, ApplyResult } from "../../common/api/wire.ts";
 import type { Config } from "../config.ts";
 import { applyFailed, invalidRequest, XbindError } from "../../common/errors.ts";
 import { konnectorManifest } from "../konnector/manifest.ts";
 import { KubeClient } from "../kube/client.ts";
 import type { KubeTarget } from "../kube/kube_target.ts";
 import { Transport } from "../kube/transport.ts";
-import { CONSUMER_NAMESPACE, FIELD_MANAGERS } from "../names.ts";
+import { CONSUMER_NAMESPACE, FIELD_MANAGERS } from "../../common/api/names.ts";
 import { deadline } from "../runtime/deadline.ts";
 import type { FairSlots } from "../runtime/fair_slots.ts";
 import { givingWay } from "../runtime/giving_way.ts";

@@ -6,8 +6,8 @@ import {
   isReady,
   isReadyFor,
   type ObjectMeta,
-} from "../api/resources.ts";
-import type { BindResult } from "../api/wire.ts";
+} from "../../common/api/resources.ts";
+import type { BindResult } from "../../common/api/wire.ts";
 import {
   exportNotFound,
   exportNotReady,
@@ -17,7 +17,13 @@ import {
 import { isConflict, isNotFound, KubeError } from "../kube/kube_error.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { keepBoundary } from "../kube/keep_boundary.ts";
-import { ANNOTATIONS, boundaryName, FIELD_MANAGERS, grantName, isDnsSubdomain } from "../names.ts";
+import {
+  ANNOTATIONS,
+  boundaryName,
+  FIELD_MANAGERS,
+  grantName,
+  isDnsSubdomain,
+} from "../../common/api/names.ts";
 import { deadline } from "../runtime/deadline.ts";
 import type { FairSlots } from "../runtime/fair_slots.ts";
 import { ensureGrant, type EnsureGrantDeps } from "./ensure_grant.ts";

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { CORE_API_VERSION } from "../api/groups.ts";
+import { CORE_API_VERSION } from "../../common/api/groups.ts";
 import {
   type ClusterBinding,
   type Connection,
@@ -7,12 +7,17 @@ import {
   type KubeObject,
   type Secret,
   SECRETS,
-} from "../api/resources.ts";
+} from "../../common/api/resources.ts";
 import { providerFailed } from "../../common/errors.ts";
 import { toYaml } from "../../common/to_yaml.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { KubeError } from "../kube/kube_error.ts";
-import { boundaryName, BUNDLE_KUBECONFIG, CONSUMER_NAMESPACE, tokenSecretName } from "../names.ts";
+import {
+  boundaryName,
+  BUNDLE_KUBECONFIG,
+  CONSUMER_NAMESPACE,
+  tokenSecretName,
+} from "../../common/api/names.ts";
 import { plainReason } from "./plain_reason.ts";
 
 /** How consumers reach the provider. */

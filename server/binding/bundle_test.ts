@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { parse } from "yaml";
-import { IAM_API_VERSION } from "../api/groups.ts";
-import type { Grant, Secret } from "../api/resources.ts";
+import { IAM_API_VERSION } from "../../common/api/groups.ts";
+import type { Grant, Secret } from "../../common/api/resources.ts";
 import { bundleFor } from "./bundle.ts";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");

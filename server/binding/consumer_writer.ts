@@ -1,10 +1,10 @@
-import type { KubeObject, ResourceType } from "../api/resources.ts";
+import type { KubeObject, ResourceType } from "../../common/api/resources.ts";
 import { applyFailed } from "../../common/errors.ts";
 import { resourceTypeOf } from "../konnector/resource_type_of.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { KubeError } from "../kube/kube_error.ts";
 import { serves } from "../kube/serves.ts";
-import type { FieldManager } from "../names.ts";
+import type { FieldManager } from "../../common/api/names.ts";
 import { Backoff } from "../runtime/backoff.ts";
 import { sleep } from "../runtime/sleep.ts";
 import { plainReason } from "./plain_reason.ts";

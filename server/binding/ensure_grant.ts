@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Grant, GRANTS, type GrantSpec, isDeleting } from "../api/resources.ts";
+import { type Grant, GRANTS, type GrantSpec, isDeleting } from "../../common/api/resources.ts";
 import { providerFailed } from "../../common/errors.ts";
 import type { Cache } from "../kube/cache.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../kube/kube_error.ts";
-import { ANNOTATIONS, CLEANUP_FINALIZER, FIELD_MANAGERS } from "../names.ts";
+import { ANNOTATIONS, CLEANUP_FINALIZER, FIELD_MANAGERS } from "../../common/api/names.ts";
 import { Backoff } from "../runtime/backoff.ts";
 import { sleep } from "../runtime/sleep.ts";
 

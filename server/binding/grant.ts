@@ -1,7 +1,7 @@
-import { IAM_API_VERSION } from "../api/groups.ts";
-import type { Export, Grant, GrantIdentity, RelatedResource } from "../api/resources.ts";
+import { IAM_API_VERSION } from "../../common/api/groups.ts";
+import type { Export, Grant, GrantIdentity, RelatedResource } from "../../common/api/resources.ts";
 import { invalidRequest } from "../../common/errors.ts";
-import { grantName } from "../names.ts";
+import { grantName } from "../../common/api/names.ts";
 import type { Identity } from "./identity.ts";
 
 const MAX_TEXT_LENGTH = 2048;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { CATALOG_API_VERSION } from "../api/groups.ts";
-import type { Export } from "../api/resources.ts";
+import { CATALOG_API_VERSION } from "../../common/api/groups.ts";
+import type { Export } from "../../common/api/resources.ts";
 import { XbindError } from "../../common/errors.ts";
-import { grantName } from "../names.ts";
+import { grantName } from "../../common/api/names.ts";
 import { grantFor } from "./grant.ts";
 
 const SUBJECT = "https://idp.example.org#ada";

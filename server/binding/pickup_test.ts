@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { IAM_API_VERSION } from "../api/groups.ts";
-import type { Grant } from "../api/resources.ts";
-import { ANNOTATIONS } from "../names.ts";
+import { IAM_API_VERSION } from "../../common/api/groups.ts";
+import type { Grant } from "../../common/api/resources.ts";
+import { ANNOTATIONS } from "../../common/api/names.ts";
 import { newPickup, pickupClaim } from "./pickup.ts";
 
 const SUBJECT = "https://idp.example.org#ada";

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { createHash, timingSafeEqual } from "node:crypto";
-import { isDnsSubdomain } from "../names.ts";
+import { isDnsSubdomain } from "../../common/api/names.ts";
 
 /** The two parts of a pickup token. */
 export interface PickupToken {

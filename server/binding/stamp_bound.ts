@@ -1,5 +1,5 @@
-import { type Grant, GRANTS } from "../api/resources.ts";
-import { ANNOTATIONS, FIELD_MANAGERS } from "../names.ts";
+import { type Grant, GRANTS } from "../../common/api/resources.ts";
+import { ANNOTATIONS, FIELD_MANAGERS } from "../../common/api/names.ts";
 import type { EnsureGrantDeps } from "./ensure_grant.ts";
 
 /** The annotation that gives a consumer time to connect before the reaper may revoke its Grant. */

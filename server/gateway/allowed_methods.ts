@@ -1,5 +1,5 @@
 import type { Hono, MiddlewareHandler } from "hono";
-import type { ErrorBody } from "../api/wire.ts";
+import type { ErrorBody } from "../../common/api/wire.ts";
 import type { Env } from "./env.ts";
 
 /** Routes where HEAD would do what GET does: spend something. */

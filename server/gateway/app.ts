@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import type { ErrorBody, Me, ProviderInfo } from "../api/wire.ts";
+import type { ErrorBody, Me, ProviderInfo } from "../../common/api/wire.ts";
 import type { ApplyDeps } from "../binding/apply.ts";
 import type { BindDeps } from "../binding/bind.ts";
 import type { Config } from "../config.ts";

@@ -1,4 +1,4 @@
-import { EXPORTS } from "../api/resources.ts";
+import { EXPORTS } from "../../common/api/resources.ts";
 import { applySlots, bindSlots, pickupSlots } from "../binding/slots.ts";
 import type { Config } from "../config.ts";
 import { ApiCaches } from "../inventory/api_caches.ts";

@@ -2,7 +2,7 @@ import { getRequestListener, type HttpBindings, RequestError } from "@hono/node-
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
-import type { ErrorBody } from "../api/wire.ts";
+import type { ErrorBody } from "../../common/api/wire.ts";
 import { parseListenAddress } from "../flags/flag_values.ts";
 import type { Log } from "../runtime/log.ts";
 import { aborted, type Runnable } from "../runtime/runnable.ts";

@@ -3,12 +3,12 @@ import {
   type CustomResourceDefinition,
   type RelatedResource,
   type ResourceType,
-} from "../api/resources.ts";
+} from "../../common/api/resources.ts";
 import { errorChain } from "../../common/errors.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { FollowSource } from "../kube/follow.ts";
 import type { MetadataObject } from "../kube/metadata.ts";
-import { isDnsSubdomain, parseApiName } from "../names.ts";
+import { isDnsSubdomain, parseApiName } from "../../common/api/names.ts";
 import type { Log } from "../runtime/log.ts";
 import { sleep } from "../runtime/sleep.ts";
 import {

@@ -6,11 +6,11 @@ import {
   type RelatedResource,
   type ResourceType,
   SECRETS,
-} from "../api/resources.ts";
+} from "../../common/api/resources.ts";
 import type { Selection } from "../kube/client.ts";
 import type { CompleteSource } from "../kube/follow.ts";
 import { type MetadataObject, reduceMetadata } from "../kube/metadata.ts";
-import { ANNOTATIONS, LABELS } from "../names.ts";
+import { ANNOTATIONS, LABELS } from "../../common/api/names.ts";
 import { selectorText } from "./selector.ts";
 
 const MANAGED: Selection = { labelSelector: `${LABELS.managed}=true` };

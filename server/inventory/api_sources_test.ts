@@ -3,8 +3,8 @@ import {
   type CustomResourceDefinition,
   type CustomResourceVersion,
   SECRETS,
-} from "../api/resources.ts";
-import { ANNOTATIONS, LABELS } from "../names.ts";
+} from "../../common/api/resources.ts";
+import { ANNOTATIONS, LABELS } from "../../common/api/names.ts";
 import {
   isWanted,
   labelledObjects,

@@ -4,7 +4,7 @@ import type { FollowSource } from "../kube/follow.ts";
 import { isNotFound, KubeError } from "../kube/kube_error.ts";
 import type { MetadataObject } from "../kube/metadata.ts";
 import { untilAborted } from "../runtime/until_aborted.ts";
-import { ANNOTATIONS } from "../names.ts";
+import { ANNOTATIONS } from "../../common/api/names.ts";
 import { Backoff } from "../runtime/backoff.ts";
 import { childController } from "../runtime/runnable.ts";
 import { sleep } from "../runtime/sleep.ts";

@@ -1,4 +1,4 @@
-import type { Grant } from "../api/resources.ts";
+import type { Grant } from "../../common/api/resources.ts";
 import type { ReportBroken } from "./catalog.ts";
 import { boundaryOf, connectionKey, countsFor, type Heartbeat } from "./heartbeats.ts";
 import { compare } from "./selector.ts";

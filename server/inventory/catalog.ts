@@ -1,10 +1,10 @@
-import { type Collection, type Export, isDeleting, isReady } from "../api/resources.ts";
+import { type Collection, type Export, isDeleting, isReady } from "../../common/api/resources.ts";
 import type {
   Catalog,
   CatalogCollection,
   CatalogExport,
   CatalogRelatedResource,
-} from "../api/wire.ts";
+} from "../../common/api/wire.ts";
 import { compare, selectorSummary } from "./selector.ts";
 import { list, optionalText, text } from "./spec_fields.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { CATALOG_API_VERSION } from "../api/groups.ts";
-import type { Collection, Export, ExportSpec } from "../api/resources.ts";
+import { CATALOG_API_VERSION } from "../../common/api/groups.ts";
+import type { Collection, Export, ExportSpec } from "../../common/api/resources.ts";
 import { catalogOf } from "./catalog.ts";
 
 const ready = { conditions: [{ type: "Ready", status: "True" }] } as NonNullable<Export["status"]>;

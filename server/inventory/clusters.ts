@@ -1,7 +1,12 @@
-import { type Grant, isDeleting } from "../api/resources.ts";
-import type { Cluster, ClusterGrant, PendingGrant, TruncatedBoundary } from "../api/wire.ts";
+import { type Grant, isDeleting } from "../../common/api/resources.ts";
+import type {
+  Cluster,
+  ClusterGrant,
+  PendingGrant,
+  TruncatedBoundary,
+} from "../../common/api/wire.ts";
 import type { CrowdedNamespace } from "../kube/held.ts";
-import { isBoundaryName } from "../names.ts";
+import { isBoundaryName } from "../../common/api/names.ts";
 import type { HeartbeatLookup } from "./attribution.ts";
 import type { ReportBroken } from "./catalog.ts";
 import {

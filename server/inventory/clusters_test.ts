@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { IAM_API_VERSION } from "../api/groups.ts";
-import type { Grant } from "../api/resources.ts";
-import type { Clusters } from "../api/wire.ts";
-import { boundaryName } from "../names.ts";
+import { IAM_API_VERSION } from "../../common/api/groups.ts";
+import type { Grant } from "../../common/api/resources.ts";
+import type { Clusters } from "../../common/api/wire.ts";
+import { boundaryName } from "../../common/api/names.ts";
 import { attributionOf, type HeartbeatLookup, sameAttribution } from "./attribution.ts";
 import { ClusterList, type ClusterSources } from "./clusters.ts";
 import { connectionKey, type Heartbeat } from "./heartbeats.ts";

@@ -1,7 +1,7 @@
-import type { Export, ObjectMeta, RelatedResource } from "../api/resources.ts";
-import type { Instance, Instances } from "../api/wire.ts";
+import type { Export, ObjectMeta, RelatedResource } from "../../common/api/resources.ts";
+import type { Instance, Instances } from "../../common/api/wire.ts";
 import type { MetadataObject } from "../kube/metadata.ts";
-import { ANNOTATIONS } from "../names.ts";
+import { ANNOTATIONS } from "../../common/api/names.ts";
 import type { ReportBroken } from "./catalog.ts";
 import {
   compare,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { CATALOG_API_VERSION } from "../api/groups.ts";
-import type { Export, RelatedResource } from "../api/resources.ts";
+import { CATALOG_API_VERSION } from "../../common/api/groups.ts";
+import type { Export, RelatedResource } from "../../common/api/resources.ts";
 import type { MetadataObject } from "../kube/metadata.ts";
-import { ANNOTATIONS } from "../names.ts";
+import { ANNOTATIONS } from "../../common/api/names.ts";
 import { apiNamesOf, instancesOf, type InstanceSources, relatedRulesOf } from "./instances.ts";
 
 const CREATED = "2026-05-01T10:00:00Z";

@@ -1,4 +1,4 @@
-import type { Collection, Export, Grant } from "../api/resources.ts";
+import type { Collection, Export, Grant } from "../../common/api/resources.ts";
 import { errorChain } from "../../common/errors.ts";
 import type { Cache } from "../kube/cache.ts";
 import type { MetadataObject } from "../kube/metadata.ts";

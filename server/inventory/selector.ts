@@ -3,7 +3,7 @@ import type {
   LabelSelectorRequirement,
   RelatedResource,
   RelatedResourceSelector,
-} from "../api/resources.ts";
+} from "../../common/api/resources.ts";
 
 /** The selector as kubectl writes it, which the API server also reads; throws if it is none. */
 export function selectorText({ matchLabels, matchExpressions }: LabelSelector): string {

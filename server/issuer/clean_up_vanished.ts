@@ -1,6 +1,6 @@
-import { GRANTS } from "../api/resources.ts";
+import { GRANTS } from "../../common/api/resources.ts";
 import type { KubeClient } from "../kube/client.ts";
-import { LABELS } from "../names.ts";
+import { LABELS } from "../../common/api/names.ts";
 import { auditLine } from "../runtime/audit_line.ts";
 import type { Log } from "../runtime/log.ts";
 import { cachesOfRights, type IssuerCaches } from "./issued.ts";

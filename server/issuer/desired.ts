@@ -10,7 +10,7 @@ import type {
   RoleBinding,
   Secret,
   ServiceAccount,
-} from "../api/resources.ts";
+} from "../../common/api/resources.ts";
 import type { Config } from "../config.ts";
 import {
   boundaryName,
@@ -19,7 +19,7 @@ import {
   LABELS,
   parseApiName,
   tokenSecretName,
-} from "../names.ts";
+} from "../../common/api/names.ts";
 
 /** Everything the issuer makes for one Grant; the boundary is shared by all Grants of one identity. */
 export interface DesiredState {

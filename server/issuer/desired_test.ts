@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { IAM_API_VERSION } from "../api/groups.ts";
-import type { Grant, PolicyRule, RelatedResource } from "../api/resources.ts";
+import { IAM_API_VERSION } from "../../common/api/groups.ts";
+import type { Grant, PolicyRule, RelatedResource } from "../../common/api/resources.ts";
 import { apisOf, desiredState } from "./desired.ts";
 
 const grant = (relatedResources?: RelatedResource[]): Grant => ({

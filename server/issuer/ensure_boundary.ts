@@ -5,10 +5,10 @@ import {
   ROLE_BINDINGS,
   ROLES,
   SERVICE_ACCOUNTS,
-} from "../api/resources.ts";
+} from "../../common/api/resources.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isAlreadyExists } from "../kube/kube_error.ts";
-import { FIELD_MANAGERS, LABELS } from "../names.ts";
+import { FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
 import type { IssuerCaches } from "./issued.ts";
 import { ProvisioningFault } from "./provisioning_fault.ts";
 

@@ -1,8 +1,8 @@
-import { isDeleting, type Secret, SECRETS, SERVICE_ACCOUNTS } from "../api/resources.ts";
+import { isDeleting, type Secret, SECRETS, SERVICE_ACCOUNTS } from "../../common/api/resources.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isNotFound } from "../kube/kube_error.ts";
 import type { MetadataObject } from "../kube/metadata.ts";
-import { FIELD_MANAGERS } from "../names.ts";
+import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { backoffStep } from "../runtime/backoff.ts";
 import { ACCOUNT_UID_ANNOTATION } from "./desired.ts";
 import { ensure } from "./ensure.ts";

@@ -1,5 +1,5 @@
-import { isDeleting } from "../api/resources.ts";
-import { isReservedGroup, LABELS, parseApiName } from "../names.ts";
+import { isDeleting } from "../../common/api/resources.ts";
+import { isReservedGroup, LABELS, parseApiName } from "../../common/api/names.ts";
 import type { IssuerCaches } from "./issued.ts";
 
 /** Whether an API may be exported now: its CRD is there, labelled, and not one of ours. */

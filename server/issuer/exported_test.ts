@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { CRDS, type ObjectMeta } from "../api/resources.ts";
+import { CRDS, type ObjectMeta } from "../../common/api/resources.ts";
 import { Cache } from "../kube/cache.ts";
 import { metadataObjects } from "../kube/follow.ts";
 import type { MetadataObject } from "../kube/metadata.ts";
-import { FIELD_MANAGERS, LABELS } from "../names.ts";
+import { FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
 import { isExported } from "./exported.ts";
 
 /** A cache that knows one CRD. */

@@ -1,10 +1,10 @@
-import { type Grant, SECRETS } from "../api/resources.ts";
+import { type Grant, SECRETS } from "../../common/api/resources.ts";
 import type { Cache } from "../kube/cache.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { RecordEvent } from "../kube/event_recorder.ts";
 import { follow, type FollowSource } from "../kube/follow.ts";
 import { type MetadataObject, reduceMetadata } from "../kube/metadata.ts";
-import { boundaryName, LABELS } from "../names.ts";
+import { boundaryName, LABELS } from "../../common/api/names.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Runnable } from "../runtime/runnable.ts";
 import { TOKEN_SECRET_TYPE } from "./desired.ts";

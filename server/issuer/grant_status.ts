@@ -1,6 +1,11 @@
-import { IAM_API_VERSION } from "../api/groups.ts";
-import { type Condition, condition, type Grant, type GrantStatus } from "../api/resources.ts";
-import { boundaryName, LABELS, tokenSecretName } from "../names.ts";
+import { IAM_API_VERSION } from "../../common/api/groups.ts";
+import {
+  type Condition,
+  condition,
+  type Grant,
+  type GrantStatus,
+} from "../../common/api/resources.ts";
+import { boundaryName, LABELS, tokenSecretName } from "../../common/api/names.ts";
 
 /** The issuer's verdict on a Grant. */
 export interface Verdict {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { IAM_API_VERSION } from "../api/groups.ts";
-import type { Condition, Grant, GrantStatus } from "../api/resources.ts";
+import { IAM_API_VERSION } from "../../common/api/groups.ts";
+import type { Condition, Grant, GrantStatus } from "../../common/api/resources.ts";
 import { failed, ISSUED, notExported, pending, statusUpdate } from "./grant_status.ts";
 
 const NOW = new Date("2030-01-02T03:04:05.678Z");

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { PolicyRule, RoleBinding } from "../api/resources.ts";
+import type { PolicyRule, RoleBinding } from "../../common/api/resources.ts";
 import { ACCOUNT_UID_ANNOTATION } from "./desired.ts";
 import { bindingContent, isFilled, rulesContent } from "./issued.ts";
 

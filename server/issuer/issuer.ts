@@ -1,4 +1,4 @@
-import { type Grant, isDeleting } from "../api/resources.ts";
+import { type Grant, isDeleting } from "../../common/api/resources.ts";
 import type { Config } from "../config.ts";
 import type { Change } from "../kube/cache.ts";
 import type { KubeClient } from "../kube/client.ts";
@@ -6,7 +6,7 @@ import type { RecordEvent } from "../kube/event_recorder.ts";
 import { isServerFailure } from "../kube/kube_error.ts";
 import type { MetadataObject } from "../kube/metadata.ts";
 import type { ObjectKey } from "../kube/paths.ts";
-import { boundaryName, FIELD_MANAGERS, LABELS, tokenSecretName } from "../names.ts";
+import { boundaryName, FIELD_MANAGERS, LABELS, tokenSecretName } from "../../common/api/names.ts";
 import { controller, type Reconcile } from "../runtime/controller.ts";
 import { every } from "../runtime/every.ts";
 import type { Log } from "../runtime/log.ts";

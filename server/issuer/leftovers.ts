@@ -1,6 +1,6 @@
 import type { Change } from "../kube/cache.ts";
 import type { MetadataObject } from "../kube/metadata.ts";
-import { LABELS } from "../names.ts";
+import { LABELS } from "../../common/api/names.ts";
 
 /** A cache of what is made for Grants. */
 interface Followed {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Change } from "../kube/cache.ts";
 import type { MetadataObject } from "../kube/metadata.ts";
-import { LABELS } from "../names.ts";
+import { LABELS } from "../../common/api/names.ts";
 import { Leftovers } from "./leftovers.ts";
 
 /** A cache without anything but its listeners. */

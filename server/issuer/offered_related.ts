@@ -1,4 +1,4 @@
-import type { Export, Grant, RelatedResource } from "../api/resources.ts";
+import type { Export, Grant, RelatedResource } from "../../common/api/resources.ts";
 
 /** The related rules of a Grant, told apart by whether its Export offers them. */
 export interface RelatedRules {

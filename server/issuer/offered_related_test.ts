@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { CATALOG_API_VERSION, IAM_API_VERSION } from "../api/groups.ts";
-import type { Export, Grant, RelatedResource } from "../api/resources.ts";
+import { CATALOG_API_VERSION, IAM_API_VERSION } from "../../common/api/groups.ts";
+import type { Export, Grant, RelatedResource } from "../../common/api/resources.ts";
 import { offeredRelated, offersSameRelated } from "./offered_related.ts";
 
 const rules = (...words: string[]): RelatedResource[] =>

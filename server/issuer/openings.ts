@@ -1,4 +1,4 @@
-import type { Export } from "../api/resources.ts";
+import type { Export } from "../../common/api/resources.ts";
 import type { Config } from "../config.ts";
 
 /** A kind of the provider that an Export opens to all its consumers, far beyond their own objects. */

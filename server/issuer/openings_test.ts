@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { RelatedResource } from "../api/resources.ts";
+import type { RelatedResource } from "../../common/api/resources.ts";
 import { openingsOf } from "./openings.ts";
 
 const rule = (

@@ -1,4 +1,4 @@
-import type { KubeObject } from "../api/resources.ts";
+import type { KubeObject } from "../../common/api/resources.ts";
 import { KubeError } from "../kube/kube_error.ts";
 
 /** Why a Grant cannot be provisioned, in words for its condition: the object and the remedy. */

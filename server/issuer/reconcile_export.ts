@@ -1,10 +1,16 @@
-import { CATALOG_API_VERSION } from "../api/groups.ts";
-import { type Condition, condition, type Export, EXPORTS, isDeleting } from "../api/resources.ts";
+import { CATALOG_API_VERSION } from "../../common/api/groups.ts";
+import {
+  type Condition,
+  condition,
+  type Export,
+  EXPORTS,
+  isDeleting,
+} from "../../common/api/resources.ts";
 import type { Config } from "../config.ts";
 import type { KubeClient } from "../kube/client.ts";
 import type { RecordEvent } from "../kube/event_recorder.ts";
 import { isNotFound } from "../kube/kube_error.ts";
-import { FIELD_MANAGERS, LABELS } from "../names.ts";
+import { FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
 import { done, type Reconcile } from "../runtime/controller.ts";
 import type { Log } from "../runtime/log.ts";
 import { isExported } from "./exported.ts";

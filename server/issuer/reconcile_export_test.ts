@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { CATALOG_API_VERSION } from "../api/groups.ts";
-import type { Condition, Export } from "../api/resources.ts";
+import { CATALOG_API_VERSION } from "../../common/api/groups.ts";
+import type { Condition, Export } from "../../common/api/resources.ts";
 import { readyCondition } from "./reconcile_export.ts";
 
 const NOW = new Date("2030-01-02T03:04:05.678Z");

@@ -12,7 +12,7 @@ import {
   ROLE_BINDINGS,
   ROLES,
   SERVICE_ACCOUNTS,
-} from "../api/resources.ts";
+} from "../../common/api/resources.ts";
 import type { Config } from "../config.ts";
 import type { RecordEvent } from "../kube/event_recorder.ts";
 import { keepBoundary } from "../kube/keep_boundary.ts";
@@ -24,7 +24,7 @@ import {
   clusterRoleName,
   FIELD_MANAGERS,
   isDnsSubdomain,
-} from "../names.ts";
+} from "../../common/api/names.ts";
 import { auditLine } from "../runtime/audit_line.ts";
 import { backoffStep } from "../runtime/backoff.ts";
 import { done, type Outcome, type Reconcile, requeueAfter } from "../runtime/controller.ts";

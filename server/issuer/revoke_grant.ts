@@ -10,7 +10,7 @@ import {
   ROLES,
   SECRETS,
   SERVICE_ACCOUNTS,
-} from "../api/resources.ts";
+} from "../../common/api/resources.ts";
 import type { KubeClient, Selection } from "../kube/client.ts";
 import { isNotFound } from "../kube/kube_error.ts";
 import { METADATA_LIST, type MetadataObject, reduceMetadata } from "../kube/metadata.ts";
@@ -23,7 +23,7 @@ import {
   FIELD_MANAGERS,
   LABELS,
   tokenSecretName,
-} from "../names.ts";
+} from "../../common/api/names.ts";
 import { TOKEN_SECRET_TYPE } from "./desired.ts";
 import { dropFinalizers } from "./ensure_token.ts";
 

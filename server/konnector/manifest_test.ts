@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { ClusterRole, Deployment } from "../api/resources.ts";
+import type { ClusterRole, Deployment } from "../../common/api/resources.ts";
 import { konnectorManifest } from "./manifest.ts";
 
 const find = <T>(kind: string): T =>

@@ -12,7 +12,7 @@ import {
   ROLES,
   SECRETS,
   SERVICE_ACCOUNTS,
-} from "../api/resources.ts";
+} from "../../common/api/resources.ts";
 
 const BY_KIND = new Map<string, ResourceType>(
   [

@@ -1,4 +1,4 @@
-import type { FieldManager } from "../names.ts";
+import type { FieldManager } from "../../common/api/names.ts";
 import { untilAborted } from "../runtime/until_aborted.ts";
 import type { KubeClient } from "./client.ts";
 import { follow, type FollowSource, type FollowTiming } from "./follow.ts";

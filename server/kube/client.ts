@@ -1,5 +1,5 @@
-import type { KubeObject, ResourceType } from "../api/resources.ts";
-import type { FieldManager } from "../names.ts";
+import type { KubeObject, ResourceType } from "../../common/api/resources.ts";
+import type { FieldManager } from "../../common/api/names.ts";
 import { Backoff } from "../runtime/backoff.ts";
 import { isTrustFault } from "../runtime/http_exchange.ts";
 import { sleep } from "../runtime/sleep.ts";

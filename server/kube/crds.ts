@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { CRDS, type CustomResourceDefinition } from "../api/resources.ts";
+import { CRDS, type CustomResourceDefinition } from "../../common/api/resources.ts";
 import { providerFailed } from "../../common/errors.ts";
-import { ANNOTATIONS, FIELD_MANAGERS } from "../names.ts";
+import { ANNOTATIONS, FIELD_MANAGERS } from "../../common/api/names.ts";
 import { deadline } from "../runtime/deadline.ts";
 import type { Log } from "../runtime/log.ts";
 import { Cache } from "./cache.ts";

@@ -1,5 +1,5 @@
-import { EVENTS, type KubeObject } from "../api/resources.ts";
-import { FIELD_MANAGERS } from "../names.ts";
+import { EVENTS, type KubeObject } from "../../common/api/resources.ts";
+import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import type { Log } from "../runtime/log.ts";
 import { sleep } from "../runtime/sleep.ts";
 import type { KubeClient } from "./client.ts";

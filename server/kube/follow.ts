@@ -1,4 +1,4 @@
-import type { KubeObject, ResourceType } from "../api/resources.ts";
+import type { KubeObject, ResourceType } from "../../common/api/resources.ts";
 import { Backoff } from "../runtime/backoff.ts";
 import { sleep } from "../runtime/sleep.ts";
 import { type KubeClient, type Selection, withKind } from "./client.ts";

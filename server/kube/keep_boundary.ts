@@ -1,5 +1,5 @@
-import { isDeleting, NAMESPACES } from "../api/resources.ts";
-import { ANNOTATIONS, type FieldManager } from "../names.ts";
+import { isDeleting, NAMESPACES } from "../../common/api/resources.ts";
+import { ANNOTATIONS, type FieldManager } from "../../common/api/names.ts";
 import type { KubeClient } from "./client.ts";
 import { isConflict, isForbidden, isNotFound } from "./kube_error.ts";
 

@@ -1,4 +1,4 @@
-import type { ResourceType } from "../api/resources.ts";
+import type { ResourceType } from "../../common/api/resources.ts";
 import type { KubeClient } from "./client.ts";
 import { isForbidden, isNotFound } from "./kube_error.ts";
 import { collectionPath } from "./paths.ts";

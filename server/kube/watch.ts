@@ -1,4 +1,4 @@
-import type { ResourceType } from "../api/resources.ts";
+import type { ResourceType } from "../../common/api/resources.ts";
 import { childController } from "../runtime/runnable.ts";
 import { answerError, type KubeClient, type Selection, selectionQuery } from "./client.ts";
 import { errorFromEvent, KubeError, type KubeStatus } from "./kube_error.ts";

@@ -6,11 +6,17 @@ import {
   type Namespace,
   NAMESPACES,
   type ObjectMeta,
-} from "../api/resources.ts";
+} from "../../common/api/resources.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isConflict, isNotFound } from "../kube/kube_error.ts";
 import { METADATA_LIST } from "../kube/metadata.ts";
-import { ANNOTATIONS, boundaryName, boundaryNameOf, FIELD_MANAGERS, LABELS } from "../names.ts";
+import {
+  ANNOTATIONS,
+  boundaryName,
+  boundaryNameOf,
+  FIELD_MANAGERS,
+  LABELS,
+} from "../../common/api/names.ts";
 import { auditLine } from "../runtime/audit_line.ts";
 import type { Log } from "../runtime/log.ts";
 import { isApproved } from "./examine.ts";

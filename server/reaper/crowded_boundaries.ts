@@ -1,4 +1,4 @@
-import type { Grant } from "../api/resources.ts";
+import type { Grant } from "../../common/api/resources.ts";
 import type { Heartbeat } from "../inventory/heartbeats.ts";
 import type { Cache } from "../kube/cache.ts";
 import type { RecordEvent } from "../kube/event_recorder.ts";

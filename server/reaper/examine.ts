@@ -1,4 +1,4 @@
-import type { Grant } from "../api/resources.ts";
+import type { Grant } from "../../common/api/resources.ts";
 import type { Config } from "../config.ts";
 import {
   boundaryOf,
@@ -7,7 +7,7 @@ import {
   type HeartbeatIndex,
 } from "../inventory/heartbeats.ts";
 import type { Cache } from "../kube/cache.ts";
-import { ANNOTATIONS } from "../names.ts";
+import { ANNOTATIONS } from "../../common/api/names.ts";
 import type { GrantSign } from "./brake.ts";
 import type { LeaseWatch, Moment } from "./lease_watch.ts";
 import {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { IAM_API_VERSION } from "../api/groups.ts";
-import type { Grant } from "../api/resources.ts";
+import { IAM_API_VERSION } from "../../common/api/groups.ts";
+import type { Grant } from "../../common/api/resources.ts";
 import type { Heartbeat } from "../inventory/heartbeats.ts";
-import { ANNOTATIONS, boundaryName } from "../names.ts";
+import { ANNOTATIONS, boundaryName } from "../../common/api/names.ts";
 import { examine, isApproved } from "./examine.ts";
 
 const NOW = { wallMs: Date.parse("2026-05-01T12:00:00Z"), steadyMs: 50_000_000 };

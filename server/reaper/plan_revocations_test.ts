@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { IAM_API_VERSION } from "../api/groups.ts";
+import { IAM_API_VERSION } from "../../common/api/groups.ts";
 import type { Examined } from "./examine.ts";
 import { planRevocations } from "./plan_revocations.ts";
 

@@ -4,12 +4,12 @@ import {
   type Grant,
   GRANTS,
   type KubeObject,
-} from "../api/resources.ts";
+} from "../../common/api/resources.ts";
 import type { Config } from "../config.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isConflict, isNotFound } from "../kube/kube_error.ts";
 import { keyOf } from "../kube/paths.ts";
-import { ANNOTATIONS, FIELD_MANAGERS } from "../names.ts";
+import { ANNOTATIONS, FIELD_MANAGERS } from "../../common/api/names.ts";
 import { auditLine } from "../runtime/audit_line.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Examined } from "./examine.ts";

@@ -1,11 +1,11 @@
-import { type Grant, GRANTS, LEASES, type ObjectMeta } from "../api/resources.ts";
+import { type Grant, GRANTS, LEASES, type ObjectMeta } from "../../common/api/resources.ts";
 import type { Config } from "../config.ts";
 import type { Heartbeat } from "../inventory/heartbeats.ts";
 import { type Cache, isLater } from "../kube/cache.ts";
 import { isConflict, isNotFound } from "../kube/kube_error.ts";
 import { METADATA_LIST } from "../kube/metadata.ts";
 import { keyOf } from "../kube/paths.ts";
-import { boundaryName, LABELS } from "../names.ts";
+import { boundaryName, LABELS } from "../../common/api/names.ts";
 import { auditLine } from "../runtime/audit_line.ts";
 import type { Boundaries } from "./boundaries.ts";
 import { examine, type ExamineDeps, type Finding, isApproved } from "./examine.ts";

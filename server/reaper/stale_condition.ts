@@ -1,5 +1,5 @@
-import { type Condition, condition, type Grant } from "../api/resources.ts";
-import { ANNOTATIONS } from "../names.ts";
+import { type Condition, condition, type Grant } from "../../common/api/resources.ts";
+import { ANNOTATIONS } from "../../common/api/names.ts";
 import type { Finding } from "./examine.ts";
 
 /** What has to be written to a Grant; absent parts are as they should be. */

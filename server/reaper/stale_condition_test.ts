@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { IAM_API_VERSION } from "../api/groups.ts";
-import type { Condition, Grant } from "../api/resources.ts";
-import { ANNOTATIONS } from "../names.ts";
+import { IAM_API_VERSION } from "../../common/api/groups.ts";
+import type { Condition, Grant } from "../../common/api/resources.ts";
+import { ANNOTATIONS } from "../../common/api/names.ts";
 import type { Finding } from "./examine.ts";
 import { editFor, isMarkedHeld, isMarkedStale, rfc3339 } from "./stale_condition.ts";
 

@@ -1,11 +1,11 @@
-import { condition, type Grant, isDeleting, isReady } from "../api/resources.ts";
+import { condition, type Grant, isDeleting, isReady } from "../../common/api/resources.ts";
 import {
   countsFor,
   DEFAULT_DURATION_MS,
   effectiveRenewal,
   type Heartbeat,
 } from "../inventory/heartbeats.ts";
-import { ANNOTATIONS } from "../names.ts";
+import { ANNOTATIONS } from "../../common/api/names.ts";
 import type { Moment, Observation } from "./lease_watch.ts";
 
 /** Why a Grant is stale: its Lease ran out, or it never had one. */

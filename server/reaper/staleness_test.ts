@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { IAM_API_VERSION } from "../api/groups.ts";
-import type { Condition, Grant } from "../api/resources.ts";
+import { IAM_API_VERSION } from "../../common/api/groups.ts";
+import type { Condition, Grant } from "../../common/api/resources.ts";
 import type { Heartbeat } from "../inventory/heartbeats.ts";
-import { ANNOTATIONS, boundaryName } from "../names.ts";
+import { ANNOTATIONS, boundaryName } from "../../common/api/names.ts";
 import type { Moment, Observation } from "./lease_watch.ts";
 import {
   concerns,

@@ -1,4 +1,4 @@
-import { type Grant, isDeleting } from "../api/resources.ts";
+import { type Grant, isDeleting } from "../../common/api/resources.ts";
 import type { Config } from "../config.ts";
 import { KubeError } from "../kube/kube_error.ts";
 import type { Boundaries } from "./boundaries.ts";

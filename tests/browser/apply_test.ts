@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
-import { DEPLOYMENTS, SECRETS } from "../../server/api/resources.ts";
-import { grantName } from "../../server/names.ts";
+import { DEPLOYMENTS, SECRETS } from "../../common/api/resources.ts";
+import { grantName } from "../../common/api/names.ts";
 import { commands } from "../../ui/logic/commands.ts";
 import { ownPlane } from "../support/control_planes.ts";
 import { connect, type Connected, uniqueName } from "../support/kube.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import type { Clusters } from "../../server/api/wire.ts";
-import { grantName } from "../../server/names.ts";
+import type { Clusters } from "../../common/api/wire.ts";
+import { grantName } from "../../common/api/names.ts";
 import { seriousFindings } from "../support/browser.ts";
 import { customType } from "../support/issuer_samples.ts";
 import { TestKonnector } from "../support/test_konnector.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import type { Clusters } from "../../server/api/wire.ts";
+import type { Clusters } from "../../common/api/wire.ts";
 import { picture, seriousFindings, SIZES, type Visit } from "../support/browser.ts";
 import { customType } from "../support/issuer_samples.ts";
 import { TestKonnector } from "../support/test_konnector.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { freePort } from "../../scripts/controlplane/free_port.ts";
-import { EXPORTS, GRANTS } from "../../server/api/resources.ts";
+import { EXPORTS, GRANTS } from "../../common/api/resources.ts";
 import { picture, seriousFindings } from "../support/browser.ts";
 import { FaultProxy } from "../support/fault_proxy.ts";
 import { once, UiWorld } from "../support/ui_world.ts";

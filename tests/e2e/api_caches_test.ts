@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { CONFIG_MAPS, type LabelSelector, SECRETS } from "../../server/api/resources.ts";
+import { CONFIG_MAPS, type LabelSelector, SECRETS } from "../../common/api/resources.ts";
 import type { ApiObjects } from "../../server/inventory/api_watch.ts";
 import { matchesSelector, selectorText } from "../../server/inventory/selector.ts";
-import { FIELD_MANAGERS } from "../../server/names.ts";
+import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { InventoryWorld, synced } from "../support/inventory_world.ts";
 import { configMap, plainSecret } from "../support/kube.ts";

@@ -8,12 +8,17 @@ import {
   GRANTS,
   NAMESPACES,
   SECRETS,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import { type ApplyDeps, applyToConsumer } from "../../server/binding/apply.ts";
 import { applySlots } from "../../server/binding/slots.ts";
 import { konnectorManifest } from "../../server/konnector/manifest.ts";
 import { type ErrorCode, XbindError } from "../../common/errors.ts";
-import { ANNOTATIONS, boundaryName, KONNECTOR_IMAGE, tokenSecretName } from "../../server/names.ts";
+import {
+  ANNOTATIONS,
+  boundaryName,
+  KONNECTOR_IMAGE,
+  tokenSecretName,
+} from "../../common/api/names.ts";
 import { bind, pickUp, tokenOf } from "../support/binding_steps.ts";
 import { BindingWorld } from "../support/binding_world.ts";
 import { ownPlane, sharedProvider } from "../support/control_planes.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { freePort } from "../../scripts/controlplane/free_port.ts";
-import { GRANTS, type KubeObject, LEASES, SECRETS } from "../../server/api/resources.ts";
+import { GRANTS, type KubeObject, LEASES, SECRETS } from "../../common/api/resources.ts";
 import { AUDIT_CODES } from "../../server/runtime/audit_line.ts";
 import {
   ANNOTATIONS,
@@ -11,7 +11,7 @@ import {
   grantName,
   LABELS,
   tokenSecretName,
-} from "../../server/names.ts";
+} from "../../common/api/names.ts";
 import { codesInSource, documentedCodes } from "../support/audit_table.ts";
 import type { LogLine } from "../support/backend.ts";
 import { ownPlane } from "../support/control_planes.ts";

@@ -9,7 +9,7 @@ import {
   isReady,
   NAMESPACES,
   type Secret,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import { type BindDeps, bindExport, provisionGrant } from "../../server/binding/bind.ts";
 import { assembleBundle } from "../../server/binding/bundle.ts";
 import { grantFor } from "../../server/binding/grant.ts";
@@ -17,7 +17,7 @@ import { KeyedLock } from "../../server/binding/keyed_lock.ts";
 import { bindSlots } from "../../server/binding/slots.ts";
 import { Cache } from "../../server/kube/cache.ts";
 import { wholeObjects } from "../../server/kube/follow.ts";
-import { ANNOTATIONS, boundaryName, FIELD_MANAGERS, grantName } from "../../server/names.ts";
+import { ANNOTATIONS, boundaryName, FIELD_MANAGERS, grantName } from "../../common/api/names.ts";
 import { sleep } from "../../server/runtime/sleep.ts";
 import {
   bind,

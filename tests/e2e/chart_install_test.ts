@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { type KubeObject, NAMESPACES } from "../../server/api/resources.ts";
-import { FIELD_MANAGERS } from "../../server/names.ts";
+import { type KubeObject, NAMESPACES } from "../../common/api/resources.ts";
+import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { CHART, deploymentOf, helm, render, type Values } from "../support/chart.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { connect, uniqueName, type Workspace, workspace } from "../support/kube.ts";

@@ -11,9 +11,9 @@ import {
   NAMESPACES,
   SECRETS,
   SERVICE_ACCOUNTS,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
-import { FIELD_MANAGERS, identityHash, LABELS, tokenSecretName } from "../../server/names.ts";
+import { FIELD_MANAGERS, identityHash, LABELS, tokenSecretName } from "../../common/api/names.ts";
 import type { Backend } from "../support/backend.ts";
 import { ChartFlow } from "../support/chart_flow.ts";
 import { ChartRelease } from "../support/chart_release.ts";

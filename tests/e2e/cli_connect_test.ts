@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { KONNECTOR_IMAGE } from "../../server/names.ts";
+import { KONNECTOR_IMAGE } from "../../common/api/names.ts";
 import { commands } from "../../ui/logic/commands.ts";
 import { konnectorDeployment, makeAvailable } from "../support/available_konnector.ts";
 import { CliWorld, KONNECTOR, SERVED_IMAGE } from "../support/cli_world.ts";

@@ -8,7 +8,7 @@ import {
   NAMESPACES,
   type Secret,
   SECRETS,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
 import { CliWorld, KONNECTOR, SERVED_IMAGE } from "../support/cli_world.ts";
 import { objectsIn } from "../support/test_konnector.ts";

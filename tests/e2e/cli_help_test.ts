@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { CLI_ENTRY } from "../../scripts/build/bundles.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import type { Catalog } from "../../server/api/wire.ts";
+import type { Catalog } from "../../common/api/wire.ts";
 import { cliBundle, CliUser } from "../support/cli.ts";
 import { ownPlane } from "../support/control_planes.ts";
 import { Gateway, Provider } from "../support/gateway_world.ts";

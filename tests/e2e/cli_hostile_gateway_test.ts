@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
-import type { BindResult } from "../../server/api/wire.ts";
+import type { BindResult } from "../../common/api/wire.ts";
 import { CliWorld } from "../support/cli_world.ts";
 import { wholeBody } from "../support/http_relay.ts";
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { parse } from "yaml";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { CATALOG_API_VERSION } from "../../server/api/groups.ts";
-import { COLLECTIONS } from "../../server/api/resources.ts";
-import type { Catalog, Clusters, Instances, Me } from "../../server/api/wire.ts";
-import { boundaryName, FIELD_MANAGERS, grantName } from "../../server/names.ts";
+import { CATALOG_API_VERSION } from "../../common/api/groups.ts";
+import { COLLECTIONS } from "../../common/api/resources.ts";
+import type { Catalog, Clusters, Instances, Me } from "../../common/api/wire.ts";
+import { boundaryName, FIELD_MANAGERS, grantName } from "../../common/api/names.ts";
 import { CliUser } from "../support/cli.ts";
 import { ownPlane } from "../support/control_planes.ts";
 import { Gateway, okJson, Provider } from "../support/gateway_world.ts";

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { CORE_API_VERSION } from "../../server/api/groups.ts";
+import { CORE_API_VERSION } from "../../common/api/groups.ts";
 import {
   CLUSTER_BINDINGS,
   CONNECTIONS,
   GRANTS,
   isDeleting,
   SECRETS,
-} from "../../server/api/resources.ts";
-import { FIELD_MANAGERS } from "../../server/names.ts";
+} from "../../common/api/resources.ts";
+import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { CliWorld } from "../support/cli_world.ts";
 

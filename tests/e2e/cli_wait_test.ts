@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { CLUSTER_BINDINGS, CONNECTIONS, GRANTS } from "../../server/api/resources.ts";
+import { CLUSTER_BINDINGS, CONNECTIONS, GRANTS } from "../../common/api/resources.ts";
 import { Backend } from "../support/backend.ts";
 import { CliWorld } from "../support/cli_world.ts";
 

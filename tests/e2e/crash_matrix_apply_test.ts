@@ -10,9 +10,9 @@ import {
   type KubeObject,
   type ResourceType,
   SECRETS,
-} from "../../server/api/resources.ts";
-import type { ApplyResult } from "../../server/api/wire.ts";
-import { grantName } from "../../server/names.ts";
+} from "../../common/api/resources.ts";
+import type { ApplyResult } from "../../common/api/wire.ts";
+import { grantName } from "../../common/api/names.ts";
 import { sharedConsumer } from "../support/control_planes.ts";
 import { FaultProxy } from "../support/fault_proxy.ts";
 import { Gateway, okJson, postJson } from "../support/gateway_world.ts";

@@ -8,8 +8,8 @@ import {
   isReady,
   NAMESPACES,
   type Secret,
-} from "../../server/api/resources.ts";
-import { ANNOTATIONS, boundaryName, grantName } from "../../server/names.ts";
+} from "../../common/api/resources.ts";
+import { ANNOTATIONS, boundaryName, grantName } from "../../common/api/names.ts";
 import { CrashWorld } from "../support/crash_world.ts";
 import { failure, Gateway } from "../support/gateway_world.ts";
 import { WIDGETS } from "../support/issuer_samples.ts";

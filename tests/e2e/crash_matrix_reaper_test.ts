@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { condition, type Grant, GRANTS } from "../../server/api/resources.ts";
+import { condition, type Grant, GRANTS } from "../../common/api/resources.ts";
 import { sleep } from "../../server/runtime/sleep.ts";
-import { ANNOTATIONS } from "../../server/names.ts";
+import { ANNOTATIONS } from "../../common/api/names.ts";
 import { CrashWorld } from "../support/crash_world.ts";
 import { killPoints, pointText } from "../support/write_gate.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { type Grant, isDeleting, NAMESPACES } from "../../server/api/resources.ts";
-import { LABELS } from "../../server/names.ts";
+import { type Grant, isDeleting, NAMESPACES } from "../../common/api/resources.ts";
+import { LABELS } from "../../common/api/names.ts";
 import { CrashWorld } from "../support/crash_world.ts";
 import { boundaryOf } from "../support/issuer_samples.ts";
 import { type KillPoint, pointText } from "../support/write_gate.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { type Grant, GRANTS } from "../../server/api/resources.ts";
+import { type Grant, GRANTS } from "../../common/api/resources.ts";
 import { CrashWorld, isRefused } from "../support/crash_world.ts";
 import { customType, WIDGETS } from "../support/issuer_samples.ts";
 import { killPoints, pointText } from "../support/write_gate.ts";

@@ -8,7 +8,7 @@ import {
   EXPORTS,
   GRANTS,
   type ResourceType,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import { patchedSample } from "../testdata/crds/patched.ts";
 import {
   documents,

@@ -9,7 +9,7 @@ import {
   GRANTS,
   type KubeObject,
   type ResourceType,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import { mergePatch, patchedSample } from "../testdata/crds/patched.ts";
 import {
   documents,

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { EVENTS, type Grant, GRANTS, LEASES } from "../../server/api/resources.ts";
-import type { Clusters } from "../../server/api/wire.ts";
+import { EVENTS, type Grant, GRANTS, LEASES } from "../../common/api/resources.ts";
+import type { Clusters } from "../../common/api/wire.ts";
 import { heartbeatCache } from "../../server/inventory/heartbeats.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
-import { ANNOTATIONS, boundaryName, FIELD_MANAGERS, LABELS } from "../../server/names.ts";
+import { ANNOTATIONS, boundaryName, FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
 import { ownPlane } from "../support/control_planes.ts";
 import { Gateway, Provider } from "../support/gateway_world.ts";
 import { connect, running } from "../support/kube.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { CONFIG_MAPS, EVENTS } from "../../server/api/resources.ts";
+import { CONFIG_MAPS, EVENTS } from "../../common/api/resources.ts";
 import { eventRecorder } from "../../server/kube/event_recorder.ts";
-import { FIELD_MANAGERS } from "../../server/names.ts";
+import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { createLogger } from "../../server/runtime/log.ts";
 import { sleep } from "../../server/runtime/sleep.ts";
 import { sharedProvider } from "../support/control_planes.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { GRANTS } from "../../server/api/resources.ts";
+import { GRANTS } from "../../common/api/resources.ts";
 import { type Attack, ATTACKS } from "../support/attacks.ts";
 import { EXHAUSTED_USER, ExhaustionWorld } from "../support/exhaustion_world.ts";
 import { HeldConnections } from "../support/held_connections.ts";

@@ -4,7 +4,7 @@ import { auditEvents } from "../../scripts/controlplane/audit_events.ts";
 import { createAuthority } from "../../scripts/controlplane/certificates.ts";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { SERVICE_ACCOUNTS } from "../../server/api/resources.ts";
+import { SERVICE_ACCOUNTS } from "../../common/api/resources.ts";
 import { ownPlane } from "../support/control_planes.ts";
 import { failure, Gateway, Provider } from "../support/gateway_world.ts";
 import { WIDGETS } from "../support/issuer_samples.ts";

@@ -10,9 +10,9 @@ import {
   NAMESPACES,
   type ResourceType,
   SECRETS,
-} from "../../server/api/resources.ts";
-import type { ApplyRequest, ApplyResult, Me, ProviderInfo } from "../../server/api/wire.ts";
-import { grantName } from "../../server/names.ts";
+} from "../../common/api/resources.ts";
+import type { ApplyRequest, ApplyResult, Me, ProviderInfo } from "../../common/api/wire.ts";
+import { grantName } from "../../common/api/names.ts";
 import { ownPlane, sharedConsumer } from "../support/control_planes.ts";
 import { failure, Gateway, okJson, postJson, Provider } from "../support/gateway_world.ts";
 import { WIDGETS } from "../support/issuer_samples.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import type { Me, ProviderInfo } from "../../server/api/wire.ts";
+import type { Me, ProviderInfo } from "../../common/api/wire.ts";
 import { createSessionCodec } from "../../server/gateway/auth/session.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import {

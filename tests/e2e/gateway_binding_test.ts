@@ -11,8 +11,8 @@ import {
   type KubeObject,
   type Secret,
   SECRETS,
-} from "../../server/api/resources.ts";
-import type { BindResult, Catalog, Me } from "../../server/api/wire.ts";
+} from "../../common/api/resources.ts";
+import type { BindResult, Catalog, Me } from "../../common/api/wire.ts";
 import { createSessionCodec } from "../../server/gateway/auth/session.ts";
 import {
   ANNOTATIONS,
@@ -20,7 +20,7 @@ import {
   FIELD_MANAGERS,
   grantName,
   tokenSecretName,
-} from "../../server/names.ts";
+} from "../../common/api/names.ts";
 import { Backend } from "../support/backend.ts";
 import { ownPlane } from "../support/control_planes.ts";
 import {

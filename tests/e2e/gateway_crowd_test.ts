@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { GRANTS } from "../../server/api/resources.ts";
-import type { Catalog } from "../../server/api/wire.ts";
+import { GRANTS } from "../../common/api/resources.ts";
+import type { Catalog } from "../../common/api/wire.ts";
 import { formatPickupToken } from "../../server/binding/pickup_token.ts";
-import { grantName } from "../../server/names.ts";
+import { grantName } from "../../common/api/names.ts";
 import { ownPlane } from "../support/control_planes.ts";
 import type { Fault } from "../support/fault_proxy.ts";
 import { GatewayBehindProxy } from "../support/gateway_behind_proxy.ts";

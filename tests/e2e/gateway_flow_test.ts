@@ -8,9 +8,9 @@ import {
   type KubeObject,
   NAMESPACES,
   SECRETS,
-} from "../../server/api/resources.ts";
-import type { Catalog, Clusters, Instances, Me } from "../../server/api/wire.ts";
-import { ANNOTATIONS, boundaryName, grantName } from "../../server/names.ts";
+} from "../../common/api/resources.ts";
+import type { Catalog, Clusters, Instances, Me } from "../../common/api/wire.ts";
+import { ANNOTATIONS, boundaryName, grantName } from "../../common/api/names.ts";
 import { ownPlane, sharedConsumer } from "../support/control_planes.ts";
 import { cookiePair, failure, Gateway, okJson, Provider } from "../support/gateway_world.ts";
 import { allowedVerbs } from "../support/issued_rights.ts";

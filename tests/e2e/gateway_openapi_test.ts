@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { ProviderInfo } from "../../server/api/wire.ts";
+import type { ProviderInfo } from "../../common/api/wire.ts";
 import { ownPlane } from "../support/control_planes.ts";
 import { failure, Gateway, okJson, postJson, Provider } from "../support/gateway_world.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import type { Catalog, Clusters, Instances, Me } from "../../server/api/wire.ts";
+import type { Catalog, Clusters, Instances, Me } from "../../common/api/wire.ts";
 import { ownPlane, sharedProvider } from "../support/control_planes.ts";
 import { FaultProxy } from "../support/fault_proxy.ts";
 import { failure, Gateway, okJson, Provider } from "../support/gateway_world.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { CRDS, EXPORTS, type Grant, GRANTS, isReady } from "../../server/api/resources.ts";
-import type { Catalog, Clusters, Me } from "../../server/api/wire.ts";
-import { FIELD_MANAGERS, LABELS } from "../../server/names.ts";
+import { CRDS, EXPORTS, type Grant, GRANTS, isReady } from "../../common/api/resources.ts";
+import type { Catalog, Clusters, Me } from "../../common/api/wire.ts";
+import { FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
 import { ownPlane } from "../support/control_planes.ts";
 import { GatewayBehindProxy } from "../support/gateway_behind_proxy.ts";
 import { failure, Gateway, Provider } from "../support/gateway_world.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { CLUSTER_ROLES, CRDS, GRANTS, isReady, LEASES } from "../../server/api/resources.ts";
-import type { Catalog, Clusters, Instances } from "../../server/api/wire.ts";
-import { ANNOTATIONS, FIELD_MANAGERS, LABELS } from "../../server/names.ts";
+import { CLUSTER_ROLES, CRDS, GRANTS, isReady, LEASES } from "../../common/api/resources.ts";
+import type { Catalog, Clusters, Instances } from "../../common/api/wire.ts";
+import { ANNOTATIONS, FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
 import { ownPlane } from "../support/control_planes.ts";
 import { Gateway, okJson, Provider } from "../support/gateway_world.ts";
 import { customType, grantFor, WIDGETS } from "../support/issuer_samples.ts";

@@ -9,10 +9,10 @@ import {
   LEASES,
   type RelatedResource,
   SECRETS,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
 import { isForbidden } from "../../server/kube/kube_error.ts";
-import { ANNOTATIONS, FIELD_MANAGERS, LABELS, tokenSecretName } from "../../server/names.ts";
+import { ANNOTATIONS, FIELD_MANAGERS, LABELS, tokenSecretName } from "../../common/api/names.ts";
 import { boundaryOf, customType, WIDGETS } from "../support/issuer_samples.ts";
 import { IssuerWorld } from "../support/issuer_world.ts";
 import { plainSecret } from "../support/kube.ts";

@@ -5,7 +5,7 @@ import { gunzipSync } from "node:zlib";
 import { BUILD_EXIT } from "../../scripts/build/build_error.ts";
 import { hostPlatform } from "../../scripts/build/platforms.ts";
 import { BACKEND_BUNDLE_FLAGS } from "../../scripts/run_flags.ts";
-import type { Catalog, ProviderInfo } from "../../server/api/wire.ts";
+import type { Catalog, ProviderInfo } from "../../common/api/wire.ts";
 import { fileSums, Folder, runScript, SOURCES, STAND_IN_RUNTIME } from "../support/build_world.ts";
 import { ownPlane } from "../support/control_planes.ts";
 import { Gateway, Provider } from "../support/gateway_world.ts";

@@ -7,10 +7,10 @@ import {
   isReady,
   type RelatedResource,
   SECRETS,
-} from "../../server/api/resources.ts";
-import type { Catalog, Clusters, Instances } from "../../server/api/wire.ts";
+} from "../../common/api/resources.ts";
+import type { Catalog, Clusters, Instances } from "../../common/api/wire.ts";
 import type { InventoryAnswer } from "../../server/inventory/inventory.ts";
-import { boundaryName, FIELD_MANAGERS } from "../../server/names.ts";
+import { boundaryName, FIELD_MANAGERS } from "../../common/api/names.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { InventoryWorld, synced } from "../support/inventory_world.ts";
 import { configMap, plainSecret } from "../support/kube.ts";

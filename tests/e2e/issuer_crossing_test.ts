@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { CRDS, type Grant, GRANTS, SECRETS } from "../../server/api/resources.ts";
+import { CRDS, type Grant, GRANTS, SECRETS } from "../../common/api/resources.ts";
 import { CrashWorld } from "../support/crash_world.ts";
 import { HeldWatches } from "../support/held_watches.ts";
 import { allRules } from "../support/issued_rights.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import type { Grant } from "../../server/api/resources.ts";
+import type { Grant } from "../../common/api/resources.ts";
 import { sleep } from "../../server/runtime/sleep.ts";
 import { Backend } from "../support/backend.ts";
 import { FaultProxy } from "../support/fault_proxy.ts";

@@ -7,8 +7,8 @@ import {
   EXPORTS,
   isReady,
   type RelatedResource,
-} from "../../server/api/resources.ts";
-import { LABELS } from "../../server/names.ts";
+} from "../../common/api/resources.ts";
+import { LABELS } from "../../common/api/names.ts";
 import { WIDGETS } from "../support/issuer_samples.ts";
 import { IssuerWorld } from "../support/issuer_world.ts";
 

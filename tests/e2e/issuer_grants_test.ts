@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { IAM_API_VERSION } from "../../server/api/groups.ts";
+import { IAM_API_VERSION } from "../../common/api/groups.ts";
 import {
   condition,
   CRDS,
@@ -9,7 +9,7 @@ import {
   hasFinalizer,
   NAMESPACES,
   type RoleBinding,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import { isConflict, KubeError } from "../../server/kube/kube_error.ts";
 import {
   ANNOTATIONS,
@@ -17,7 +17,7 @@ import {
   FIELD_MANAGERS,
   identityHash,
   LABELS,
-} from "../../server/names.ts";
+} from "../../common/api/names.ts";
 import { sleep } from "../../server/runtime/sleep.ts";
 import { allRules } from "../support/issued_rights.ts";
 import { boundaryOf, WIDGETS } from "../support/issuer_samples.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { type Grant, GRANTS } from "../../server/api/resources.ts";
+import { type Grant, GRANTS } from "../../common/api/resources.ts";
 import { IssuerWorld } from "../support/issuer_world.ts";
 
 // Before any test, so that no test is charged with processes it does not end.

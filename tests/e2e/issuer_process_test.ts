@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { freePort } from "../../scripts/controlplane/free_port.ts";
-import { CRDS, LEASES } from "../../server/api/resources.ts";
+import { CRDS, LEASES } from "../../common/api/resources.ts";
 import { Backend } from "../support/backend.ts";
 import { ownPlane } from "../support/control_planes.ts";
 import { Gateway } from "../support/gateway_world.ts";

@@ -17,9 +17,9 @@ import {
   type Secret,
   SECRETS,
   SERVICE_ACCOUNTS,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import type { ObjectKey } from "../../server/kube/paths.ts";
-import { CLEANUP_FINALIZER, LABELS } from "../../server/names.ts";
+import { CLEANUP_FINALIZER, LABELS } from "../../common/api/names.ts";
 import {
   boundaryOf,
   customType,

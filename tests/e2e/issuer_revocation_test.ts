@@ -9,9 +9,9 @@ import {
   LEASES,
   NAMESPACES,
   ROLES,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import { KubeError } from "../../server/kube/kube_error.ts";
-import { ANNOTATIONS, FIELD_MANAGERS, heartbeatLeaseName, LABELS } from "../../server/names.ts";
+import { ANNOTATIONS, FIELD_MANAGERS, heartbeatLeaseName, LABELS } from "../../common/api/names.ts";
 import {
   boundaryOf,
   customType,

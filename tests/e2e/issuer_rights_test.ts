@@ -9,9 +9,9 @@ import {
   type RelatedResource,
   ROLES,
   SECRETS,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
-import { boundaryName, FIELD_MANAGERS } from "../../server/names.ts";
+import { boundaryName, FIELD_MANAGERS } from "../../common/api/names.ts";
 import { type Access, allowedVerbs, allRules, isAllowed } from "../support/issued_rights.ts";
 import { boundaryOf, customType, subjectOf, WIDGETS } from "../support/issuer_samples.ts";
 import { IssuerWorld } from "../support/issuer_world.ts";

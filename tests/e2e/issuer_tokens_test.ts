@@ -9,12 +9,12 @@ import {
   type Secret,
   SECRETS,
   SERVICE_ACCOUNTS,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import { desiredState } from "../../server/issuer/desired.ts";
 import { ensureToken, type TokenDeps, type TokenState } from "../../server/issuer/ensure_token.ts";
 import { exportCache, grantCache, issuerCaches } from "../../server/issuer/issued.ts";
 import { TokenSlots } from "../../server/issuer/token_slots.ts";
-import { ANNOTATIONS, FIELD_MANAGERS, LABELS, tokenSecretName } from "../../server/names.ts";
+import { ANNOTATIONS, FIELD_MANAGERS, LABELS, tokenSecretName } from "../../common/api/names.ts";
 import { boundaryOf, customType, grantFor, WIDGETS } from "../support/issuer_samples.ts";
 import { IssuerWorld } from "../support/issuer_world.ts";
 import { running } from "../support/kube.ts";

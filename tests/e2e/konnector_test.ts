@@ -5,10 +5,10 @@ import {
   type Deployment,
   DEPLOYMENTS,
   NAMESPACES,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import { konnectorManifest } from "../../server/konnector/manifest.ts";
 import { toYaml } from "../../common/to_yaml.ts";
-import { FIELD_MANAGERS, KONNECTOR_IMAGE } from "../../server/names.ts";
+import { FIELD_MANAGERS, KONNECTOR_IMAGE } from "../../common/api/names.ts";
 import { sharedConsumer } from "../support/control_planes.ts";
 import { connect, uniqueName } from "../support/kube.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { CONFIG_MAPS } from "../../server/api/resources.ts";
+import { CONFIG_MAPS } from "../../common/api/resources.ts";
 import { Cache } from "../../server/kube/cache.ts";
 import { wholeObjects } from "../../server/kube/follow.ts";
 import { sharedProvider } from "../support/control_planes.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { CONFIG_MAPS, type ConfigMap, SECRETS } from "../../server/api/resources.ts";
+import { CONFIG_MAPS, type ConfigMap, SECRETS } from "../../common/api/resources.ts";
 import { Cache } from "../../server/kube/cache.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
 import { type FollowTiming, metadataObjects, wholeObjects } from "../../server/kube/follow.ts";
 import { isNotFound, KubeError } from "../../server/kube/kube_error.ts";
-import { FIELD_MANAGERS } from "../../server/names.ts";
+import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { ownPlane } from "../support/control_planes.ts";
 import { FaultProxy } from "../support/fault_proxy.ts";
 import { configMap, connect, running, sameAsLive } from "../support/kube.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { CONFIG_MAPS, type ConfigMap, SECRETS } from "../../server/api/resources.ts";
+import { CONFIG_MAPS, type ConfigMap, SECRETS } from "../../common/api/resources.ts";
 import { Cache, type Change } from "../../server/kube/cache.ts";
 import { type FollowSource, metadataObjects, wholeObjects } from "../../server/kube/follow.ts";
-import { FIELD_MANAGERS, LABELS } from "../../server/names.ts";
+import { FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { configMap, running, sameAsLive, type Workspace, workspace } from "../support/kube.ts";
 

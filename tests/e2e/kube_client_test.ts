@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { serviceCrds } from "../../server/api/crd_manifests.ts";
-import { CONFIG_MAPS, type ConfigMap, type Grant, GRANTS } from "../../server/api/resources.ts";
+import { serviceCrds } from "../../common/api/crd_manifests.ts";
+import { CONFIG_MAPS, type ConfigMap, type Grant, GRANTS } from "../../common/api/resources.ts";
 import { installCrds } from "../../server/kube/crds.ts";
 import {
   isAlreadyExists,
@@ -8,7 +8,7 @@ import {
   isNotFound,
   KubeError,
 } from "../../server/kube/kube_error.ts";
-import { FIELD_MANAGERS } from "../../server/names.ts";
+import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { createLogger } from "../../server/runtime/log.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { FaultProxy } from "../support/fault_proxy.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { freePort } from "../../scripts/controlplane/free_port.ts";
-import { CONFIG_MAPS } from "../../server/api/resources.ts";
+import { CONFIG_MAPS } from "../../common/api/resources.ts";
 import { Cache } from "../../server/kube/cache.ts";
 import { wholeObjects } from "../../server/kube/follow.ts";
 import { KubeError } from "../../server/kube/kube_error.ts";
 import { connectThroughProxy } from "../../server/runtime/connect_through_proxy.ts";
-import { FIELD_MANAGERS } from "../../server/names.ts";
+import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { FaultProxy } from "../support/fault_proxy.ts";
 import { configMap, connect, running, whoAmI, workspace } from "../support/kube.ts";

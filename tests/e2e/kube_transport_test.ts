@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { LookupFunction } from "node:net";
 import { createAuthority } from "../../scripts/controlplane/certificates.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { CONFIG_MAPS, NAMESPACES } from "../../server/api/resources.ts";
+import { CONFIG_MAPS, NAMESPACES } from "../../common/api/resources.ts";
 import { Cache } from "../../server/kube/cache.ts";
 import { wholeObjects } from "../../server/kube/follow.ts";
 import { KubeError } from "../../server/kube/kube_error.ts";

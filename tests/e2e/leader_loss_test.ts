@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { CONFIG_MAPS } from "../../server/api/resources.ts";
+import { CONFIG_MAPS } from "../../common/api/resources.ts";
 import { KubeClient } from "../../server/kube/client.ts";
 import { NotLeadingError } from "../../server/kube/leader.ts";
-import { FIELD_MANAGERS } from "../../server/names.ts";
+import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { aborted } from "../../server/runtime/runnable.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { type Fault, FaultProxy } from "../support/fault_proxy.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { type Lease, LEASES } from "../../server/api/resources.ts";
+import { type Lease, LEASES } from "../../common/api/resources.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
 import { NotLeadingError } from "../../server/kube/leader.ts";
-import { FIELD_MANAGERS } from "../../server/names.ts";
+import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { aborted } from "../../server/runtime/runnable.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { workspace } from "../support/kube.ts";

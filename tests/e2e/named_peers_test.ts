@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { freePort } from "../../scripts/controlplane/free_port.ts";
 import { BACKEND_BUNDLE_FLAGS } from "../../scripts/run_flags.ts";
-import type { Catalog, Clusters } from "../../server/api/wire.ts";
+import type { Catalog, Clusters } from "../../common/api/wire.ts";
 import { Backend, backendBundle } from "../support/backend.ts";
 import { ownPlane } from "../support/control_planes.ts";
 import { failure, okJson, postJson, Provider } from "../support/gateway_world.ts";

@@ -6,8 +6,8 @@ import {
   isDeleting,
   type Namespace,
   NAMESPACES,
-} from "../../server/api/resources.ts";
-import { ANNOTATIONS, boundaryName, FIELD_MANAGERS, LABELS } from "../../server/names.ts";
+} from "../../common/api/resources.ts";
+import { ANNOTATIONS, boundaryName, FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
 import { Boundaries } from "../../server/reaper/boundaries.ts";
 import { ownPlane } from "../support/control_planes.ts";
 import { ReaperWorld } from "../support/reaper_world.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { condition, type Grant, isDeleting } from "../../server/api/resources.ts";
-import { ANNOTATIONS, boundaryName } from "../../server/names.ts";
+import { condition, type Grant, isDeleting } from "../../common/api/resources.ts";
+import { ANNOTATIONS, boundaryName } from "../../common/api/names.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { ReaperWorld, seconds } from "../support/reaper_world.ts";
 import type { ReaperFlags, TestReaper } from "../support/test_reaper.ts";

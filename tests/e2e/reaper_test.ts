@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { condition, type Grant, GRANTS } from "../../server/api/resources.ts";
-import { ANNOTATIONS, boundaryName } from "../../server/names.ts";
+import { condition, type Grant, GRANTS } from "../../common/api/resources.ts";
+import { ANNOTATIONS, boundaryName } from "../../common/api/names.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { type Beat, ReaperWorld, seconds } from "../support/reaper_world.ts";
 

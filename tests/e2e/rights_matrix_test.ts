@@ -8,8 +8,8 @@ import {
   type RelatedResource,
   ROLES,
   SERVICE_ACCOUNTS,
-} from "../../server/api/resources.ts";
-import { clusterRoleName } from "../../server/names.ts";
+} from "../../common/api/resources.ts";
+import { clusterRoleName } from "../../common/api/names.ts";
 import { boundaryOf, WIDGETS } from "../support/issuer_samples.ts";
 import { IssuerWorld } from "../support/issuer_world.ts";
 import { reviewSelf } from "../support/kube.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { schemathesis } from "../../scripts/schemathesis.ts";
-import type { KubeObject } from "../../server/api/resources.ts";
+import type { KubeObject } from "../../common/api/resources.ts";
 import { ownPlane } from "../support/control_planes.ts";
 import { Gateway, okJson, Provider } from "../support/gateway_world.ts";
 import { customType, WIDGETS } from "../support/issuer_samples.ts";

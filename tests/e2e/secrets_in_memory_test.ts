@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import type { Instances } from "../../server/api/wire.ts";
+import type { Instances } from "../../common/api/wire.ts";
 import { Backend } from "../support/backend.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { INSPECTABLE, Inspector } from "../support/inspector.ts";

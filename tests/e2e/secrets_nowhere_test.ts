@@ -7,7 +7,7 @@ import {
   GRANTS,
   type KubeObject,
   type Secret,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import { Backend } from "../support/backend.ts";
 import { ownPlane } from "../support/control_planes.ts";
 import { okJson, postJson, Provider, sessionKeys } from "../support/gateway_world.ts";

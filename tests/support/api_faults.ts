@@ -1,9 +1,9 @@
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { serviceCrds } from "../../server/api/crd_manifests.ts";
-import { CONFIG_MAPS, CRDS, NAMESPACES } from "../../server/api/resources.ts";
+import { serviceCrds } from "../../common/api/crd_manifests.ts";
+import { CONFIG_MAPS, CRDS, NAMESPACES } from "../../common/api/resources.ts";
 import { installCrds } from "../../server/kube/crds.ts";
-import { boundaryName, FIELD_MANAGERS } from "../../server/names.ts";
+import { boundaryName, FIELD_MANAGERS } from "../../common/api/names.ts";
 import { createLogger } from "../../server/runtime/log.ts";
 import { VERSION } from "../../common/version.ts";
 import { compactEtcd, writeUnseen } from "./ask_etcd.ts";

@@ -1,6 +1,6 @@
-import { type Deployment, DEPLOYMENTS } from "../../server/api/resources.ts";
+import { type Deployment, DEPLOYMENTS } from "../../common/api/resources.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
-import { FIELD_MANAGERS } from "../../server/names.ts";
+import { FIELD_MANAGERS } from "../../common/api/names.ts";
 
 const KEY = { name: "konnector", namespace: "xbind" };
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
-import { type Grant, GRANTS } from "../../server/api/resources.ts";
-import type { BindResult } from "../../server/api/wire.ts";
+import { type Grant, GRANTS } from "../../common/api/resources.ts";
+import type { BindResult } from "../../common/api/wire.ts";
 import { bindExport } from "../../server/binding/bind.ts";
 import { consumePickup } from "../../server/binding/pickup.ts";
 import { type ErrorCode, XbindError } from "../../common/errors.ts";
-import { FIELD_MANAGERS } from "../../server/names.ts";
+import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import type { BindingWorld } from "./binding_world.ts";
 import { connect, type Connected } from "./kube.ts";
 

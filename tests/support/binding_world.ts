@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
-import { serviceCrds } from "../../server/api/crd_manifests.ts";
-import { CATALOG_API_VERSION } from "../../server/api/groups.ts";
+import { serviceCrds } from "../../common/api/crd_manifests.ts";
+import { CATALOG_API_VERSION } from "../../common/api/groups.ts";
 import {
   type Condition,
   type Export,
@@ -15,7 +15,7 @@ import {
   NAMESPACES,
   SECRETS,
   SERVICE_ACCOUNTS,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import type { BindDeps } from "../../server/binding/bind.ts";
 import { bindSlots } from "../../server/binding/slots.ts";
 import type { Identity } from "../../server/binding/identity.ts";
@@ -24,7 +24,7 @@ import type { KubeClient } from "../../server/kube/client.ts";
 import { installCrds } from "../../server/kube/crds.ts";
 import { wholeObjects } from "../../server/kube/follow.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../server/kube/kube_error.ts";
-import { boundaryName, FIELD_MANAGERS, tokenSecretName } from "../../server/names.ts";
+import { boundaryName, FIELD_MANAGERS, tokenSecretName } from "../../common/api/names.ts";
 import { createLogger } from "../../server/runtime/log.ts";
 import { connect, type Connected, running } from "./kube.ts";
 import { removeGrant } from "./remove_grant.ts";

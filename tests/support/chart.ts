@@ -3,7 +3,7 @@ import { parseAllDocuments, stringify } from "yaml";
 import { chartFlags } from "../../scripts/chart_flags.ts";
 import { type ChartValue, chartValues } from "../../scripts/chart_values.ts";
 import { helmBinary } from "../../scripts/helm.ts";
-import type { KubeObject, PolicyRule } from "../../server/api/resources.ts";
+import type { KubeObject, PolicyRule } from "../../common/api/resources.ts";
 
 /** The chart under test. */
 export const CHART = new URL("../../deploy/chart/", import.meta.url).pathname;

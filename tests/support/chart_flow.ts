@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { kubeconfigFor } from "../../scripts/controlplane/kubeconfig.ts";
-import { CATALOG_API_VERSION } from "../../server/api/groups.ts";
+import { CATALOG_API_VERSION } from "../../common/api/groups.ts";
 import {
   CLUSTER_ROLE_BINDINGS,
   CLUSTER_ROLES,
@@ -20,8 +20,8 @@ import {
   ROLE_BINDINGS,
   ROLES,
   SECRETS,
-} from "../../server/api/resources.ts";
-import type { ApplyResult, Catalog, Clusters, Instances, Me } from "../../server/api/wire.ts";
+} from "../../common/api/resources.ts";
+import type { ApplyResult, Catalog, Clusters, Instances, Me } from "../../common/api/wire.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
 import { isForbidden } from "../../server/kube/kube_error.ts";
 import type { ObjectKey } from "../../server/kube/paths.ts";
@@ -32,7 +32,7 @@ import {
   FIELD_MANAGERS,
   grantName,
   LABELS,
-} from "../../server/names.ts";
+} from "../../common/api/names.ts";
 import { submitted } from "../testdata/hostile_kubeconfigs/parts.ts";
 import { type Gateway, okJson, postJson, Provider } from "./gateway_world.ts";
 import { customType, WIDGETS } from "./issuer_samples.ts";

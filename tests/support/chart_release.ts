@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { kubeconfigFor } from "../../scripts/controlplane/kubeconfig.ts";
-import { type KubeObject, NAMESPACES, SECRETS } from "../../server/api/resources.ts";
+import { type KubeObject, NAMESPACES, SECRETS } from "../../common/api/resources.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
-import { FIELD_MANAGERS } from "../../server/names.ts";
+import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { Backend } from "./backend.ts";
 import {
   CHART,

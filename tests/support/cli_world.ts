@@ -12,11 +12,11 @@ import {
   NAMESPACES,
   type ResourceType,
   SECRETS,
-} from "../../server/api/resources.ts";
-import type { Me } from "../../server/api/wire.ts";
+} from "../../common/api/resources.ts";
+import type { Me } from "../../common/api/wire.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
 import { isNotFound } from "../../server/kube/kube_error.ts";
-import { FIELD_MANAGERS, grantName } from "../../server/names.ts";
+import { FIELD_MANAGERS, grantName } from "../../common/api/names.ts";
 import { type CliOptions, type CliResult, CliUser } from "./cli.ts";
 import { ownPlane } from "./control_planes.ts";
 import { Gateway, Provider } from "./gateway_world.ts";

@@ -13,7 +13,7 @@ import {
   ROLES,
   SECRETS,
   SERVICE_ACCOUNTS,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import { KubeError } from "../../server/kube/kube_error.ts";
 import { keyText } from "../../server/kube/paths.ts";
 import {
@@ -22,7 +22,7 @@ import {
   heartbeatLeaseName,
   identityHash,
   LABELS,
-} from "../../server/names.ts";
+} from "../../common/api/names.ts";
 import { Backend } from "./backend.ts";
 import { FaultProxy } from "./fault_proxy.ts";
 import { boundaryOf, customType, issuedKeys, WIDGETS } from "./issuer_samples.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { EXPORTS, isReady } from "../../server/api/resources.ts";
-import type { Catalog } from "../../server/api/wire.ts";
+import { EXPORTS, isReady } from "../../common/api/resources.ts";
+import type { Catalog } from "../../common/api/wire.ts";
 import { Gateway, okJson } from "./gateway_world.ts";
 import { WIDGETS } from "./issuer_samples.ts";
 import { IssuerWorld } from "./issuer_world.ts";

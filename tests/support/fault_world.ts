@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually, type Patience } from "../../scripts/controlplane/eventually.ts";
-import { CATALOG_API_VERSION } from "../../server/api/groups.ts";
+import { CATALOG_API_VERSION } from "../../common/api/groups.ts";
 import {
   EXPORTS,
   type Grant,
@@ -9,10 +9,10 @@ import {
   isDeleting,
   isReady,
   type ResourceType,
-} from "../../server/api/resources.ts";
-import type { BindResult, Catalog, Clusters } from "../../server/api/wire.ts";
+} from "../../common/api/resources.ts";
+import type { BindResult, Catalog, Clusters } from "../../common/api/wire.ts";
 import { isNotFound } from "../../server/kube/kube_error.ts";
-import { FIELD_MANAGERS } from "../../server/names.ts";
+import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { sleep } from "../../server/runtime/sleep.ts";
 import { ownPlane } from "./control_planes.ts";
 import type { FaultProxy } from "./fault_proxy.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { CATALOG_API_VERSION } from "../../server/api/groups.ts";
+import { CATALOG_API_VERSION } from "../../common/api/groups.ts";
 import {
   CRDS,
   type Export,
@@ -9,10 +9,10 @@ import {
   type ExportSpec,
   isReady,
   NAMESPACES,
-} from "../../server/api/resources.ts";
-import type { BindResult } from "../../server/api/wire.ts";
+} from "../../common/api/resources.ts";
+import type { BindResult } from "../../common/api/wire.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
-import { FIELD_MANAGERS } from "../../server/names.ts";
+import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { Backend, type BackendOptions } from "./backend.ts";
 import { crdFor, customType, EXPORTED } from "./issuer_samples.ts";
 import { connect, type Connected } from "./kube.ts";

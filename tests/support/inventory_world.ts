@@ -2,8 +2,8 @@ import { parse } from "yaml";
 import { type AuditEvent, auditEvents } from "../../scripts/controlplane/audit_events.ts";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { serviceCrds } from "../../server/api/crd_manifests.ts";
-import { CATALOG_API_VERSION, IAM_API_VERSION } from "../../server/api/groups.ts";
+import { serviceCrds } from "../../common/api/crd_manifests.ts";
+import { CATALOG_API_VERSION, IAM_API_VERSION } from "../../common/api/groups.ts";
 import {
   type Collection,
   COLLECTIONS,
@@ -20,7 +20,7 @@ import {
   NAMESPACES,
   type ObjectMeta,
   type ResourceType,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import { ApiCaches, type ApiCachesTiming } from "../../server/inventory/api_caches.ts";
 import { heartbeatCache } from "../../server/inventory/heartbeats.ts";
 import { Inventory } from "../../server/inventory/inventory.ts";
@@ -37,7 +37,7 @@ import {
   grantName,
   heartbeatLeaseName,
   LABELS,
-} from "../../server/names.ts";
+} from "../../common/api/names.ts";
 import { createLogger } from "../../server/runtime/log.ts";
 import { allowUser } from "./allow_user.ts";
 import { connect, type Connected, running } from "./kube.ts";

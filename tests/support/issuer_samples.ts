@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { IAM_API_VERSION } from "../../server/api/groups.ts";
+import { IAM_API_VERSION } from "../../common/api/groups.ts";
 import {
   CLUSTER_ROLE_BINDINGS,
   CLUSTER_ROLES,
@@ -14,7 +14,7 @@ import {
   ROLES,
   SECRETS,
   SERVICE_ACCOUNTS,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import {
   boundaryName,
   clusterRoleName,
@@ -22,7 +22,7 @@ import {
   LABELS,
   parseApiName,
   tokenSecretName,
-} from "../../server/names.ts";
+} from "../../common/api/names.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 const SEVEN = ["get", "list", "watch", "create", "update", "patch", "delete"];

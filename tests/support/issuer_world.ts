@@ -20,10 +20,10 @@ import {
   type KubeObject,
   type ResourceType,
   SECRETS,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
 import type { ObjectKey } from "../../server/kube/paths.ts";
-import { FIELD_MANAGERS, LABELS, tokenSecretName } from "../../server/names.ts";
+import { FIELD_MANAGERS, LABELS, tokenSecretName } from "../../common/api/names.ts";
 import { allowUser } from "./allow_user.ts";
 import { Backend } from "./backend.ts";
 import { ownPlane } from "./control_planes.ts";

@@ -6,14 +6,14 @@ import {
   NAMESPACES,
   type ResourceType,
   SERVICE_ACCOUNTS,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import type { Cache } from "../../server/kube/cache.ts";
 import { KubeClient, type Selection } from "../../server/kube/client.ts";
 import { loadTarget } from "../../server/kube/load_target.ts";
 import type { MetadataObject } from "../../server/kube/metadata.ts";
 import { keyText } from "../../server/kube/paths.ts";
 import { Transport, type TransportOptions } from "../../server/kube/transport.ts";
-import { FIELD_MANAGERS } from "../../server/names.ts";
+import { FIELD_MANAGERS } from "../../common/api/names.ts";
 
 /** A client for one test; disposing it closes its connections. */
 export interface Connected extends Disposable {

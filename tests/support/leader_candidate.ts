@@ -1,5 +1,5 @@
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { type Lease, LEASES } from "../../server/api/resources.ts";
+import { type Lease, LEASES } from "../../common/api/resources.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
 import { Leader, type LeaderOptions, type LeaderTiming } from "../../server/kube/leader.ts";
 import { createLogger } from "../../server/runtime/log.ts";

@@ -2,12 +2,12 @@
  * A process that leads: arguments are a kubeconfig, a namespace and an identity. While it leads it
  * writes its identity into the ConfigMap `owner` again and again, through a guarded client.
  */
-import { CONFIG_MAPS } from "../../server/api/resources.ts";
+import { CONFIG_MAPS } from "../../common/api/resources.ts";
 import { KubeClient } from "../../server/kube/client.ts";
 import { Leader } from "../../server/kube/leader.ts";
 import { loadTarget } from "../../server/kube/load_target.ts";
 import { Transport } from "../../server/kube/transport.ts";
-import { FIELD_MANAGERS } from "../../server/names.ts";
+import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { createLogger } from "../../server/runtime/log.ts";
 import type { Runnable } from "../../server/runtime/runnable.ts";
 import { sleep } from "../../server/runtime/sleep.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
-import type { KubeObject, RelatedResource } from "../../server/api/resources.ts";
+import type { KubeObject, RelatedResource } from "../../common/api/resources.ts";
 import { bundleFor } from "../../server/binding/bundle.ts";
 import { konnectorManifest } from "../../server/konnector/manifest.ts";
 import { toYaml } from "../../common/to_yaml.ts";
-import { grantName } from "../../server/names.ts";
+import { grantName } from "../../common/api/names.ts";
 import { PEMS } from "../testdata/hostile_kubeconfigs/parts.ts";
 import { HostileApiServer } from "./hostile_api_server.ts";
 import { grantFor } from "./issuer_samples.ts";

@@ -1,8 +1,8 @@
 import type { AuditEvent } from "../../scripts/controlplane/audit_events.ts";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { serviceCrds } from "../../server/api/crd_manifests.ts";
-import { IAM_API_VERSION } from "../../server/api/groups.ts";
+import { serviceCrds } from "../../common/api/crd_manifests.ts";
+import { IAM_API_VERSION } from "../../common/api/groups.ts";
 import {
   type Condition,
   type Conditioned,
@@ -13,7 +13,7 @@ import {
   LEASES,
   type Namespace,
   NAMESPACES,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
 import { installCrds } from "../../server/kube/crds.ts";
 import { isConflict, isNotFound } from "../../server/kube/kube_error.ts";
@@ -24,7 +24,7 @@ import {
   heartbeatLeaseName,
   identityHash,
   LABELS,
-} from "../../server/names.ts";
+} from "../../common/api/names.ts";
 import { createLogger } from "../../server/runtime/log.ts";
 import { allowUser } from "./allow_user.ts";
 import { connect, type Connected } from "./kube.ts";

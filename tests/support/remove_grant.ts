@@ -1,8 +1,8 @@
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { GRANTS } from "../../server/api/resources.ts";
+import { GRANTS } from "../../common/api/resources.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
 import { isNotFound } from "../../server/kube/kube_error.ts";
-import { FIELD_MANAGERS } from "../../server/names.ts";
+import { FIELD_MANAGERS } from "../../common/api/names.ts";
 
 /**
  * Removes a Grant that nobody cleans up after, whatever it waits for. A controller that was

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type AuditEvent, auditEvents } from "../../scripts/controlplane/audit_events.ts";
 import { eventually, type Patience } from "../../scripts/controlplane/eventually.ts";
-import { NAMESPACES } from "../../server/api/resources.ts";
+import { NAMESPACES } from "../../common/api/resources.ts";
 import { Backend, type BackendOptions } from "./backend.ts";
 import { FaultProxy } from "./fault_proxy.ts";
 import { IssuerWorld } from "./issuer_world.ts";

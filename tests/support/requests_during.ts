@@ -1,7 +1,7 @@
 import { type AuditEvent, auditEvents } from "../../scripts/controlplane/audit_events.ts";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { NAMESPACES } from "../../server/api/resources.ts";
+import { NAMESPACES } from "../../common/api/resources.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
 
 /** What a user asked of the API server while something ran, watches aside, by the audit log. */

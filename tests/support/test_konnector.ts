@@ -7,9 +7,9 @@ import {
   LEASES,
   type ResourceType,
   type Secret,
-} from "../../server/api/resources.ts";
+} from "../../common/api/resources.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
-import { ANNOTATIONS, FIELD_MANAGERS, heartbeatLeaseName, LABELS } from "../../server/names.ts";
+import { ANNOTATIONS, FIELD_MANAGERS, heartbeatLeaseName, LABELS } from "../../common/api/names.ts";
 import { connect, type Connected, temporaryDir } from "./kube.ts";
 
 /** The objects in the documents of a YAML text. */

@@ -1,4 +1,4 @@
-import { type Grant, GRANTS } from "../../server/api/resources.ts";
+import { type Grant, GRANTS } from "../../common/api/resources.ts";
 import { heartbeatCache } from "../../server/inventory/heartbeats.ts";
 import { Cache } from "../../server/kube/cache.ts";
 import type { KubeClient } from "../../server/kube/client.ts";

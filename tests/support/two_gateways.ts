@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { EXPORTS, isReady, type KubeObject } from "../../server/api/resources.ts";
-import type { BindResult } from "../../server/api/wire.ts";
+import { EXPORTS, isReady, type KubeObject } from "../../common/api/resources.ts";
+import type { BindResult } from "../../common/api/wire.ts";
 import { GatewayBehindProxy } from "./gateway_behind_proxy.ts";
 import { customType, WIDGETS } from "./issuer_samples.ts";
 import { IssuerWorld } from "./issuer_world.ts";

@@ -1,6 +1,6 @@
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { CATALOG_API_VERSION } from "../../server/api/groups.ts";
+import { CATALOG_API_VERSION } from "../../common/api/groups.ts";
 import {
   COLLECTIONS,
   CRDS,
@@ -8,10 +8,10 @@ import {
   type ExportSpec,
   isReady,
   type KubeObject,
-} from "../../server/api/resources.ts";
-import type { BindResult } from "../../server/api/wire.ts";
+} from "../../common/api/resources.ts";
+import type { BindResult } from "../../common/api/wire.ts";
 import { createSessionCodec } from "../../server/gateway/auth/session.ts";
-import { FIELD_MANAGERS } from "../../server/names.ts";
+import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { TestBrowser, type Visit, type VisitOptions } from "./browser.ts";
 import { ownPlane } from "./control_planes.ts";
 import { Gateway, Provider, type SessionKeys, sessionKeys } from "./gateway_world.ts";

@@ -1,7 +1,7 @@
 import { type AuditEvent, auditEvents } from "../../scripts/controlplane/audit_events.ts";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { NAMESPACES, type PolicyRule } from "../../server/api/resources.ts";
+import { NAMESPACES, type PolicyRule } from "../../common/api/resources.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
 
 /** One verb on one resource that a role gives. */

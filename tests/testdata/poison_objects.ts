@@ -1,5 +1,5 @@
-import { CATALOG_API_VERSION, IAM_API_VERSION } from "../../server/api/groups.ts";
-import { ANNOTATIONS } from "../../server/names.ts";
+import { CATALOG_API_VERSION, IAM_API_VERSION } from "../../common/api/groups.ts";
+import { ANNOTATIONS } from "../../common/api/names.ts";
 
 /** An object that no schema of ours would let through, and its status, which is written apart. */
 export interface Poison {

@@ -1,4 +1,4 @@
-import type { BindResult } from "../../server/api/wire.ts";
+import type { BindResult } from "../../common/api/wire.ts";
 import type { PickedUp } from "../api.ts";
 import type { Apply } from "./kubeconfig_form.tsx";
 

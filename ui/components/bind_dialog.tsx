@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef, useState } from "hono/jsx/dom";
-import type { BindResult, CatalogExport } from "../../server/api/wire.ts";
+import type { BindResult, CatalogExport } from "../../common/api/wire.ts";
 import type { BindActions } from "./bind_actions.ts";
 import { FinishBind } from "./finish_bind.tsx";
 import { Modal } from "./modal.tsx";

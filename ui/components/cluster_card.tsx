@@ -1,4 +1,4 @@
-import type { Cluster, ClusterGrant } from "../../server/api/wire.ts";
+import type { Cluster, ClusterGrant } from "../../common/api/wire.ts";
 import type { SharedGrant } from "../logic/shared_grants.ts";
 import { hasUnknown, syncedText } from "../logic/unknown_parts.ts";
 import { Notice } from "./notice.tsx";

@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef, useState } from "hono/jsx/dom";
-import type { BindResult } from "../../server/api/wire.ts";
+import type { BindResult } from "../../common/api/wire.ts";
 import { commands } from "../logic/commands.ts";
 import type { BindActions } from "./bind_actions.ts";
 import { CopyField } from "./copy_field.tsx";

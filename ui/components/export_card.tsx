@@ -1,5 +1,5 @@
 import { memo } from "hono/jsx/dom";
-import type { CatalogExport } from "../../server/api/wire.ts";
+import type { CatalogExport } from "../../common/api/wire.ts";
 import type { BoundState } from "../logic/bound_exports.ts";
 import { webUrl } from "../logic/web_url.ts";
 import { BoundBadge } from "./bound_badge.tsx";

@@ -1,4 +1,4 @@
-import type { CatalogCollection, CatalogExport, Instances } from "../../server/api/wire.ts";
+import type { CatalogCollection, CatalogExport, Instances } from "../../common/api/wire.ts";
 import type { BoundState } from "../logic/bound_exports.ts";
 import { webUrl } from "../logic/web_url.ts";
 import { BoundBadge } from "./bound_badge.tsx";

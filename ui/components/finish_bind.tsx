@@ -1,5 +1,5 @@
 import { useState } from "hono/jsx/dom";
-import type { BindResult, CatalogExport } from "../../server/api/wire.ts";
+import type { BindResult, CatalogExport } from "../../common/api/wire.ts";
 import { useNow } from "../hooks/use_now.ts";
 import { commands } from "../logic/commands.ts";
 import { remainingTime } from "../logic/relative_time.ts";

@@ -1,5 +1,5 @@
 import { useLayoutEffect, useState } from "hono/jsx/dom";
-import type { Instance, Instances } from "../../server/api/wire.ts";
+import type { Instance, Instances } from "../../common/api/wire.ts";
 import { Empty, LoadFailure, Skeleton } from "./load_states.tsx";
 import { RelativeTime } from "./relative_time.tsx";
 

@@ -1,5 +1,5 @@
 import { useId, useLayoutEffect, useRef, useState } from "hono/jsx/dom";
-import type { ApplyRequest, ApplyResult } from "../../server/api/wire.ts";
+import type { ApplyRequest, ApplyResult } from "../../common/api/wire.ts";
 import { ApiError } from "../api.ts";
 import { textToBase64 } from "../logic/base64.ts";
 import { peekKubeconfig } from "../logic/kubeconfig_peek.ts";

@@ -1,4 +1,4 @@
-import type { PendingGrant } from "../../server/api/wire.ts";
+import type { PendingGrant } from "../../common/api/wire.ts";
 import { RelativeTime } from "./relative_time.tsx";
 
 /** Grants that no cluster has used yet. */

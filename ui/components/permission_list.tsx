@@ -1,4 +1,4 @@
-import type { CatalogExport } from "../../server/api/wire.ts";
+import type { CatalogExport } from "../../common/api/wire.ts";
 import { permissionsOf, type Risk, risksOf } from "../logic/permissions.ts";
 import { Notice } from "./notice.tsx";
 

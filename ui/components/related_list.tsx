@@ -1,4 +1,4 @@
-import type { CatalogRelatedResource } from "../../server/api/wire.ts";
+import type { CatalogRelatedResource } from "../../common/api/wire.ts";
 import { relatedSentence } from "../logic/permissions.ts";
 import { FromYouIcon, ToYouIcon } from "./icons.tsx";
 

@@ -1,4 +1,4 @@
-import type { Me, ProviderInfo } from "../../server/api/wire.ts";
+import type { Me, ProviderInfo } from "../../common/api/wire.ts";
 import type { ViewName } from "../logic/place.ts";
 import { BrandMark } from "./icons.tsx";
 import { isPlainClick } from "./plain_click.ts";

@@ -1,4 +1,4 @@
-import type { Clusters, Me, PendingGrant } from "../../server/api/wire.ts";
+import type { Clusters, Me, PendingGrant } from "../../common/api/wire.ts";
 
 /** How far my bind of an Export has come. */
 export type BoundState = "live" | "silent" | "pending";

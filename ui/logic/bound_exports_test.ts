@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { Clusters } from "../../server/api/wire.ts";
-import { grantName, identityHash as serverHash } from "../../server/names.ts";
+import type { Clusters } from "../../common/api/wire.ts";
+import { grantName, identityHash as serverHash } from "../../common/api/names.ts";
 import { boundExports, identityHash } from "./bound_exports.ts";
 
 const ME = { subject: "https://idp#jane", displayName: "jane" };

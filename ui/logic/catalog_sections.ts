@@ -1,4 +1,4 @@
-import type { Catalog, CatalogExport } from "../../server/api/wire.ts";
+import type { Catalog, CatalogExport } from "../../common/api/wire.ts";
 import type { Match } from "./search_index.ts";
 
 /** One heading of the catalog, with what belongs under it. */

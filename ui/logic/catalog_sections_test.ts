@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Catalog } from "../../server/api/wire.ts";
+import type { Catalog } from "../../common/api/wire.ts";
 import { type CatalogFilter, catalogSections, firstOf } from "./catalog_sections.ts";
 
 const offer = (name: string) => ({ name, title: name, apis: [`${name}.example.org`] });

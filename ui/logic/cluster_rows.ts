@@ -1,4 +1,4 @@
-import type { Cluster, Clusters, PendingGrant } from "../../server/api/wire.ts";
+import type { Cluster, Clusters, PendingGrant } from "../../common/api/wire.ts";
 import type { ClusterFilter } from "./place.ts";
 import { folded, searchWords } from "./search_index.ts";
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Cluster, Clusters } from "../../server/api/wire.ts";
+import type { Cluster, Clusters } from "../../common/api/wire.ts";
 import { clusterRows } from "./cluster_rows.ts";
 
 const cluster = (uid: string, live: boolean, minute: number, exportName = "pg"): Cluster => {

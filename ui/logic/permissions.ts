@@ -1,4 +1,4 @@
-import type { CatalogExport, CatalogRelatedResource } from "../../server/api/wire.ts";
+import type { CatalogExport, CatalogRelatedResource } from "../../common/api/wire.ts";
 
 /** One thing that an issued credential may do on the provider. */
 export interface Permission {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { CatalogExport, CatalogRelatedResource } from "../../server/api/wire.ts";
+import type { CatalogExport, CatalogRelatedResource } from "../../common/api/wire.ts";
 import { permissionsOf, relatedSentence, risksOf } from "./permissions.ts";
 
 const offer = (...relatedResources: CatalogRelatedResource[]): CatalogExport => ({

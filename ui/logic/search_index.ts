@@ -1,4 +1,4 @@
-import type { Catalog } from "../../server/api/wire.ts";
+import type { Catalog } from "../../common/api/wire.ts";
 
 /** How well an Export matches: by its name and title, or by something else about it. */
 export type Match = 0 | 1;

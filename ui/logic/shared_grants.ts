@@ -1,4 +1,4 @@
-import type { Cluster } from "../../server/api/wire.ts";
+import type { Cluster } from "../../common/api/wire.ts";
 
 /** A Grant whose credential more than one cluster uses, or used. */
 export interface SharedGrant {

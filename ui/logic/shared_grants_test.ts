@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Cluster } from "../../server/api/wire.ts";
+import type { Cluster } from "../../common/api/wire.ts";
 import { sharedGrants } from "./shared_grants.ts";
 
 const AT = "2026-05-01T12:00:00Z";

@@ -1,4 +1,4 @@
-import type { Catalog } from "../../server/api/wire.ts";
+import type { Catalog } from "../../common/api/wire.ts";
 
 interface Titled {
   readonly name: string;

@@ -1,4 +1,4 @@
-import type { Clusters, SyncedApi } from "../../server/api/wire.ts";
+import type { Clusters, SyncedApi } from "../../common/api/wire.ts";
 
 /** How many objects of an API a cluster synced, as people read it. */
 export const syncedText = ({ syncedCount }: SyncedApi): string =>

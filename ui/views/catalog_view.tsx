@@ -1,5 +1,5 @@
 import { useLayoutEffect, useMemo, useRef } from "hono/jsx/dom";
-import type { Catalog } from "../../server/api/wire.ts";
+import type { Catalog } from "../../common/api/wire.ts";
 import { ExportCard } from "../components/export_card.tsx";
 import { Empty, LoadFailure, Skeleton, StaleNotice } from "../components/load_states.tsx";
 import { SearchField } from "../components/search_field.tsx";

@@ -1,5 +1,5 @@
 import { useMemo } from "hono/jsx/dom";
-import type { Clusters, PendingGrant } from "../../server/api/wire.ts";
+import type { Clusters, PendingGrant } from "../../common/api/wire.ts";
 import { ClusterCard } from "../components/cluster_card.tsx";
 import { PlusIcon } from "../components/icons.tsx";
 import { Empty, LoadFailure, Skeleton, StaleNotice } from "../components/load_states.tsx";

@@ -1,4 +1,4 @@
-import type { Catalog, Instances } from "../../server/api/wire.ts";
+import type { Catalog, Instances } from "../../common/api/wire.ts";
 import type { BindActions } from "../components/bind_actions.ts";
 import { BindDialog } from "../components/bind_dialog.tsx";
 import { ConnectDialog } from "../components/connect_dialog.tsx";

@@ -1,5 +1,5 @@
 import { XbindError } from "../../../common/errors.ts";
-import { isBoundaryName } from "../../names.ts";
+import { isBoundaryName } from "../../../common/api/names.ts";
 
 /** An account of a boundary, as the provider tells of it. */
 export interface BoundaryAccount {

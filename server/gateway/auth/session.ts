@@ -7,7 +7,7 @@ import {
   jwtVerify,
   SignJWT,
 } from "jose";
-import { SEALED_TYPES, sealedTypeOf } from "../../api/session_token.ts";
+import { SEALED_TYPES, sealedTypeOf } from "../../../common/api/session_token.ts";
 import type { Identity } from "../../binding/identity.ts";
 import { unauthenticated } from "../../../common/errors.ts";
 import { ExpiringMap } from "./expiring_map.ts";

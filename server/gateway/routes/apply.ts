@@ -1,5 +1,5 @@
 import type { Handler } from "hono";
-import type { ApplyRequest } from "../../api/wire.ts";
+import type { ApplyRequest } from "../../../common/api/wire.ts";
 import { type ApplyDeps, applyToConsumer } from "../../binding/apply.ts";
 import { XbindError } from "../../../common/errors.ts";
 import { auditLine, outcomeOf } from "../../runtime/audit_line.ts";

@@ -1,5 +1,5 @@
 import type { Handler } from "hono";
-import type { BindRequest } from "../../api/wire.ts";
+import type { BindRequest } from "../../../common/api/wire.ts";
 import { type BindDeps, bindExport } from "../../binding/bind.ts";
 import { auditLine, outcomeOf } from "../../runtime/audit_line.ts";
 import type { Env } from "../env.ts";

@@ -1,4 +1,4 @@
-import { type KubeObject, type ResourceType } from "../../../server/api/resources.ts";
+import { type KubeObject, type ResourceType } from "../../../common/api/resources.ts";
 import { SAMPLES } from "./samples.ts";
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

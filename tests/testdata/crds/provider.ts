@@ -9,7 +9,7 @@ import {
   GRANTS,
   type KubeObject,
   type ResourceType,
-} from "../../../server/api/resources.ts";
+} from "../../../common/api/resources.ts";
 import { sharedProvider } from "../../support/control_planes.ts";
 import { CRDS_FOLDER } from "./schema.ts";
 

@@ -20,7 +20,7 @@ import type {
   LabelSelectorRequirement,
   RelatedResource,
   RelatedResourceSelector,
-} from "../../../server/api/resources.ts";
+} from "../../../common/api/resources.ts";
 
 /** T with every optional field present, so that a sample of it has to show each one. */
 type Complete<T> = T extends (infer Item)[] ? Complete<Item>[]

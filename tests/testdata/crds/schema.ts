@@ -1,5 +1,5 @@
 import { parse } from "yaml";
-import type { CustomResourceDefinition } from "../../../server/api/resources.ts";
+import type { CustomResourceDefinition } from "../../../common/api/resources.ts";
 
 /** The parts of a structural schema that the tests look at. */
 export interface SchemaNode {

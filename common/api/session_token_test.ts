@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createSessionCodec } from "../gateway/auth/session.ts";
+import { createSessionCodec } from "../../server/gateway/auth/session.ts";
 import { isSessionToken } from "./session_token.ts";
 
 const header = (fields: unknown): string =>
