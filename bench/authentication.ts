@@ -1,5 +1,5 @@
 import { ControlPlane } from "../scripts/controlplane/control_plane.ts";
-import { sleep } from "../server/runtime/sleep.ts";
+import { sleep } from "../common/time/sleep.ts";
 import { Gateway } from "../tests/support/gateway_world.ts";
 import { accountToken, connect } from "../tests/support/kube.ts";
 import { type SealedSessions, sealedSessions } from "../tests/support/sealed_sessions.ts";

@@ -1,4 +1,4 @@
-import { sleep } from "../server/runtime/sleep.ts";
+import { sleep } from "../common/time/sleep.ts";
 import { type Attack, ATTACKS } from "../tests/support/attacks.ts";
 import { ExhaustionWorld } from "../tests/support/exhaustion_world.ts";
 import { ProcessView } from "../tests/support/process_view.ts";

@@ -5,7 +5,7 @@ import { issuer } from "../server/issuer/issuer.ts";
 import { runCaches } from "../server/provider_caches.ts";
 import { createLogger } from "../server/runtime/log.ts";
 import { createMetrics } from "../server/runtime/metrics.ts";
-import { all } from "../server/runtime/runnable.ts";
+import { all } from "../common/time/runnable.ts";
 import { connect } from "../tests/support/kube.ts";
 import type { Figure } from "./figure.ts";
 

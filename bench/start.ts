@@ -1,7 +1,7 @@
 import { ControlPlane } from "../scripts/controlplane/control_plane.ts";
 import { eventually } from "../scripts/controlplane/eventually.ts";
 import { freePort } from "../scripts/controlplane/free_port.ts";
-import { sleep } from "../server/runtime/sleep.ts";
+import { sleep } from "../common/time/sleep.ts";
 import { Backend } from "../tests/support/backend.ts";
 import { temporaryDir } from "../tests/support/kube.ts";
 import { BenchBackend } from "./bench_backend.ts";

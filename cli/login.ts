@@ -1,7 +1,7 @@
 import { resolve as absolutePath } from "node:path";
 import { isSessionToken } from "../common/api/session_token.ts";
 import type { Me } from "../common/api/wire.ts";
-import { deadline } from "../server/runtime/deadline.ts";
+import { deadline } from "../common/time/deadline.ts";
 import { Secret } from "../common/hidden.ts";
 import { CliError } from "./cli_error.ts";
 import { readConfig, updateConfig } from "./config_file.ts";

@@ -1,5 +1,5 @@
 import { connectThroughProxy } from "../server/runtime/connect_through_proxy.ts";
-import { deadline } from "../server/runtime/deadline.ts";
+import { deadline } from "../common/time/deadline.ts";
 import { exchangeText, NoAnswerError, type TextAnswer } from "../server/runtime/http_exchange.ts";
 import type { Environment } from "../server/runtime/proxy_for.ts";
 import { webConnections } from "../server/runtime/web_connections.ts";

@@ -3,7 +3,7 @@ import { flagHelp } from "./flags/flag_help.ts";
 import { FLAG_GROUPS, FLAGS } from "./flag_table.ts";
 import { configKey, type ConfigOf } from "./flags/flag_kinds.ts";
 import { parseFlags } from "./flags/parse_flags.ts";
-import { formatDuration } from "./runtime/duration.ts";
+import { formatDuration } from "../common/time/duration.ts";
 import type { LogSettings } from "./runtime/log.ts";
 import { Secret } from "../common/hidden.ts";
 

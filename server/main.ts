@@ -17,7 +17,7 @@ import {
 import { readPemFile } from "./read_pem_file.ts";
 import { createLogger, type Log } from "./runtime/log.ts";
 import { createMetrics, type Metrics } from "./runtime/metrics.ts";
-import { all, type Runnable } from "./runtime/runnable.ts";
+import { all, type Runnable } from "../common/time/runnable.ts";
 import { seedRandomness } from "./runtime/seed_randomness.ts";
 import { surviveUnhandled } from "./runtime/survive_unhandled.ts";
 import { VERSION } from "../common/version.ts";

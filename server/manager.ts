@@ -17,7 +17,7 @@ import { EventLoopLag } from "./runtime/event_loop_lag.ts";
 import { serveManager } from "./runtime/health_server.ts";
 import type { Log } from "./runtime/log.ts";
 import type { Metrics } from "./runtime/metrics.ts";
-import { all, type Runnable } from "./runtime/runnable.ts";
+import { all, type Runnable } from "../common/time/runnable.ts";
 import { VERSION } from "../common/version.ts";
 
 /** What the controllers are made of. */

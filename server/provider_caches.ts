@@ -11,7 +11,7 @@ import type { MetadataObject } from "./kube/metadata.ts";
 import { LeaseWatch } from "./reaper/lease_watch.ts";
 import { quietTimeMs } from "./reaper/staleness.ts";
 import type { Log } from "./runtime/log.ts";
-import { all, type Runnable } from "./runtime/runnable.ts";
+import { all, type Runnable } from "../common/time/runnable.ts";
 
 /** The part of a cache that running it needs, whatever it holds. */
 export type AnyCache = Pick<Cache<MetadataObject>, "run" | "hasSynced">;

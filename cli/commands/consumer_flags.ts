@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { parseDuration } from "../../server/runtime/duration.ts";
+import { parseDuration } from "../../common/time/duration.ts";
 
 const DEFAULT_TIMEOUT = "2m";
 

@@ -1,4 +1,4 @@
-import { deadline } from "../../server/runtime/deadline.ts";
+import { deadline } from "../../common/time/deadline.ts";
 import { CliError } from "../cli_error.ts";
 import { connectGateway } from "../connect_gateway.ts";
 import type { GatewayClient } from "../gateway_client.ts";

@@ -1,5 +1,5 @@
-import { Backoff } from "../../server/runtime/backoff.ts";
-import { sleep } from "../../server/runtime/sleep.ts";
+import { Backoff } from "../../common/time/backoff.ts";
+import { sleep } from "../../common/time/sleep.ts";
 import { CliError } from "../cli_error.ts";
 import type { GatewayClient } from "../gateway_client.ts";
 import { GatewayError } from "../gateway_error.ts";

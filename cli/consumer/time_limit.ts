@@ -1,5 +1,5 @@
-import { type Deadline, deadline } from "../../server/runtime/deadline.ts";
-import { formatDuration } from "../../server/runtime/duration.ts";
+import { type Deadline, deadline } from "../../common/time/deadline.ts";
+import { formatDuration } from "../../common/time/duration.ts";
 import { CliError } from "../cli_error.ts";
 
 /** A signal that aborts, with the failure to tell, once `--timeout` has passed. */

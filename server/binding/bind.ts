@@ -24,12 +24,12 @@ import {
   grantName,
   isDnsSubdomain,
 } from "../../common/api/names.ts";
-import { deadline } from "../runtime/deadline.ts";
-import type { FairSlots } from "../runtime/fair_slots.ts";
+import { deadline } from "../../common/time/deadline.ts";
+import type { FairSlots } from "../../common/time/fair_slots.ts";
 import { ensureGrant, type EnsureGrantDeps } from "./ensure_grant.ts";
 import { grantFor } from "./grant.ts";
 import type { Identity } from "./identity.ts";
-import { KeyedLock } from "./keyed_lock.ts";
+import { KeyedLock } from "../../common/time/keyed_lock.ts";
 import {
   hasFreshPickup,
   issuePickup,

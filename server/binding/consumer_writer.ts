@@ -5,8 +5,8 @@ import type { KubeClient } from "../kube/client.ts";
 import { KubeError } from "../kube/kube_error.ts";
 import { serves } from "../kube/serves.ts";
 import type { FieldManager } from "../../common/api/names.ts";
-import { Backoff } from "../runtime/backoff.ts";
-import { sleep } from "../runtime/sleep.ts";
+import { Backoff } from "../../common/time/backoff.ts";
+import { sleep } from "../../common/time/sleep.ts";
 import { plainReason } from "./plain_reason.ts";
 
 /** How long a cluster may take to serve kinds whose CRDs were just installed. */

@@ -5,8 +5,8 @@ import type { Cache } from "../kube/cache.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../kube/kube_error.ts";
 import { ANNOTATIONS, CLEANUP_FINALIZER, FIELD_MANAGERS } from "../../common/api/names.ts";
-import { Backoff } from "../runtime/backoff.ts";
-import { sleep } from "../runtime/sleep.ts";
+import { Backoff } from "../../common/time/backoff.ts";
+import { sleep } from "../../common/time/sleep.ts";
 
 /** What making Grants needs. */
 export interface EnsureGrantDeps {

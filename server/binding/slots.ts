@@ -1,5 +1,5 @@
 import { unavailable, type XbindError } from "../../common/errors.ts";
-import { FairSlots, type SlotRefusal } from "../runtime/fair_slots.ts";
+import { FairSlots, type SlotRefusal } from "../../common/time/fair_slots.ts";
 
 const RETRY_AFTER_SECONDS = 5;
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { XbindError } from "../../common/errors.ts";
-import type { FairSlots } from "../runtime/fair_slots.ts";
+import type { FairSlots } from "../../common/time/fair_slots.ts";
 import { applySlots, bindSlots, pickupSlots } from "./slots.ts";
 
 const never = new AbortController().signal;

@@ -1,4 +1,4 @@
-import { parseDuration } from "../runtime/duration.ts";
+import { parseDuration } from "../../common/time/duration.ts";
 import { Secret } from "../../common/hidden.ts";
 
 /** A value, or why the text is none: `problem` reads after the quoted text, or after `part` of it. */

@@ -11,7 +11,7 @@ import { connectThroughProxy } from "../runtime/connect_through_proxy.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { Histogram } from "../runtime/prometheus.ts";
-import { all, type Runnable } from "../runtime/runnable.ts";
+import { all, type Runnable } from "../../common/time/runnable.ts";
 import { type AppDeps, createApp } from "./app.ts";
 import { startMockIssuer } from "./auth/mock_issuer.ts";
 import { createOidc } from "./auth/oidc.ts";

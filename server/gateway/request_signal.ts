@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { unavailable } from "../../common/errors.ts";
-import { type ChildController, childController } from "../runtime/runnable.ts";
+import { type ChildController, childController } from "../../common/time/runnable.ts";
 import type { Env } from "./env.ts";
 
 /** What work ends with that is done for nobody any more. */

@@ -10,7 +10,7 @@ import type { FollowSource } from "../kube/follow.ts";
 import type { MetadataObject } from "../kube/metadata.ts";
 import { isDnsSubdomain, parseApiName } from "../../common/api/names.ts";
 import type { Log } from "../runtime/log.ts";
-import { sleep } from "../runtime/sleep.ts";
+import { sleep } from "../../common/time/sleep.ts";
 import {
   labelledObjects,
   managedCopies,

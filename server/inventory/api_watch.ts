@@ -3,11 +3,11 @@ import type { KubeClient } from "../kube/client.ts";
 import type { FollowSource } from "../kube/follow.ts";
 import { isNotFound, KubeError } from "../kube/kube_error.ts";
 import type { MetadataObject } from "../kube/metadata.ts";
-import { untilAborted } from "../runtime/until_aborted.ts";
+import { untilAborted } from "../../common/time/until_aborted.ts";
 import { ANNOTATIONS } from "../../common/api/names.ts";
-import { Backoff } from "../runtime/backoff.ts";
-import { childController } from "../runtime/runnable.ts";
-import { sleep } from "../runtime/sleep.ts";
+import { Backoff } from "../../common/time/backoff.ts";
+import { childController } from "../../common/time/runnable.ts";
+import { sleep } from "../../common/time/sleep.ts";
 import { isWanted } from "./api_sources.ts";
 import { MAX_BROKEN_MS } from "./availability.ts";
 

@@ -1,5 +1,5 @@
 import { providerFailed } from "../../common/errors.ts";
-import { deadline } from "../runtime/deadline.ts";
+import { deadline } from "../../common/time/deadline.ts";
 
 /** What tells whether a cache can be trusted; every `Cache` does. */
 export interface CacheState {

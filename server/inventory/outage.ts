@@ -1,6 +1,6 @@
-import { deadline } from "../runtime/deadline.ts";
-import { aborted, isAbort, type Runnable } from "../runtime/runnable.ts";
-import { sleep } from "../runtime/sleep.ts";
+import { deadline } from "../../common/time/deadline.ts";
+import { aborted, isAbort, type Runnable } from "../../common/time/runnable.ts";
+import { sleep } from "../../common/time/sleep.ts";
 import type { AwaitableCache } from "./availability.ts";
 
 /** What tells of the end of an outage. */

@@ -3,7 +3,7 @@ import type { KubeClient } from "../kube/client.ts";
 import { isNotFound } from "../kube/kube_error.ts";
 import type { MetadataObject } from "../kube/metadata.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
-import { backoffStep } from "../runtime/backoff.ts";
+import { backoffStep } from "../../common/time/backoff.ts";
 import { ACCOUNT_UID_ANNOTATION } from "./desired.ts";
 import { ensure } from "./ensure.ts";
 import type { IssuerCaches } from "./issued.ts";

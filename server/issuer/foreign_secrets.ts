@@ -6,7 +6,7 @@ import { follow, type FollowSource } from "../kube/follow.ts";
 import { type MetadataObject, reduceMetadata } from "../kube/metadata.ts";
 import { boundaryName, LABELS } from "../../common/api/names.ts";
 import type { Log } from "../runtime/log.ts";
-import type { Runnable } from "../runtime/runnable.ts";
+import type { Runnable } from "../../common/time/runnable.ts";
 import { TOKEN_SECRET_TYPE } from "./desired.ts";
 
 /** Who hears of foreign Secrets. */

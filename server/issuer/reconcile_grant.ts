@@ -26,7 +26,7 @@ import {
   isDnsSubdomain,
 } from "../../common/api/names.ts";
 import { auditLine } from "../runtime/audit_line.ts";
-import { backoffStep } from "../runtime/backoff.ts";
+import { backoffStep } from "../../common/time/backoff.ts";
 import { done, type Outcome, type Reconcile, requeueAfter } from "../runtime/controller.ts";
 import type { Log } from "../runtime/log.ts";
 import { cleanUpVanished } from "./clean_up_vanished.ts";
@@ -51,7 +51,7 @@ import type { Leftovers } from "./leftovers.ts";
 import { offeredRelated, type RelatedRules } from "./offered_related.ts";
 import { faultMessage } from "./provisioning_fault.ts";
 import { removeFinalizer, revokeGrant } from "./revoke_grant.ts";
-import { together } from "./together.ts";
+import { together } from "../../common/time/together.ts";
 
 /** What reconciling Grants needs. */
 export interface GrantDeps extends TokenDeps {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { CRDS, type CustomResourceDefinition } from "../../common/api/resources.ts";
 import { providerFailed } from "../../common/errors.ts";
 import { ANNOTATIONS, FIELD_MANAGERS } from "../../common/api/names.ts";
-import { deadline } from "../runtime/deadline.ts";
+import { deadline } from "../../common/time/deadline.ts";
 import type { Log } from "../runtime/log.ts";
 import { Cache } from "./cache.ts";
 import type { KubeClient } from "./client.ts";

@@ -1,5 +1,5 @@
 import { auditLine } from "../runtime/audit_line.ts";
-import { deadline } from "../runtime/deadline.ts";
+import { deadline } from "../../common/time/deadline.ts";
 import type { Log } from "../runtime/log.ts";
 import {
   aborted,
@@ -7,8 +7,8 @@ import {
   childController,
   isAbort,
   type Runnable,
-} from "../runtime/runnable.ts";
-import { sleep } from "../runtime/sleep.ts";
+} from "../../common/time/runnable.ts";
+import { sleep } from "../../common/time/sleep.ts";
 import type { KubeClient } from "./client.ts";
 import { isConflict } from "./kube_error.ts";
 import { type Hold, LeaseLock } from "./lease_lock.ts";

@@ -1,12 +1,12 @@
 import type { LookupFunction } from "node:net";
 import type { Connections } from "../runtime/connections.ts";
-import { type Deadline, deadline } from "../runtime/deadline.ts";
+import { type Deadline, deadline } from "../../common/time/deadline.ts";
 import type { ConnectThroughProxy } from "../runtime/dial.ts";
 import type { AnswerHead, OnHead } from "../runtime/http_answer.ts";
 import { collectText, exchange, NoAnswerError } from "../runtime/http_exchange.ts";
-import { roughly } from "../runtime/timers.ts";
-import { Turnstile } from "../runtime/turnstile.ts";
-import { untilAborted } from "../runtime/until_aborted.ts";
+import { roughly } from "../../common/time/timers.ts";
+import { Turnstile } from "../../common/time/turnstile.ts";
+import { untilAborted } from "../../common/time/until_aborted.ts";
 import { clusterConnections } from "./cluster_connections.ts";
 import { ConfigFileError } from "./config_file_error.ts";
 import {

@@ -1,6 +1,6 @@
 import type { Config } from "../config.ts";
-import { every } from "../runtime/every.ts";
-import type { Runnable } from "../runtime/runnable.ts";
+import { every } from "../../common/time/every.ts";
+import type { Runnable } from "../../common/time/runnable.ts";
 import { Boundaries } from "./boundaries.ts";
 import { Hold } from "./hold.ts";
 import { moment } from "./lease_watch.ts";

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { ReconcileResult, ShowController } from "./controller_metrics.ts";
 import type { Log } from "./log.ts";
 import type { Queue } from "./queue.ts";
-import { isAbort, type Runnable } from "./runnable.ts";
+import { isAbort, type Runnable } from "../../common/time/runnable.ts";
 
 /** How a reconcile that did not fail ended: settled, or to be looked at again after a while. */
 export type Outcome =

@@ -10,8 +10,8 @@ import {
 import { createLogger, type Log } from "./log.ts";
 import { createMetrics } from "./metrics.ts";
 import { Queue, type QueueOptions } from "./queue.ts";
-import { aborted } from "./runnable.ts";
-import { sleep } from "./sleep.ts";
+import { aborted } from "../../common/time/runnable.ts";
+import { sleep } from "../../common/time/sleep.ts";
 
 const shutdown = () => new Error("shutdown");
 

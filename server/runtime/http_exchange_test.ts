@@ -7,7 +7,7 @@ import {
   issueServerCertificate,
 } from "../../scripts/controlplane/certificates.ts";
 import { Connections } from "./connections.ts";
-import { deadline } from "./deadline.ts";
+import { deadline } from "../../common/time/deadline.ts";
 import { dialTo } from "./dial.ts";
 import { exchange, exchangeText, NoAnswerError } from "./http_exchange.ts";
 

@@ -13,12 +13,12 @@ import {
 import { type BindDeps, bindExport, provisionGrant } from "../../server/binding/bind.ts";
 import { assembleBundle } from "../../server/binding/bundle.ts";
 import { grantFor } from "../../server/binding/grant.ts";
-import { KeyedLock } from "../../server/binding/keyed_lock.ts";
+import { KeyedLock } from "../../common/time/keyed_lock.ts";
 import { bindSlots } from "../../server/binding/slots.ts";
 import { Cache } from "../../server/kube/cache.ts";
 import { wholeObjects } from "../../server/kube/follow.ts";
 import { ANNOTATIONS, boundaryName, FIELD_MANAGERS, grantName } from "../../common/api/names.ts";
-import { sleep } from "../../server/runtime/sleep.ts";
+import { sleep } from "../../common/time/sleep.ts";
 import {
   bind,
   counting,

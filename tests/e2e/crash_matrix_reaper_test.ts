@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { condition, type Grant, GRANTS } from "../../common/api/resources.ts";
-import { sleep } from "../../server/runtime/sleep.ts";
+import { sleep } from "../../common/time/sleep.ts";
 import { ANNOTATIONS } from "../../common/api/names.ts";
 import { CrashWorld } from "../support/crash_world.ts";
 import { killPoints, pointText } from "../support/write_gate.ts";

@@ -4,7 +4,7 @@ import { CONFIG_MAPS, EVENTS } from "../../common/api/resources.ts";
 import { eventRecorder } from "../../server/kube/event_recorder.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { createLogger } from "../../server/runtime/log.ts";
-import { sleep } from "../../server/runtime/sleep.ts";
+import { sleep } from "../../common/time/sleep.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { configMap, workspace } from "../support/kube.ts";
 

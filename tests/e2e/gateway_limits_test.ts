@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { sleep } from "../../server/runtime/sleep.ts";
+import { sleep } from "../../common/time/sleep.ts";
 import { Backend } from "../support/backend.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { failure, Gateway } from "../support/gateway_world.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import type { Grant } from "../../common/api/resources.ts";
-import { sleep } from "../../server/runtime/sleep.ts";
+import { sleep } from "../../common/time/sleep.ts";
 import { Backend } from "../support/backend.ts";
 import { FaultProxy } from "../support/fault_proxy.ts";
 import { IssuerWorld } from "../support/issuer_world.ts";

@@ -18,7 +18,7 @@ import {
   identityHash,
   LABELS,
 } from "../../common/api/names.ts";
-import { sleep } from "../../server/runtime/sleep.ts";
+import { sleep } from "../../common/time/sleep.ts";
 import { allRules } from "../support/issued_rights.ts";
 import { boundaryOf, WIDGETS } from "../support/issuer_samples.ts";
 import { IssuerWorld } from "../support/issuer_world.ts";

@@ -5,7 +5,7 @@ import { CONFIG_MAPS } from "../../common/api/resources.ts";
 import { KubeClient } from "../../server/kube/client.ts";
 import { NotLeadingError } from "../../server/kube/leader.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
-import { aborted } from "../../server/runtime/runnable.ts";
+import { aborted } from "../../common/time/runnable.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { type Fault, FaultProxy } from "../support/fault_proxy.ts";
 import { configMap, connect, workspace } from "../support/kube.ts";

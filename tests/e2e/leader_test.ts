@@ -4,7 +4,7 @@ import { type Lease, LEASES } from "../../common/api/resources.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
 import { NotLeadingError } from "../../server/kube/leader.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
-import { aborted } from "../../server/runtime/runnable.ts";
+import { aborted } from "../../common/time/runnable.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { workspace } from "../support/kube.ts";
 import { Candidate, LEADER_TIMING as TIMING, leaderLease } from "../support/leader_candidate.ts";

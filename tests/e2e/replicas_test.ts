@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { sleep } from "../../server/runtime/sleep.ts";
+import { sleep } from "../../common/time/sleep.ts";
 import { IssuerWorld } from "../support/issuer_world.ts";
 import { acquiredAfter, isDone, isElection, Replica, writesBy } from "../support/replica_world.ts";
 

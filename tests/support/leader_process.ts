@@ -9,8 +9,8 @@ import { loadTarget } from "../../server/kube/load_target.ts";
 import { Transport } from "../../server/kube/transport.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { createLogger } from "../../server/runtime/log.ts";
-import type { Runnable } from "../../server/runtime/runnable.ts";
-import { sleep } from "../../server/runtime/sleep.ts";
+import type { Runnable } from "../../common/time/runnable.ts";
+import { sleep } from "../../common/time/sleep.ts";
 import { LEADER_TIMING } from "./leader_candidate.ts";
 
 const [kubeconfig = "", namespace = "", identity = ""] = Deno.args;

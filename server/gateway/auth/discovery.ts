@@ -1,9 +1,9 @@
 import { unavailable } from "../../../common/errors.ts";
-import { untilAborted } from "../../runtime/until_aborted.ts";
-import { Backoff } from "../../runtime/backoff.ts";
-import { deadline } from "../../runtime/deadline.ts";
+import { untilAborted } from "../../../common/time/until_aborted.ts";
+import { Backoff } from "../../../common/time/backoff.ts";
+import { deadline } from "../../../common/time/deadline.ts";
 import type { Log } from "../../runtime/log.ts";
-import { sleep } from "../../runtime/sleep.ts";
+import { sleep } from "../../../common/time/sleep.ts";
 import { IdpUnreachableError } from "./idp_fetch.ts";
 import { type IdpMetadata, IdpUnusableError } from "./idp_metadata.ts";
 

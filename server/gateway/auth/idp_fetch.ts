@@ -1,4 +1,4 @@
-import { deadline } from "../../runtime/deadline.ts";
+import { deadline } from "../../../common/time/deadline.ts";
 import { exchangeText, NoAnswerError, type TextAnswer } from "../../runtime/http_exchange.ts";
 import { webConnections, type WebConnectionsOptions } from "../../runtime/web_connections.ts";
 import { VERSION } from "../../../common/version.ts";

@@ -7,7 +7,7 @@ import {
 } from "oauth4webapi";
 import { invalidRequest, unauthenticated, unavailable } from "../../../common/errors.ts";
 import type { Log } from "../../runtime/log.ts";
-import type { Runnable } from "../../runtime/runnable.ts";
+import type { Runnable } from "../../../common/time/runnable.ts";
 import { Discovery, type DiscoveryOptions } from "./discovery.ts";
 import { errorCode, exchangeCode } from "./exchange_code.ts";
 import { IdKeys } from "./id_keys.ts";

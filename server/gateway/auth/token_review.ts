@@ -8,9 +8,9 @@ import {
 } from "../../../common/errors.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { KubeError } from "../../kube/kube_error.ts";
-import { untilAborted } from "../../runtime/until_aborted.ts";
-import { deadline } from "../../runtime/deadline.ts";
-import { sleep } from "../../runtime/sleep.ts";
+import { untilAborted } from "../../../common/time/until_aborted.ts";
+import { deadline } from "../../../common/time/deadline.ts";
+import { sleep } from "../../../common/time/sleep.ts";
 import { ExpiringMap } from "./expiring_map.ts";
 import { boundaryAccountOf, IssuedTokenError } from "./issued_token.ts";
 import { ReviewRate } from "./review_rate.ts";

@@ -11,8 +11,8 @@ import { tooManyPickups } from "../../binding/slots.ts";
 import { providerFailed } from "../../../common/errors.ts";
 import { toYaml } from "../../../common/to_yaml.ts";
 import { auditLine, outcomeOf } from "../../runtime/audit_line.ts";
-import { deadline } from "../../runtime/deadline.ts";
-import type { FairSlots } from "../../runtime/fair_slots.ts";
+import { deadline } from "../../../common/time/deadline.ts";
+import type { FairSlots } from "../../../common/time/fair_slots.ts";
 import type { Env } from "../env.ts";
 import { waitSignal } from "../request_signal.ts";
 

@@ -1,4 +1,4 @@
-import { untilAborted } from "../runtime/until_aborted.ts";
+import { untilAborted } from "./until_aborted.ts";
 
 /** Lets one piece of work at a time run for each key, in the order of asking. */
 export class KeyedLock {
