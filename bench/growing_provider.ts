@@ -21,7 +21,7 @@ import { readyCondition } from "../server/issuer/reconcile_export.ts";
 import type { KubeClient } from "../server/kube/client.ts";
 import { installCrds } from "../server/kube/crds.ts";
 import { FIELD_MANAGERS } from "../common/api/names.ts";
-import { createLogger } from "../server/runtime/log.ts";
+import { createLogger } from "../common/log/log.ts";
 import { connect } from "../tests/support/kube.ts";
 import { inTurn } from "./in_turn.ts";
 import {

@@ -3,7 +3,7 @@ import type { ControlPlane } from "../scripts/controlplane/control_plane.ts";
 import { exportCache, grantCache, issuerCaches } from "../server/issuer/issued.ts";
 import { issuer } from "../server/issuer/issuer.ts";
 import { runCaches } from "../server/provider_caches.ts";
-import { createLogger } from "../server/runtime/log.ts";
+import { createLogger } from "../common/log/log.ts";
 import { createMetrics } from "../server/runtime/metrics.ts";
 import { all } from "../common/time/runnable.ts";
 import { connect } from "../tests/support/kube.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
-import { logJson } from "../server/runtime/log_value.ts";
+import { logJson } from "./log/log_value.ts";
 import { Secret } from "./hidden.ts";
 
 Deno.test("Secret gives its value to reveal() and to nothing else", async (t) => {

@@ -4,7 +4,7 @@ import { FLAG_GROUPS, FLAGS } from "./flag_table.ts";
 import { configKey, type ConfigOf } from "./flags/flag_kinds.ts";
 import { parseFlags } from "./flags/parse_flags.ts";
 import { formatDuration } from "../common/time/duration.ts";
-import type { LogSettings } from "./runtime/log.ts";
+import type { LogSettings } from "../common/log/log.ts";
 import { Secret } from "../common/hidden.ts";
 
 /** The settings of one process, frozen; flag_table.ts says what there is. */

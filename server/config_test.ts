@@ -3,7 +3,7 @@ import { base64, type Env, OIDC, problems, run } from "../tests/support/config_r
 import { type Config, configWarnings, describeConfig, parseConfig } from "./config.ts";
 import { FLAGS } from "./flag_table.ts";
 import { envName } from "./flags/flag_kinds.ts";
-import { logJson } from "./runtime/log_value.ts";
+import { logJson } from "../common/log/log_value.ts";
 
 Deno.test("parseConfig() gives typed, frozen settings", () => {
   const config = run(OIDC);

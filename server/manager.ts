@@ -15,7 +15,7 @@ import { reaper } from "./reaper/reaper.ts";
 import type { SweepCounts } from "./reaper/sweep.ts";
 import { EventLoopLag } from "./runtime/event_loop_lag.ts";
 import { serveManager } from "./runtime/health_server.ts";
-import type { Log } from "./runtime/log.ts";
+import type { Log } from "../common/log/log.ts";
 import type { Metrics } from "./runtime/metrics.ts";
 import { all, type Runnable } from "../common/time/runnable.ts";
 import { VERSION } from "../common/version.ts";

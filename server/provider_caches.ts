@@ -10,7 +10,7 @@ import { KubeError } from "./kube/kube_error.ts";
 import type { MetadataObject } from "./kube/metadata.ts";
 import { LeaseWatch } from "./reaper/lease_watch.ts";
 import { quietTimeMs } from "./reaper/staleness.ts";
-import type { Log } from "./runtime/log.ts";
+import type { Log } from "../common/log/log.ts";
 import { all, type Runnable } from "../common/time/runnable.ts";
 
 /** The part of a cache that running it needs, whatever it holds. */

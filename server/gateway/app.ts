@@ -6,7 +6,7 @@ import type { Config } from "../config.ts";
 import type { Outage } from "../inventory/outage.ts";
 import { konnectorManifest } from "../konnector/manifest.ts";
 import { toYaml } from "../../common/to_yaml.ts";
-import type { Log } from "../runtime/log.ts";
+import type { Log } from "../../common/log/log.ts";
 import { VERSION } from "../../common/version.ts";
 import { allowedMethods } from "./allowed_methods.ts";
 import { type CredentialHeaders, knownCaller } from "./auth/authenticate.ts";

@@ -1,5 +1,5 @@
 import type { HttpBindings } from "@hono/node-server";
-import type { Log } from "../runtime/log.ts";
+import type { Log } from "../../common/log/log.ts";
 import type { Identity } from "./auth/session.ts";
 
 /** What handlers find in their context. */

@@ -8,7 +8,7 @@ import type { BindDeps } from "../binding/bind.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isServerFailure, KubeError } from "../kube/kube_error.ts";
 import { connectThroughProxy } from "../runtime/connect_through_proxy.ts";
-import type { Log } from "../runtime/log.ts";
+import type { Log } from "../../common/log/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { Histogram } from "../runtime/prometheus.ts";
 import { all, type Runnable } from "../../common/time/runnable.ts";

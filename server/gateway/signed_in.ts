@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from "hono";
-import { auditLine, outcomeOf } from "../runtime/audit_line.ts";
-import type { Log } from "../runtime/log.ts";
+import { auditLine, outcomeOf } from "../../common/log/audit_line.ts";
+import type { Log } from "../../common/log/log.ts";
 import {
   authenticate,
   type AuthenticateDeps,

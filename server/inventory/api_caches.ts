@@ -9,7 +9,7 @@ import type { KubeClient } from "../kube/client.ts";
 import type { FollowSource } from "../kube/follow.ts";
 import type { MetadataObject } from "../kube/metadata.ts";
 import { isDnsSubdomain, parseApiName } from "../../common/api/names.ts";
-import type { Log } from "../runtime/log.ts";
+import type { Log } from "../../common/log/log.ts";
 import { sleep } from "../../common/time/sleep.ts";
 import {
   labelledObjects,

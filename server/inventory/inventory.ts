@@ -2,7 +2,7 @@ import type { Collection, Export, Grant } from "../../common/api/resources.ts";
 import { errorChain } from "../../common/errors.ts";
 import type { Cache } from "../kube/cache.ts";
 import type { MetadataObject } from "../kube/metadata.ts";
-import type { Log } from "../runtime/log.ts";
+import type { Log } from "../../common/log/log.ts";
 import type { ApiCaches } from "./api_caches.ts";
 import type { ApiObjects } from "./api_watch.ts";
 import { type Attribution, attributionOf, sameAttribution } from "./attribution.ts";

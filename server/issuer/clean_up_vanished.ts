@@ -1,8 +1,8 @@
 import { GRANTS } from "../../common/api/resources.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { LABELS } from "../../common/api/names.ts";
-import { auditLine } from "../runtime/audit_line.ts";
-import type { Log } from "../runtime/log.ts";
+import { auditLine } from "../../common/log/audit_line.ts";
+import type { Log } from "../../common/log/log.ts";
 import { cachesOfRights, type IssuerCaches } from "./issued.ts";
 import type { Leftovers } from "./leftovers.ts";
 import { takeBack } from "./revoke_grant.ts";

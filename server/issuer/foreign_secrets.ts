@@ -5,7 +5,7 @@ import type { RecordEvent } from "../kube/event_recorder.ts";
 import { follow, type FollowSource } from "../kube/follow.ts";
 import { type MetadataObject, reduceMetadata } from "../kube/metadata.ts";
 import { boundaryName, LABELS } from "../../common/api/names.ts";
-import type { Log } from "../runtime/log.ts";
+import type { Log } from "../../common/log/log.ts";
 import type { Runnable } from "../../common/time/runnable.ts";
 import { TOKEN_SECRET_TYPE } from "./desired.ts";
 

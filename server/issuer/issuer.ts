@@ -9,7 +9,7 @@ import type { ObjectKey } from "../kube/paths.ts";
 import { boundaryName, FIELD_MANAGERS, LABELS, tokenSecretName } from "../../common/api/names.ts";
 import { controller, type Reconcile } from "../runtime/controller.ts";
 import { every } from "../../common/time/every.ts";
-import type { Log } from "../runtime/log.ts";
+import type { Log } from "../../common/log/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { Queue } from "../runtime/queue.ts";
 import { all, type Runnable } from "../../common/time/runnable.ts";

@@ -12,7 +12,7 @@ import type { RecordEvent } from "../kube/event_recorder.ts";
 import { isNotFound } from "../kube/kube_error.ts";
 import { FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
 import { done, type Reconcile } from "../runtime/controller.ts";
-import type { Log } from "../runtime/log.ts";
+import type { Log } from "../../common/log/log.ts";
 import { isExported } from "./exported.ts";
 import type { IssuerCaches } from "./issued.ts";
 import { openingsOf } from "./openings.ts";

@@ -3,7 +3,7 @@ import { CRDS, type CustomResourceDefinition } from "../../common/api/resources.
 import { providerFailed } from "../../common/errors.ts";
 import { ANNOTATIONS, FIELD_MANAGERS } from "../../common/api/names.ts";
 import { deadline } from "../../common/time/deadline.ts";
-import type { Log } from "../runtime/log.ts";
+import type { Log } from "../../common/log/log.ts";
 import { Cache } from "./cache.ts";
 import type { KubeClient } from "./client.ts";
 import { wholeObjects } from "./follow.ts";

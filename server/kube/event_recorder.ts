@@ -1,6 +1,6 @@
 import { EVENTS, type KubeObject } from "../../common/api/resources.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
-import type { Log } from "../runtime/log.ts";
+import type { Log } from "../../common/log/log.ts";
 import { sleep } from "../../common/time/sleep.ts";
 import type { KubeClient } from "./client.ts";
 

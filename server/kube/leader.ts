@@ -1,6 +1,6 @@
-import { auditLine } from "../runtime/audit_line.ts";
+import { auditLine } from "../../common/log/audit_line.ts";
 import { deadline } from "../../common/time/deadline.ts";
-import type { Log } from "../runtime/log.ts";
+import type { Log } from "../../common/log/log.ts";
 import {
   aborted,
   type ChildController,

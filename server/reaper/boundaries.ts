@@ -17,8 +17,8 @@ import {
   FIELD_MANAGERS,
   LABELS,
 } from "../../common/api/names.ts";
-import { auditLine } from "../runtime/audit_line.ts";
-import type { Log } from "../runtime/log.ts";
+import { auditLine } from "../../common/log/audit_line.ts";
+import type { Log } from "../../common/log/log.ts";
 import { isApproved } from "./examine.ts";
 
 /** What boundaries are reaped with. */

@@ -3,7 +3,7 @@ import type { Heartbeat } from "../inventory/heartbeats.ts";
 import type { Cache } from "../kube/cache.ts";
 import type { RecordEvent } from "../kube/event_recorder.ts";
 import { every } from "../../common/time/every.ts";
-import type { Log } from "../runtime/log.ts";
+import type { Log } from "../../common/log/log.ts";
 import type { Runnable } from "../../common/time/runnable.ts";
 
 /** What telling of crowded boundaries needs. */

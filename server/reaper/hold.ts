@@ -1,5 +1,5 @@
-import { auditLine } from "../runtime/audit_line.ts";
-import type { Log } from "../runtime/log.ts";
+import { auditLine } from "../../common/log/audit_line.ts";
+import type { Log } from "../../common/log/log.ts";
 import type { Silence } from "./brake.ts";
 import type { Moment } from "./lease_watch.ts";
 

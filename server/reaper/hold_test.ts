@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createLogger } from "../runtime/log.ts";
+import { createLogger } from "../../common/log/log.ts";
 import { Hold } from "./hold.ts";
 
 const CALM_MS = 600_000;

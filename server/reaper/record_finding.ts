@@ -10,8 +10,8 @@ import type { KubeClient } from "../kube/client.ts";
 import { isConflict, isNotFound } from "../kube/kube_error.ts";
 import { keyOf } from "../kube/paths.ts";
 import { ANNOTATIONS, FIELD_MANAGERS } from "../../common/api/names.ts";
-import { auditLine } from "../runtime/audit_line.ts";
-import type { Log } from "../runtime/log.ts";
+import { auditLine } from "../../common/log/audit_line.ts";
+import type { Log } from "../../common/log/log.ts";
 import type { Examined } from "./examine.ts";
 import { editFor, isMarkedStale } from "./stale_condition.ts";
 

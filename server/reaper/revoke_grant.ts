@@ -6,7 +6,7 @@ import { isConflict, isNotFound } from "../kube/kube_error.ts";
 import { METADATA_LIST } from "../kube/metadata.ts";
 import { keyOf } from "../kube/paths.ts";
 import { boundaryName, LABELS } from "../../common/api/names.ts";
-import { auditLine } from "../runtime/audit_line.ts";
+import { auditLine } from "../../common/log/audit_line.ts";
 import type { Boundaries } from "./boundaries.ts";
 import { examine, type ExamineDeps, type Finding, isApproved } from "./examine.ts";
 import type { Moment } from "./lease_watch.ts";

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { ReconcileResult, ShowController } from "./controller_metrics.ts";
-import type { Log } from "./log.ts";
+import type { Log } from "../../common/log/log.ts";
 import type { Queue } from "./queue.ts";
 import { isAbort, type Runnable } from "../../common/time/runnable.ts";
 

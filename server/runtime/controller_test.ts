@@ -7,7 +7,7 @@ import {
   type Reconcile,
   requeueAfter,
 } from "./controller.ts";
-import { createLogger, type Log } from "./log.ts";
+import { createLogger, type Log } from "../../common/log/log.ts";
 import { createMetrics } from "./metrics.ts";
 import { Queue, type QueueOptions } from "./queue.ts";
 import { aborted } from "../../common/time/runnable.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { freePort } from "../../scripts/controlplane/free_port.ts";
 import { GRANTS, type KubeObject, LEASES, SECRETS } from "../../common/api/resources.ts";
-import { AUDIT_CODES } from "../../server/runtime/audit_line.ts";
+import { AUDIT_CODES } from "../../common/log/audit_line.ts";
 import {
   ANNOTATIONS,
   boundaryName,

@@ -8,7 +8,7 @@ import type { KubeClient } from "../../server/kube/client.ts";
 import { contains, installCrds } from "../../server/kube/crds.ts";
 import { isForbidden } from "../../server/kube/kube_error.ts";
 import { ANNOTATIONS } from "../../common/api/names.ts";
-import { createLogger } from "../../server/runtime/log.ts";
+import { createLogger } from "../../common/log/log.ts";
 import { ownPlane } from "../support/control_planes.ts";
 import { connect, TEST_USER_AGENT, uniqueName } from "../support/kube.ts";
 

@@ -3,7 +3,7 @@ import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { CONFIG_MAPS, EVENTS } from "../../common/api/resources.ts";
 import { eventRecorder } from "../../server/kube/event_recorder.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
-import { createLogger } from "../../server/runtime/log.ts";
+import { createLogger } from "../../common/log/log.ts";
 import { sleep } from "../../common/time/sleep.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { configMap, workspace } from "../support/kube.ts";

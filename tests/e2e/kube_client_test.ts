@@ -9,7 +9,7 @@ import {
   KubeError,
 } from "../../server/kube/kube_error.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
-import { createLogger } from "../../server/runtime/log.ts";
+import { createLogger } from "../../common/log/log.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { FaultProxy } from "../support/fault_proxy.ts";
 import { configMap, connect, uniqueName, workspace } from "../support/kube.ts";

@@ -4,7 +4,7 @@ import { serviceCrds } from "../../common/api/crd_manifests.ts";
 import { CONFIG_MAPS, CRDS, NAMESPACES } from "../../common/api/resources.ts";
 import { installCrds } from "../../server/kube/crds.ts";
 import { boundaryName, FIELD_MANAGERS } from "../../common/api/names.ts";
-import { createLogger } from "../../server/runtime/log.ts";
+import { createLogger } from "../../common/log/log.ts";
 import { VERSION } from "../../common/version.ts";
 import { compactEtcd, writeUnseen } from "./ask_etcd.ts";
 import type { Arrival, Fault } from "./fault_proxy.ts";

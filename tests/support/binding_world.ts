@@ -25,7 +25,7 @@ import { installCrds } from "../../server/kube/crds.ts";
 import { wholeObjects } from "../../server/kube/follow.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../server/kube/kube_error.ts";
 import { boundaryName, FIELD_MANAGERS, tokenSecretName } from "../../common/api/names.ts";
-import { createLogger } from "../../server/runtime/log.ts";
+import { createLogger } from "../../common/log/log.ts";
 import { connect, type Connected, running } from "./kube.ts";
 import { removeGrant } from "./remove_grant.ts";
 

@@ -14,7 +14,7 @@ import {
   issueServerCertificate,
 } from "../../scripts/controlplane/certificates.ts";
 import { XbindError } from "../../common/errors.ts";
-import { createLogger } from "../../server/runtime/log.ts";
+import { createLogger } from "../../common/log/log.ts";
 import { createOidc, type Oidc, type OidcDeps } from "../../server/gateway/auth/oidc.ts";
 import type { OidcSettings } from "../../server/gateway/auth/oidc_settings.ts";
 import { createSessionCodec } from "../../server/gateway/auth/session.ts";

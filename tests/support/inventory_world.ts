@@ -38,7 +38,7 @@ import {
   heartbeatLeaseName,
   LABELS,
 } from "../../common/api/names.ts";
-import { createLogger } from "../../server/runtime/log.ts";
+import { createLogger } from "../../common/log/log.ts";
 import { allowUser } from "./allow_user.ts";
 import { connect, type Connected, running } from "./kube.ts";
 import { requestsDuring } from "./requests_during.ts";

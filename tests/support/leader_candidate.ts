@@ -2,7 +2,7 @@ import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { type Lease, LEASES } from "../../common/api/resources.ts";
 import type { KubeClient } from "../../server/kube/client.ts";
 import { Leader, type LeaderOptions, type LeaderTiming } from "../../server/kube/leader.ts";
-import { createLogger } from "../../server/runtime/log.ts";
+import { createLogger } from "../../common/log/log.ts";
 import { aborted, type Runnable } from "../../common/time/runnable.ts";
 
 /** An election in seconds instead of a quarter of a minute, in about the same proportions. */

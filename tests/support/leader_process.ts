@@ -8,7 +8,7 @@ import { Leader } from "../../server/kube/leader.ts";
 import { loadTarget } from "../../server/kube/load_target.ts";
 import { Transport } from "../../server/kube/transport.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
-import { createLogger } from "../../server/runtime/log.ts";
+import { createLogger } from "../../common/log/log.ts";
 import type { Runnable } from "../../common/time/runnable.ts";
 import { sleep } from "../../common/time/sleep.ts";
 import { LEADER_TIMING } from "./leader_candidate.ts";

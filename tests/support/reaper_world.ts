@@ -25,7 +25,7 @@ import {
   identityHash,
   LABELS,
 } from "../../common/api/names.ts";
-import { createLogger } from "../../server/runtime/log.ts";
+import { createLogger } from "../../common/log/log.ts";
 import { allowUser } from "./allow_user.ts";
 import { connect, type Connected } from "./kube.ts";
 import { removeGrant } from "./remove_grant.ts";

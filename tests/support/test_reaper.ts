@@ -9,7 +9,7 @@ import { LeaseWatch, moment } from "../../server/reaper/lease_watch.ts";
 import { connectTimeMs, quietTimeMs } from "../../server/reaper/staleness.ts";
 import { reaper, type ReaperDeps } from "../../server/reaper/reaper.ts";
 import { sweep, type SweepCounts, type SweepDeps } from "../../server/reaper/sweep.ts";
-import { createLogger } from "../../server/runtime/log.ts";
+import { createLogger } from "../../common/log/log.ts";
 
 /** The flags a test sets; the others are those of a reaper that only marks. */
 export type ReaperFlags = Partial<ReaperDeps["config"]>;

@@ -6,7 +6,7 @@ import {
   validateAuthResponse,
 } from "oauth4webapi";
 import { invalidRequest, unauthenticated, unavailable } from "../../../common/errors.ts";
-import type { Log } from "../../runtime/log.ts";
+import type { Log } from "../../../common/log/log.ts";
 import type { Runnable } from "../../../common/time/runnable.ts";
 import { Discovery, type DiscoveryOptions } from "./discovery.ts";
 import { errorCode, exchangeCode } from "./exchange_code.ts";

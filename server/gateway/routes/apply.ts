@@ -2,7 +2,7 @@ import type { Handler } from "hono";
 import type { ApplyRequest } from "../../../common/api/wire.ts";
 import { type ApplyDeps, applyToConsumer } from "../../binding/apply.ts";
 import { XbindError } from "../../../common/errors.ts";
-import { auditLine, outcomeOf } from "../../runtime/audit_line.ts";
+import { auditLine, outcomeOf } from "../../../common/log/audit_line.ts";
 import type { Env } from "../env.ts";
 import { readJson } from "../read_json.ts";
 import { requestSignal } from "../request_signal.ts";

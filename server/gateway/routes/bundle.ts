@@ -10,7 +10,7 @@ import {
 import { tooManyPickups } from "../../binding/slots.ts";
 import { providerFailed } from "../../../common/errors.ts";
 import { toYaml } from "../../../common/to_yaml.ts";
-import { auditLine, outcomeOf } from "../../runtime/audit_line.ts";
+import { auditLine, outcomeOf } from "../../../common/log/audit_line.ts";
 import { deadline } from "../../../common/time/deadline.ts";
 import type { FairSlots } from "../../../common/time/fair_slots.ts";
 import type { Env } from "../env.ts";

@@ -1,6 +1,6 @@
 import type { Context, Handler } from "hono";
 import type { TLSSocket } from "node:tls";
-import { auditLine, outcomeOf } from "../../runtime/audit_line.ts";
+import { auditLine, outcomeOf } from "../../../common/log/audit_line.ts";
 import { type AuthenticateDeps, knownCaller } from "../auth/authenticate.ts";
 import {
   clearSessionCookie,

@@ -8,7 +8,7 @@ import {
   issueServerCertificate,
 } from "../../../scripts/controlplane/certificates.ts";
 import { CALLBACK, startOidc } from "../../../tests/support/hostile_issuer.ts";
-import { createLogger } from "../../runtime/log.ts";
+import { createLogger } from "../../../common/log/log.ts";
 import { type AppDeps, createApp } from "../app.ts";
 import { startMockIssuer } from "../auth/mock_issuer.ts";
 import { createSessionCodec } from "../auth/session.ts";

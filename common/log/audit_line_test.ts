@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { pickupGone } from "../../common/errors.ts";
+import { pickupGone } from "../errors.ts";
 import { auditLine, outcomeOf } from "./audit_line.ts";
 
 Deno.test("auditLine() names the source, unless the request's log does", () => {

@@ -1,4 +1,4 @@
-import { errorChain } from "../../common/errors.ts";
+import { errorChain } from "../errors.ts";
 import type { Log } from "./log.ts";
 
 /**

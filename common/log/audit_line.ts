@@ -1,4 +1,4 @@
-import { XbindError } from "../../common/errors.ts";
+import { XbindError } from "../errors.ts";
 import type { LogFields } from "./log.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { errorChain } from "../../common/errors.ts";
+import { errorChain } from "../errors.ts";
 
 const MAX_TEXT = 8 * 1024;
 const MAX_JSON = 4 * MAX_TEXT;
