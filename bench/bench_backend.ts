@@ -1,9 +1,9 @@
 import type { ControlPlane } from "../scripts/controlplane/control_plane.ts";
 import { eventually } from "../scripts/controlplane/eventually.ts";
 import type { BindResult } from "../common/api/wire.ts";
-import { Connections } from "../server/runtime/connections.ts";
-import { dialTo } from "../server/runtime/dial.ts";
-import { exchangeText } from "../server/runtime/http_exchange.ts";
+import { Connections } from "../common/http/connections.ts";
+import { dialTo } from "../common/http/dial.ts";
+import { exchangeText } from "../common/http/exchange.ts";
 import { Backend, type BackendOptions } from "../tests/support/backend.ts";
 import { type SealedSessions, sealedSessions } from "../tests/support/sealed_sessions.ts";
 

@@ -7,7 +7,7 @@ import type {
   ProviderInfo,
 } from "../common/api/wire.ts";
 import { Secret } from "../common/hidden.ts";
-import type { Environment } from "../server/runtime/proxy_for.ts";
+import type { Environment } from "../common/http/proxy_for.ts";
 import { type Asked, GatewayError, loginRemedy, misshapen, refusedBy } from "./gateway_error.ts";
 import { type GatewayAnswer, sendToGateway } from "./send_to_gateway.ts";
 import { parseServerUrl, serverText } from "./server_url.ts";

@@ -1,4 +1,4 @@
-import type { NoAnswerError } from "../server/runtime/http_exchange.ts";
+import type { NoAnswerError } from "../common/http/exchange.ts";
 import { CliError, type Failure } from "./cli_error.ts";
 import { safeText } from "./safe_text.ts";
 

@@ -1,4 +1,4 @@
-import { seedRandomness } from "../server/runtime/seed_randomness.ts";
+import { seedRandomness } from "../common/http/seed_randomness.ts";
 import { VERSION } from "../common/version.ts";
 
 async function main(args: readonly string[]): Promise<number> {

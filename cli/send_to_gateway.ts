@@ -1,8 +1,8 @@
-import { connectThroughProxy } from "../server/runtime/connect_through_proxy.ts";
+import { connectThroughProxy } from "../common/http/connect_through_proxy.ts";
 import { deadline } from "../common/time/deadline.ts";
-import { exchangeText, NoAnswerError, type TextAnswer } from "../server/runtime/http_exchange.ts";
-import type { Environment } from "../server/runtime/proxy_for.ts";
-import { webConnections } from "../server/runtime/web_connections.ts";
+import { exchangeText, NoAnswerError, type TextAnswer } from "../common/http/exchange.ts";
+import type { Environment } from "../common/http/proxy_for.ts";
+import { webConnections } from "../common/http/web_connections.ts";
 import type { Secret } from "../common/hidden.ts";
 import { VERSION } from "../common/version.ts";
 import { type Asked, tooSlow, unanswered } from "./gateway_error.ts";

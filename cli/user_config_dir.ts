@@ -1,5 +1,5 @@
 import { posix, win32 } from "node:path";
-import type { Environment } from "../server/runtime/proxy_for.ts";
+import type { Environment } from "../common/http/proxy_for.ts";
 import { CliError } from "./cli_error.ts";
 import type { Platform } from "./io.ts";
 

@@ -18,7 +18,7 @@ import { readPemFile } from "./read_pem_file.ts";
 import { createLogger, type Log } from "../common/log/log.ts";
 import { createMetrics, type Metrics } from "./runtime/metrics.ts";
 import { all, type Runnable } from "../common/time/runnable.ts";
-import { seedRandomness } from "./runtime/seed_randomness.ts";
+import { seedRandomness } from "../common/http/seed_randomness.ts";
 import { surviveUnhandled } from "../common/log/survive_unhandled.ts";
 import { VERSION } from "../common/version.ts";
 

@@ -1,7 +1,7 @@
 import { ConfigFileError } from "../../server/kube/config_file_error.ts";
 import { KubeError } from "../../server/kube/kube_error.ts";
 import type { KubeTarget } from "../../server/kube/kube_target.ts";
-import { NoAnswerError } from "../../server/runtime/http_exchange.ts";
+import { NoAnswerError } from "../../common/http/exchange.ts";
 import { CliError, type Failure } from "../cli_error.ts";
 
 /** A cluster as people know it: the context, where there is one, and the server. */

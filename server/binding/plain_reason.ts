@@ -1,5 +1,5 @@
 import { KubeError } from "../kube/kube_error.ts";
-import { isTrustFault, NoAnswerError } from "../runtime/http_exchange.ts";
+import { isTrustFault, NoAnswerError } from "../../common/http/exchange.ts";
 
 const WORDS: Record<string, string> = {
   Unauthorized: "the API server does not accept the credentials",

@@ -7,7 +7,7 @@ import { Outage } from "../inventory/outage.ts";
 import type { BindDeps } from "../binding/bind.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isServerFailure, KubeError } from "../kube/kube_error.ts";
-import { connectThroughProxy } from "../runtime/connect_through_proxy.ts";
+import { connectThroughProxy } from "../../common/http/connect_through_proxy.ts";
 import type { Log } from "../../common/log/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { Histogram } from "../runtime/prometheus.ts";

@@ -1,6 +1,6 @@
 import type { Context, Handler } from "hono";
 import { EMBEDDED_FILES, type EmbeddedFile } from "../../ui/embedded.ts";
-import { gzipOnce } from "../runtime/gzip_once.ts";
+import { gzipOnce } from "../../common/http/gzip_once.ts";
 import type { Env } from "./env.ts";
 import { chooseBytes } from "./send_bytes.ts";
 

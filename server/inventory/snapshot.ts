@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { gzipOnce } from "../runtime/gzip_once.ts";
+import { gzipOnce } from "../../common/http/gzip_once.ts";
 import { type Built, type Clocks, Memo, type Version } from "./memo.ts";
 
 /** An answer as it goes over the wire, ready to be sent any number of times. */

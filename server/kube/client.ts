@@ -1,7 +1,7 @@
 import type { KubeObject, ResourceType } from "../../common/api/resources.ts";
 import type { FieldManager } from "../../common/api/names.ts";
 import { Backoff } from "../../common/time/backoff.ts";
-import { isTrustFault } from "../runtime/http_exchange.ts";
+import { isTrustFault } from "../../common/http/exchange.ts";
 import { sleep } from "../../common/time/sleep.ts";
 import { errorFromAnswer, isNotFound, KubeError } from "./kube_error.ts";
 import { collectionPath, keyOf, keyText, type ObjectKey, objectPath } from "./paths.ts";

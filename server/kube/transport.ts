@@ -1,9 +1,9 @@
 import type { LookupFunction } from "node:net";
-import type { Connections } from "../runtime/connections.ts";
+import type { Connections } from "../../common/http/connections.ts";
 import { type Deadline, deadline } from "../../common/time/deadline.ts";
-import type { ConnectThroughProxy } from "../runtime/dial.ts";
-import type { AnswerHead, OnHead } from "../runtime/http_answer.ts";
-import { collectText, exchange, NoAnswerError } from "../runtime/http_exchange.ts";
+import type { ConnectThroughProxy } from "../../common/http/dial.ts";
+import type { AnswerHead, OnHead } from "../../common/http/answer.ts";
+import { collectText, exchange, NoAnswerError } from "../../common/http/exchange.ts";
 import { roughly } from "../../common/time/timers.ts";
 import { Turnstile } from "../../common/time/turnstile.ts";
 import { untilAborted } from "../../common/time/until_aborted.ts";

@@ -4,7 +4,7 @@ import { CONFIG_MAPS } from "../../common/api/resources.ts";
 import { Cache } from "../../server/kube/cache.ts";
 import { wholeObjects } from "../../server/kube/follow.ts";
 import { KubeError } from "../../server/kube/kube_error.ts";
-import { connectThroughProxy } from "../../server/runtime/connect_through_proxy.ts";
+import { connectThroughProxy } from "../../common/http/connect_through_proxy.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { FaultProxy } from "../support/fault_proxy.ts";

@@ -5,8 +5,8 @@
 import { setImmediate } from "node:timers/promises";
 import { getHeapStatistics } from "node:v8";
 import { Transport } from "../../server/kube/transport.ts";
-import { exchangeText } from "../../server/runtime/http_exchange.ts";
-import { webConnections } from "../../server/runtime/web_connections.ts";
+import { exchangeText } from "../../common/http/exchange.ts";
+import { webConnections } from "../../common/http/web_connections.ts";
 
 declare const gc: () => void;
 

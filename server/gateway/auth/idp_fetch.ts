@@ -1,6 +1,9 @@
 import { deadline } from "../../../common/time/deadline.ts";
-import { exchangeText, NoAnswerError, type TextAnswer } from "../../runtime/http_exchange.ts";
-import { webConnections, type WebConnectionsOptions } from "../../runtime/web_connections.ts";
+import { exchangeText, NoAnswerError, type TextAnswer } from "../../../common/http/exchange.ts";
+import {
+  webConnections,
+  type WebConnectionsOptions,
+} from "../../../common/http/web_connections.ts";
 import { VERSION } from "../../../common/version.ts";
 
 /** How the identity provider is reached. */

@@ -7,9 +7,9 @@ import {
   issueServerCertificate,
 } from "../../scripts/controlplane/certificates.ts";
 import { Connections } from "./connections.ts";
-import { deadline } from "../../common/time/deadline.ts";
+import { deadline } from "../time/deadline.ts";
 import { dialTo } from "./dial.ts";
-import { exchange, exchangeText, NoAnswerError } from "./http_exchange.ts";
+import { exchange, exchangeText, NoAnswerError } from "./exchange.ts";
 
 /** A server that counts what arrives and then misbehaves as the path asks. */
 async function startCountingServer(scheme: "http" | "https") {

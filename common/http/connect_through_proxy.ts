@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import net from "node:net";
 import type { Duplex } from "node:stream";
-import { inPlainWords } from "./http_exchange.ts";
+import { inPlainWords } from "./exchange.ts";
 import { startTls } from "./start_tls.ts";
 import { whenReady } from "./when_ready.ts";
 

@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { Connections } from "./connections.ts";
 import { dialTo } from "./dial.ts";
-import { exchangeText, NoAnswerError } from "./http_exchange.ts";
+import { exchangeText, NoAnswerError } from "./exchange.ts";
 
 const FINE = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine";
 const never = new AbortController().signal;

@@ -1,6 +1,6 @@
 import type { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
-import { type AnswerHead, HttpAnswer, type OnHead } from "./http_answer.ts";
+import { type AnswerHead, HttpAnswer, type OnHead } from "./answer.ts";
 
 /** Opens a connection on which a request can be sent at once; gives up when the signal aborts. */
 export type Dial = (signal: AbortSignal) => Promise<Duplex>;

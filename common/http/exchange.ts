@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { Connections } from "./connections.ts";
-import type { AnswerHead, OnHead } from "./http_answer.ts";
+import type { AnswerHead, OnHead } from "./answer.ts";
 
 /** One request as it goes over the wire. */
 export interface HttpRequest {

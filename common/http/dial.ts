@@ -1,9 +1,9 @@
 import net, { type LookupFunction } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Dial } from "./connections.ts";
-import { hostAndPort } from "./http_exchange.ts";
+import { hostAndPort } from "./exchange.ts";
 import { startTls, type TlsOptions } from "./start_tls.ts";
-import { untilAborted } from "../../common/time/until_aborted.ts";
+import { untilAborted } from "../time/until_aborted.ts";
 import { whenReady } from "./when_ready.ts";
 
 /** Opens the way to a host through a proxy. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import fc from "fast-check";
-import { HttpAnswer } from "./http_answer.ts";
+import { HttpAnswer } from "./answer.ts";
 
 /** What a server said, taken in these pieces, and then the end of the connection or not. */
 function taken(pieces: readonly Buffer[], { ends = false } = {}) {
