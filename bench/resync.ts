@@ -4,7 +4,7 @@ import { exportCache, grantCache, issuerCaches } from "../server/issuer/issued.t
 import { issuer } from "../server/issuer/issuer.ts";
 import { runCaches } from "../server/provider_caches.ts";
 import { createLogger } from "../common/log/log.ts";
-import { createMetrics } from "../server/runtime/metrics.ts";
+import { createMetrics } from "../common/control/metrics.ts";
 import { all } from "../common/time/runnable.ts";
 import { connect } from "../tests/support/kube.ts";
 import type { Figure } from "./figure.ts";

@@ -16,7 +16,7 @@ import {
 } from "./provider_caches.ts";
 import { readPemFile } from "./read_pem_file.ts";
 import { createLogger, type Log } from "../common/log/log.ts";
-import { createMetrics, type Metrics } from "./runtime/metrics.ts";
+import { createMetrics, type Metrics } from "../common/control/metrics.ts";
 import { all, type Runnable } from "../common/time/runnable.ts";
 import { seedRandomness } from "../common/http/seed_randomness.ts";
 import { surviveUnhandled } from "../common/log/survive_unhandled.ts";

@@ -13,10 +13,10 @@ import { type AnyCache, type ProviderCaches, runCaches, watchReports } from "./p
 import { tellCrowdedBoundaries } from "./reaper/crowded_boundaries.ts";
 import { reaper } from "./reaper/reaper.ts";
 import type { SweepCounts } from "./reaper/sweep.ts";
-import { EventLoopLag } from "./runtime/event_loop_lag.ts";
-import { serveManager } from "./runtime/health_server.ts";
+import { EventLoopLag } from "../common/control/event_loop_lag.ts";
+import { serveManager } from "../common/control/health_server.ts";
 import type { Log } from "../common/log/log.ts";
-import type { Metrics } from "./runtime/metrics.ts";
+import type { Metrics } from "../common/control/metrics.ts";
 import { all, type Runnable } from "../common/time/runnable.ts";
 import { VERSION } from "../common/version.ts";
 

@@ -11,7 +11,7 @@ import type { KubeClient } from "../kube/client.ts";
 import type { RecordEvent } from "../kube/event_recorder.ts";
 import { isNotFound } from "../kube/kube_error.ts";
 import { FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
-import { done, type Reconcile } from "../runtime/controller.ts";
+import { done, type Reconcile } from "../../common/control/controller.ts";
 import type { Log } from "../../common/log/log.ts";
 import { isExported } from "./exported.ts";
 import type { IssuerCaches } from "./issued.ts";

@@ -27,7 +27,12 @@ import {
 } from "../../common/api/names.ts";
 import { auditLine } from "../../common/log/audit_line.ts";
 import { backoffStep } from "../../common/time/backoff.ts";
-import { done, type Outcome, type Reconcile, requeueAfter } from "../runtime/controller.ts";
+import {
+  done,
+  type Outcome,
+  type Reconcile,
+  requeueAfter,
+} from "../../common/control/controller.ts";
 import type { Log } from "../../common/log/log.ts";
 import { cleanUpVanished } from "./clean_up_vanished.ts";
 import { type DesiredState, desiredState } from "./desired.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Queue } from "../../server/runtime/queue.ts";
+import { Queue } from "../../common/control/queue.ts";
 
 /** Time that passes only when told to, for the queue's clock and for its timers. */
 export class VirtualTime implements Disposable {

@@ -1,4 +1,4 @@
-import type { BackoffLimits } from "../../common/time/backoff.ts";
+import type { BackoffLimits } from "../time/backoff.ts";
 import { FailingKeys, type FailOptions } from "./failing_keys.ts";
 import { Line } from "./line.ts";
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import http from "node:http";
 import net from "node:net";
 import { type ManagerServerOptions, serveManager } from "./health_server.ts";
-import { createLogger } from "../../common/log/log.ts";
+import { createLogger } from "../log/log.ts";
 
 interface Answer {
   readonly status: number | undefined;

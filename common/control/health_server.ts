@@ -1,7 +1,7 @@
 import http from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Log } from "../../common/log/log.ts";
-import { aborted, type Runnable } from "../../common/time/runnable.ts";
+import type { Log } from "../log/log.ts";
+import { aborted, type Runnable } from "../time/runnable.ts";
 
 /** What the manager's servers show, and where; the address `0` switches one off. */
 export interface ManagerServerOptions {

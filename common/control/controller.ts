@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import type { ReconcileResult, ShowController } from "./controller_metrics.ts";
-import type { Log } from "../../common/log/log.ts";
+import type { Log } from "../log/log.ts";
 import type { Queue } from "./queue.ts";
-import { isAbort, type Runnable } from "../../common/time/runnable.ts";
+import { isAbort, type Runnable } from "../time/runnable.ts";
 
 /** How a reconcile that did not fail ended: settled, or to be looked at again after a while. */
 export type Outcome =

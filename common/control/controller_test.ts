@@ -7,11 +7,11 @@ import {
   type Reconcile,
   requeueAfter,
 } from "./controller.ts";
-import { createLogger, type Log } from "../../common/log/log.ts";
+import { createLogger, type Log } from "../log/log.ts";
 import { createMetrics } from "./metrics.ts";
 import { Queue, type QueueOptions } from "./queue.ts";
-import { aborted } from "../../common/time/runnable.ts";
-import { sleep } from "../../common/time/sleep.ts";
+import { aborted } from "../time/runnable.ts";
+import { sleep } from "../time/sleep.ts";
 
 const shutdown = () => new Error("shutdown");
 

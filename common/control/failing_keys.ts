@@ -1,4 +1,4 @@
-import { Backoff, type BackoffLimits } from "../../common/time/backoff.ts";
+import { Backoff, type BackoffLimits } from "../time/backoff.ts";
 
 /** How the work on a key failed. */
 export interface FailOptions {
