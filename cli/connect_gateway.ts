@@ -1,4 +1,4 @@
-import { ConfigError } from "../server/config_error.ts";
+import { ConfigError } from "../common/flags/config_error.ts";
 import { CliError } from "./cli_error.ts";
 import { closest } from "./closest.ts";
 import { GatewayClient } from "./gateway_client.ts";
@@ -62,7 +62,7 @@ class SuggestingClient extends GatewayClient {
 }
 
 const readCaFile = async (path: string): Promise<string> => {
-  const { readPemFile } = await import("../server/read_pem_file.ts"); // which few commands need
+  const { readPemFile } = await import("../common/flags/pem_file.ts"); // which few commands need
   try {
     return await readPemFile("ca-file", path);
   } catch (error) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { FLAGS } from "../server/flag_table.ts";
-import type { FlagTable } from "../server/flags/flag_kinds.ts";
+import type { FlagTable } from "../common/flags/flag_kinds.ts";
 import { chartFlags, sets } from "./chart_flags.ts";
 import { chartValues } from "./chart_values.ts";
 

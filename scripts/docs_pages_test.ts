@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { createProgram } from "../cli/program.ts";
 import type { LoginIo } from "../cli/io.ts";
 import { FLAGS } from "../server/flag_table.ts";
-import { ACTIONS } from "../server/flags/parse_flags.ts";
+import { ACTIONS } from "../common/flags/parse_flags.ts";
 import { chartValues } from "./chart_values.ts";
 import {
   anchorsIn,

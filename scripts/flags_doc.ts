@@ -1,6 +1,6 @@
 import { FLAG_GROUPS } from "../server/flag_table.ts";
-import { envName, type Flag, type FlagTable } from "../server/flags/flag_kinds.ts";
-import { ACTIONS } from "../server/flags/parse_flags.ts";
+import { envName, type Flag, type FlagTable } from "../common/flags/flag_kinds.ts";
+import { ACTIONS } from "../common/flags/parse_flags.ts";
 import { code, markdownTable } from "./markdown_table.ts";
 
 const INTRODUCTION = `# Flags of xbind-backend

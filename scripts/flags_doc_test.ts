@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { FLAG_GROUPS } from "../server/flag_table.ts";
-import { flag, oneOf, secret, text } from "../server/flags/flag_kinds.ts";
+import { flag, oneOf, secret, text } from "../common/flags/flag_kinds.ts";
 import { flagsDoc } from "./flags_doc.ts";
 
 Deno.test("docs/flags.md is what the table gives (run deno task docs)", async () => {

@@ -1,8 +1,8 @@
-import { ConfigError } from "./config_error.ts";
-import { flagHelp } from "./flags/flag_help.ts";
+import { ConfigError } from "../common/flags/config_error.ts";
+import { flagHelp } from "../common/flags/flag_help.ts";
 import { FLAG_GROUPS, FLAGS } from "./flag_table.ts";
-import { configKey, type ConfigOf } from "./flags/flag_kinds.ts";
-import { parseFlags } from "./flags/parse_flags.ts";
+import { configKey, type ConfigOf } from "../common/flags/flag_kinds.ts";
+import { parseFlags } from "../common/flags/parse_flags.ts";
 import { formatDuration } from "../common/time/duration.ts";
 import type { LogSettings } from "../common/log/log.ts";
 import { Secret } from "../common/hidden.ts";

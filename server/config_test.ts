@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { base64, type Env, OIDC, problems, run } from "../tests/support/config_runs.ts";
 import { type Config, configWarnings, describeConfig, parseConfig } from "./config.ts";
 import { FLAGS } from "./flag_table.ts";
-import { envName } from "./flags/flag_kinds.ts";
+import { envName } from "../common/flags/flag_kinds.ts";
 import { logJson } from "../common/log/log_value.ts";
 
 Deno.test("parseConfig() gives typed, frozen settings", () => {

@@ -13,8 +13,8 @@ import {
   plainUrl,
   redirectUrl,
   scope,
-} from "./flags/flag_values.ts";
-import { duration, flag, list, number, oneOf, secret, text } from "./flags/flag_kinds.ts";
+} from "../common/flags/flag_values.ts";
+import { duration, flag, list, number, oneOf, secret, text } from "../common/flags/flag_kinds.ts";
 import { KONNECTOR_IMAGE } from "../common/api/names.ts";
 
 const LONGEST_TIMER_MS = 24 * 24 * 3_600_000; // a JavaScript timer beyond 24.8 days fires at once

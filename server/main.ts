@@ -1,7 +1,7 @@
 import http from "node:http";
 import { serviceCrds } from "../common/api/crd_manifests.ts";
 import { type Config, configWarnings, describeConfig, logSettings, parseConfig } from "./config.ts";
-import { ConfigError } from "./config_error.ts";
+import { ConfigError } from "../common/flags/config_error.ts";
 import { errorChain, XbindError } from "../common/errors.ts";
 import { gateway } from "./gateway/gateway.ts";
 import { ConfigFileError } from "./kube/config_file_error.ts";
@@ -14,7 +14,7 @@ import {
   providerCaches,
   runCaches,
 } from "./provider_caches.ts";
-import { readPemFile } from "./read_pem_file.ts";
+import { readPemFile } from "../common/flags/pem_file.ts";
 import { createLogger, type Log } from "../common/log/log.ts";
 import { createMetrics, type Metrics } from "../common/control/metrics.ts";
 import { all, type Runnable } from "../common/time/runnable.ts";

@@ -3,7 +3,7 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ErrorBody } from "../../common/api/wire.ts";
-import { parseListenAddress } from "../flags/flag_values.ts";
+import { parseListenAddress } from "../../common/flags/flag_values.ts";
 import type { Log } from "../../common/log/log.ts";
 import { aborted, type Runnable } from "../../common/time/runnable.ts";
 import { sleep } from "../../common/time/sleep.ts";

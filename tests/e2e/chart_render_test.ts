@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { KubeObject } from "../../common/api/resources.ts";
 import { parseConfig } from "../../server/config.ts";
 import { FLAGS } from "../../server/flag_table.ts";
-import { envName, type FlagTable } from "../../server/flags/flag_kinds.ts";
+import { envName, type FlagTable } from "../../common/flags/flag_kinds.ts";
 import {
   CHART,
   containerOf,

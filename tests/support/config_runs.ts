@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Config, parseConfig } from "../../server/config.ts";
-import { ConfigError } from "../../server/config_error.ts";
+import { ConfigError } from "../../common/flags/config_error.ts";
 
 /** Variables of the environment. */
 export type Env = Readonly<Record<string, string>>;

@@ -9,7 +9,7 @@ import {
   type JWK,
   SignJWT,
 } from "jose";
-import { parseListenAddress } from "../../flags/flag_values.ts";
+import { parseListenAddress } from "../../../common/flags/flag_values.ts";
 
 /** An issuer for development that approves every login as one user. */
 export interface MockIssuer extends AsyncDisposable {

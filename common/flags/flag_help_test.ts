@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { flagHelp } from "./flag_help.ts";
-import { FLAG_GROUPS, FLAGS } from "../flag_table.ts";
+import { FLAG_GROUPS, FLAGS } from "../../server/flag_table.ts";
 import { duration, flag, oneOf, secret, text } from "./flag_kinds.ts";
 
 Deno.test("flagHelp() aligns meanings, shows defaults and names the variables of secrets", () => {

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net";
 import type { Checked, TextKind } from "./flag_kinds.ts";
-import { isDnsSubdomain } from "../../common/api/names.ts";
+import { isDnsSubdomain } from "../api/names.ts";
 
 /** Where to listen; an empty hostname means every interface, port 0 a free one. */
 export interface ListenAddress {

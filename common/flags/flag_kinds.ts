@@ -1,5 +1,5 @@
-import { parseDuration } from "../../common/time/duration.ts";
-import { Secret } from "../../common/hidden.ts";
+import { parseDuration } from "../time/duration.ts";
+import { Secret } from "../hidden.ts";
 
 /** A value, or why the text is none: `problem` reads after the quoted text, or after `part` of it. */
 export type Checked<T> =

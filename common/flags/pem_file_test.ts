@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ConfigError } from "./config_error.ts";
-import { readPemFile } from "./read_pem_file.ts";
+import { readPemFile } from "./pem_file.ts";
 
 const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBhzCCAS2gAwIBAgIUS9l9wX3OJCai0nw+lI9MsCvMDOEwCgYIKoZIzj0EAwIw

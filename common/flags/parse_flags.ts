@@ -1,5 +1,5 @@
 import { envName, type Flag, type FlagTable } from "./flag_kinds.ts";
-import { logJson } from "../../common/log/log_value.ts";
+import { logJson } from "../log/log_value.ts";
 
 /** Flags that end the process instead of configuring it; they have no environment variable. */
 export const ACTIONS = {

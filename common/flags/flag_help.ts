@@ -1,6 +1,6 @@
 import { envName, type Flag, type FlagTable } from "./flag_kinds.ts";
 import { ACTIONS } from "./parse_flags.ts";
-import { VERSION } from "../../common/version.ts";
+import { VERSION } from "../version.ts";
 
 const WIDTH = 100;
 const KEEP = "\u00a0"; // a space that no line ends at

@@ -1,5 +1,5 @@
 import { ConfigError } from "./config_error.ts";
-import { pemCertificates } from "../common/http/pem_certificates.ts";
+import { pemCertificates } from "../http/pem_certificates.ts";
 
 const MAX_BYTES = 1024 * 1024;
 

@@ -12,7 +12,7 @@ import {
   text,
   type TextKind,
 } from "./flag_kinds.ts";
-import { Secret } from "../../common/hidden.ts";
+import { Secret } from "../hidden.ts";
 
 const lowerCase: TextKind = {
   placeholder: "word",
