@@ -1,5 +1,5 @@
 import { GRANTS, SECRETS } from "../common/api/resources.ts";
-import type { KubeClient } from "../server/kube/client.ts";
+import type { KubeClient } from "../common/kube/client.ts";
 import { boundaryName, FIELD_MANAGERS, tokenSecretName } from "../common/api/names.ts";
 import {
   type SealedSessions,

@@ -1,7 +1,7 @@
 import { ControlPlane, type ControlPlaneOptions } from "../scripts/controlplane/control_plane.ts";
 import { eventually } from "../scripts/controlplane/eventually.ts";
 import { CRDS, EXPORTS, isReady } from "../common/api/resources.ts";
-import type { KubeClient } from "../server/kube/client.ts";
+import type { KubeClient } from "../common/kube/client.ts";
 import { FIELD_MANAGERS } from "../common/api/names.ts";
 import { connect } from "../tests/support/kube.ts";
 import { BenchBackend } from "./bench_backend.ts";

@@ -1,8 +1,8 @@
 import { ControlPlane } from "../scripts/controlplane/control_plane.ts";
 import { CONFIG_MAPS, NAMESPACES } from "../common/api/resources.ts";
-import { KubeClient } from "../server/kube/client.ts";
-import { loadTarget } from "../server/kube/load_target.ts";
-import { Transport } from "../server/kube/transport.ts";
+import { KubeClient } from "../common/kube/client.ts";
+import { loadTarget } from "../common/kube/load_target.ts";
+import { Transport } from "../common/kube/transport.ts";
 import { ANNOTATIONS, LABELS } from "../common/api/names.ts";
 import { BACKEND_RUN_FLAGS } from "../scripts/run_flags.ts";
 import type { Figure } from "./figure.ts";

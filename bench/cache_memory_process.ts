@@ -1,10 +1,10 @@
 /** Runs as a process of its own: fills a metadata cache and prints what that cost. */
 import { CONFIG_MAPS, SECRETS } from "../common/api/resources.ts";
-import { Cache } from "../server/kube/cache.ts";
-import { KubeClient } from "../server/kube/client.ts";
-import { metadataObjects } from "../server/kube/follow.ts";
-import { loadTarget } from "../server/kube/load_target.ts";
-import { Transport } from "../server/kube/transport.ts";
+import { Cache } from "../common/kube/cache.ts";
+import { KubeClient } from "../common/kube/client.ts";
+import { metadataObjects } from "../common/kube/follow.ts";
+import { loadTarget } from "../common/kube/load_target.ts";
+import { Transport } from "../common/kube/transport.ts";
 import { LABELS } from "../common/api/names.ts";
 import { say } from "../scripts/say.ts";
 import type { CacheMemory } from "./cache_memory.ts";

@@ -7,11 +7,11 @@ import { once } from "node:events";
 import { connect } from "node:tls";
 import { CoreV1Api, KubeConfig } from "@kubernetes/client-node";
 import { CONFIG_MAPS } from "../common/api/resources.ts";
-import { KubeClient } from "../server/kube/client.ts";
-import { CredentialSource } from "../server/kube/credentials.ts";
-import { loadTarget } from "../server/kube/load_target.ts";
-import { objectPath } from "../server/kube/paths.ts";
-import { Transport } from "../server/kube/transport.ts";
+import { KubeClient } from "../common/kube/client.ts";
+import { CredentialSource } from "../common/kube/credentials.ts";
+import { loadTarget } from "../common/kube/load_target.ts";
+import { objectPath } from "../common/kube/paths.ts";
+import { Transport } from "../common/kube/transport.ts";
 
 const [client = "", kubeconfig = "", name = "", inFlight = "", warmUp = "", seconds = ""] =
   Deno.args;

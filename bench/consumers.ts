@@ -1,5 +1,5 @@
 import { LEASES } from "../common/api/resources.ts";
-import type { KubeClient } from "../server/kube/client.ts";
+import type { KubeClient } from "../common/kube/client.ts";
 import { boundaryName, FIELD_MANAGERS, grantName } from "../common/api/names.ts";
 import { connect } from "../tests/support/kube.ts";
 import { median, timed } from "./figure.ts";

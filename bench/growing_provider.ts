@@ -18,8 +18,8 @@ import {
 import { ACCOUNT_UID_ANNOTATION, desiredState } from "../server/issuer/desired.ts";
 import { ISSUED, statusUpdate } from "../server/issuer/grant_status.ts";
 import { readyCondition } from "../server/issuer/reconcile_export.ts";
-import type { KubeClient } from "../server/kube/client.ts";
-import { installCrds } from "../server/kube/crds.ts";
+import type { KubeClient } from "../common/kube/client.ts";
+import { installCrds } from "../common/kube/crds.ts";
 import { FIELD_MANAGERS } from "../common/api/names.ts";
 import { createLogger } from "../common/log/log.ts";
 import { connect } from "../tests/support/kube.ts";

@@ -2,7 +2,7 @@ import { ControlPlane } from "../scripts/controlplane/control_plane.ts";
 import { eventually } from "../scripts/controlplane/eventually.ts";
 import { type Grant, GRANTS, LEASES, NAMESPACES } from "../common/api/resources.ts";
 import type { Clusters } from "../common/api/wire.ts";
-import type { KubeClient } from "../server/kube/client.ts";
+import type { KubeClient } from "../common/kube/client.ts";
 import { boundaryName, FIELD_MANAGERS } from "../common/api/names.ts";
 import { connect } from "../tests/support/kube.ts";
 import { BenchBackend } from "./bench_backend.ts";

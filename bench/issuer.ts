@@ -1,7 +1,7 @@
 import type { ControlPlaneOptions } from "../scripts/controlplane/control_plane.ts";
 import { eventually } from "../scripts/controlplane/eventually.ts";
 import { GRANTS, isReady } from "../common/api/resources.ts";
-import { keyOf } from "../server/kube/paths.ts";
+import { keyOf } from "../common/kube/paths.ts";
 import { FIELD_MANAGERS } from "../common/api/names.ts";
 import { sleep } from "../common/time/sleep.ts";
 import { apiRequestsDuring, isWrite } from "./api_requests.ts";

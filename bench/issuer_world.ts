@@ -1,10 +1,10 @@
 import { ControlPlane, type ControlPlaneOptions } from "../scripts/controlplane/control_plane.ts";
 import { eventually } from "../scripts/controlplane/eventually.ts";
 import { CRDS, EXPORTS, type Grant, GRANTS, isReady } from "../common/api/resources.ts";
-import { Cache } from "../server/kube/cache.ts";
-import type { KubeClient } from "../server/kube/client.ts";
-import { wholeObjects } from "../server/kube/follow.ts";
-import { keyOf } from "../server/kube/paths.ts";
+import { Cache } from "../common/kube/cache.ts";
+import type { KubeClient } from "../common/kube/client.ts";
+import { wholeObjects } from "../common/kube/follow.ts";
+import { keyOf } from "../common/kube/paths.ts";
 import { FIELD_MANAGERS } from "../common/api/names.ts";
 import { connect, running } from "../tests/support/kube.ts";
 import { BenchBackend, type BenchBackendOptions } from "./bench_backend.ts";

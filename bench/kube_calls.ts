@@ -1,9 +1,9 @@
 import type { ServerKey } from "../scripts/controlplane/certificates.ts";
 import { ControlPlane } from "../scripts/controlplane/control_plane.ts";
 import { CONFIG_MAPS } from "../common/api/resources.ts";
-import { Cache } from "../server/kube/cache.ts";
-import type { KubeClient } from "../server/kube/client.ts";
-import { wholeObjects } from "../server/kube/follow.ts";
+import { Cache } from "../common/kube/cache.ts";
+import type { KubeClient } from "../common/kube/client.ts";
+import { wholeObjects } from "../common/kube/follow.ts";
 import { FIELD_MANAGERS } from "../common/api/names.ts";
 import { connect } from "../tests/support/kube.ts";
 import { type Figure, median, ms } from "./figure.ts";

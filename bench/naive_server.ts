@@ -16,7 +16,7 @@ import {
 import { attributionOf, type HeartbeatLookup } from "../server/inventory/attribution.ts";
 import { catalogOf } from "../server/inventory/catalog.ts";
 import { ClusterList } from "../server/inventory/clusters.ts";
-import { connectionKey, decodeHeartbeat, type Heartbeat } from "../server/inventory/heartbeats.ts";
+import { connectionKey, decodeHeartbeat, type Heartbeat } from "../server/provider/heartbeats.ts";
 import { instancesOf } from "../server/inventory/instances.ts";
 import { ANNOTATIONS, LABELS } from "../common/api/names.ts";
 import { connect } from "../tests/support/kube.ts";

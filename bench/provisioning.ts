@@ -1,6 +1,6 @@
 import type { ControlPlaneOptions } from "../scripts/controlplane/control_plane.ts";
 import { GRANTS, isReady } from "../common/api/resources.ts";
-import { keyOf } from "../server/kube/paths.ts";
+import { keyOf } from "../common/kube/paths.ts";
 import { FIELD_MANAGERS } from "../common/api/names.ts";
 import { apiRequestsDuring, isWrite } from "./api_requests.ts";
 import { type Figure, ms, timed } from "./figure.ts";

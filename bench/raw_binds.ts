@@ -17,10 +17,10 @@ import {
 } from "../server/issuer/desired.ts";
 import { ISSUED, statusUpdate } from "../server/issuer/grant_status.ts";
 import { isFilled } from "../server/issuer/issued.ts";
-import { Cache } from "../server/kube/cache.ts";
-import type { KubeClient } from "../server/kube/client.ts";
-import { metadataObjects } from "../server/kube/follow.ts";
-import { keyOf } from "../server/kube/paths.ts";
+import { Cache } from "../common/kube/cache.ts";
+import type { KubeClient } from "../common/kube/client.ts";
+import { metadataObjects } from "../common/kube/follow.ts";
+import { keyOf } from "../common/kube/paths.ts";
 import { ANNOTATIONS, FIELD_MANAGERS, LABELS } from "../common/api/names.ts";
 import { running } from "../tests/support/kube.ts";
 import { API, EXPORT, grantFor } from "./samples.ts";

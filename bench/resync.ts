@@ -2,7 +2,7 @@ import { auditEvents } from "../scripts/controlplane/audit_events.ts";
 import type { ControlPlane } from "../scripts/controlplane/control_plane.ts";
 import { exportCache, grantCache, issuerCaches } from "../server/issuer/issued.ts";
 import { issuer } from "../server/issuer/issuer.ts";
-import { runCaches } from "../server/provider_caches.ts";
+import { runCaches } from "../server/provider/caches.ts";
 import { createLogger } from "../common/log/log.ts";
 import { createMetrics } from "../common/control/metrics.ts";
 import { all } from "../common/time/runnable.ts";

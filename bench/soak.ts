@@ -1,5 +1,5 @@
 import { CRDS, EXPORTS, GRANTS, LEASES } from "../common/api/resources.ts";
-import { isNotFound } from "../server/kube/kube_error.ts";
+import { isNotFound } from "../common/kube/kube_error.ts";
 import { FIELD_MANAGERS, grantName } from "../common/api/names.ts";
 import { sleep } from "../common/time/sleep.ts";
 import { sealedSubject } from "../tests/support/sealed_sessions.ts";

@@ -8,11 +8,11 @@ const CASES: [string, Record<string, string[]>, RegExp | undefined][] = [
   ["an import of the entry", { "server/kube/a.ts": ["server/main.ts"] }, /entry/],
   [
     "a command in the backend",
-    { "server/kube/a.ts": ["server/kube/exec_credential.ts"] },
+    { "server/kube/a.ts": ["common/kube/exec_credential.ts"] },
     /only cli/,
   ],
-  ["a command in the client", { "cli/a.ts": ["server/kube/exec_credential.ts"] }, undefined],
-  ["the UI using the server", { "ui/a.tsx": ["server/kube/client.ts"] }, /may not use/],
+  ["a command in the client", { "cli/a.ts": ["common/kube/exec_credential.ts"] }, undefined],
+  ["the UI using the server", { "ui/a.tsx": ["common/kube/client.ts"] }, /may not use/],
   ["the UI using resources", { "ui/a.tsx": ["common/api/resources.ts"] }, /may not use/],
   ["the UI using wire shapes", { "ui/a.tsx": ["common/api/wire.ts"] }, undefined],
   [

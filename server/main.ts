@@ -4,16 +4,16 @@ import { type Config, configWarnings, describeConfig, logSettings, parseConfig }
 import { ConfigError } from "../common/flags/config_error.ts";
 import { errorChain, XbindError } from "../common/errors.ts";
 import { gateway } from "./gateway/gateway.ts";
-import { ConfigFileError } from "./kube/config_file_error.ts";
-import { installCrds } from "./kube/crds.ts";
-import { findProvider, type Provider } from "./kube/find_provider.ts";
+import { ConfigFileError } from "../common/kube/config_file_error.ts";
+import { installCrds } from "../common/kube/crds.ts";
+import { findProvider, type Provider } from "./provider/find_provider.ts";
 import { manager } from "./manager.ts";
 import {
   type AnyCache,
   type ProviderCaches,
   providerCaches,
   runCaches,
-} from "./provider_caches.ts";
+} from "./provider/caches.ts";
 import { readPemFile } from "../common/flags/pem_file.ts";
 import { createLogger, type Log } from "../common/log/log.ts";
 import { createMetrics, type Metrics } from "../common/control/metrics.ts";

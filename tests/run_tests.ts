@@ -28,7 +28,6 @@ const CHECKS: [name: string, args: string[]][] = [
 ];
 const UNIT_TESTS = [
   "common/",
-  "common/",
   "server/",
   "cli/",
   "ui/",

@@ -1,7 +1,7 @@
 import type { KubeObject, ResourceType } from "../../common/api/resources.ts";
 import { resourceTypeOf } from "../../server/konnector/resource_type_of.ts";
-import { keyOf } from "../../server/kube/paths.ts";
-import { serves } from "../../server/kube/serves.ts";
+import { keyOf } from "../../common/kube/paths.ts";
+import { serves } from "../../common/consumer/serves.ts";
 import type { FieldManager } from "../../common/api/names.ts";
 import { Backoff } from "../../common/time/backoff.ts";
 import { sleep } from "../../common/time/sleep.ts";

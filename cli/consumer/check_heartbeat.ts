@@ -1,5 +1,5 @@
 import { CONNECTIONS, NAMESPACES } from "../../common/api/resources.ts";
-import { isNotFound } from "../../server/kube/kube_error.ts";
+import { isNotFound } from "../../common/kube/kube_error.ts";
 import { age } from "../age.ts";
 import type { GatewayClient } from "../gateway_client.ts";
 import type { Io } from "../io.ts";

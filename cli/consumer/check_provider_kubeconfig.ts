@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { parseUntrustedYaml } from "../../common/untrusted_yaml.ts";
 import { toYaml } from "../../common/to_yaml.ts";
-import { tlsFault } from "../../server/kube/tls_fault.ts";
+import { tlsFault } from "../../common/kube/tls_fault.ts";
 import { isDnsLabel } from "../../common/api/names.ts";
 import { differences, isMapping } from "./differences.ts";
 import { refused } from "./refused.ts";

@@ -1,9 +1,9 @@
-import { KubeClient } from "../../server/kube/client.ts";
-import { ConfigFileError } from "../../server/kube/config_file_error.ts";
-import { runExecPlugin } from "../../server/kube/exec_credential.ts";
-import type { KubeTarget } from "../../server/kube/kube_target.ts";
-import { loadTarget } from "../../server/kube/load_target.ts";
-import { Transport } from "../../server/kube/transport.ts";
+import { KubeClient } from "../../common/kube/client.ts";
+import { ConfigFileError } from "../../common/kube/config_file_error.ts";
+import { runExecPlugin } from "../../common/kube/exec_credential.ts";
+import type { KubeTarget } from "../../common/kube/kube_target.ts";
+import { loadTarget } from "../../common/kube/load_target.ts";
+import { Transport } from "../../common/kube/transport.ts";
 import { connectThroughProxy } from "../../common/http/connect_through_proxy.ts";
 import { proxyFor } from "../../common/http/proxy_for.ts";
 import { VERSION } from "../../common/version.ts";

@@ -8,7 +8,7 @@ import {
   type ResourceType,
 } from "../../common/api/resources.ts";
 import { konnectorManifest } from "../../server/konnector/manifest.ts";
-import { isNotFound } from "../../server/kube/kube_error.ts";
+import { isNotFound } from "../../common/kube/kube_error.ts";
 import { KONNECTOR_IMAGE } from "../../common/api/names.ts";
 import type { Io } from "../io.ts";
 import { objectText } from "./apply_objects.ts";

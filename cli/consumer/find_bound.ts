@@ -5,9 +5,9 @@ import {
   type ResourceType,
   SECRETS,
 } from "../../common/api/resources.ts";
-import { type KubeClient, type Selection, withKind } from "../../server/kube/client.ts";
-import { isNotFound } from "../../server/kube/kube_error.ts";
-import { METADATA_LIST } from "../../server/kube/metadata.ts";
+import { type KubeClient, type Selection, withKind } from "../../common/kube/client.ts";
+import { isNotFound } from "../../common/kube/kube_error.ts";
+import { METADATA_LIST } from "../../common/kube/metadata.ts";
 import { CONSUMER_NAMESPACE, grantName } from "../../common/api/names.ts";
 import { CliError } from "../cli_error.ts";
 import { connectGateway } from "../connect_gateway.ts";

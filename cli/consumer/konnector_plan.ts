@@ -1,6 +1,6 @@
 import { type Deployment, DEPLOYMENTS, type KubeObject } from "../../common/api/resources.ts";
 import { konnectorManifest } from "../../server/konnector/manifest.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
 import { CONSUMER_NAMESPACE, KONNECTOR_IMAGE } from "../../common/api/names.ts";
 import type { GatewayClient } from "../gateway_client.ts";
 import { serverText } from "../server_url.ts";

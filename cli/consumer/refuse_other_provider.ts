@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
 import { type Secret, SECRETS } from "../../common/api/resources.ts";
 import { parseUntrustedYaml } from "../../common/untrusted_yaml.ts";
-import { isForbidden } from "../../server/kube/kube_error.ts";
-import { keyOf } from "../../server/kube/paths.ts";
+import { isForbidden } from "../../common/kube/kube_error.ts";
+import { keyOf } from "../../common/kube/paths.ts";
 import { CliError } from "../cli_error.ts";
 import type { Bundle } from "./check_bundle.ts";
 import type { Consumer } from "./connect_consumer.ts";

@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
 import { isDeleting, type KubeObject, type Secret, SECRETS } from "../../common/api/resources.ts";
 import { resourceTypeOf } from "../../server/konnector/resource_type_of.ts";
-import { isForbidden, isNotFound, KubeError } from "../../server/kube/kube_error.ts";
-import { keyOf } from "../../server/kube/paths.ts";
+import { isForbidden, isNotFound, KubeError } from "../../common/kube/kube_error.ts";
+import { keyOf } from "../../common/kube/paths.ts";
 import type { FieldManager } from "../../common/api/names.ts";
 import { CliError } from "../cli_error.ts";
 import { objectText } from "./apply_objects.ts";

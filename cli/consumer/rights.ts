@@ -1,7 +1,7 @@
 import type { KubeObject, ResourceType } from "../../common/api/resources.ts";
 import { resourceTypeOf } from "../../server/konnector/resource_type_of.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
-import { isForbidden, isNotFound } from "../../server/kube/kube_error.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { isForbidden, isNotFound } from "../../common/kube/kube_error.ts";
 import { CliError } from "../cli_error.ts";
 import { clusterText } from "./consumer_failure.ts";
 import type { Consumer } from "./connect_consumer.ts";

@@ -1,7 +1,7 @@
-import { Cache } from "../../server/kube/cache.ts";
-import { metadataObjects } from "../../server/kube/follow.ts";
-import { isNotFound } from "../../server/kube/kube_error.ts";
-import { keyOf } from "../../server/kube/paths.ts";
+import { Cache } from "../../common/kube/cache.ts";
+import { metadataObjects } from "../../common/kube/follow.ts";
+import { isNotFound } from "../../common/kube/kube_error.ts";
+import { keyOf } from "../../common/kube/paths.ts";
 import { CliError } from "../cli_error.ts";
 import type { Io } from "../io.ts";
 import type { GlobalOptions } from "../settings.ts";

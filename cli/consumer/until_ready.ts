@@ -7,10 +7,10 @@ import {
   type KubeObject,
 } from "../../common/api/resources.ts";
 import { resourceTypeOf } from "../../server/konnector/resource_type_of.ts";
-import { Cache } from "../../server/kube/cache.ts";
-import { wholeObjects } from "../../server/kube/follow.ts";
-import { isForbidden } from "../../server/kube/kube_error.ts";
-import { keyOf } from "../../server/kube/paths.ts";
+import { Cache } from "../../common/kube/cache.ts";
+import { wholeObjects } from "../../common/kube/follow.ts";
+import { isForbidden } from "../../common/kube/kube_error.ts";
+import { keyOf } from "../../common/kube/paths.ts";
 import { CliError } from "../cli_error.ts";
 import type { Io } from "../io.ts";
 import { spinner } from "../spinner.ts";

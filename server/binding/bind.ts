@@ -14,9 +14,9 @@ import {
   grantNotReady,
   providerFailed,
 } from "../../common/errors.ts";
-import { isConflict, isNotFound, KubeError } from "../kube/kube_error.ts";
-import type { KubeClient } from "../kube/client.ts";
-import { keepBoundary } from "../kube/keep_boundary.ts";
+import { isConflict, isNotFound, KubeError } from "../../common/kube/kube_error.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { keepBoundary } from "../provider/keep_boundary.ts";
 import {
   ANNOTATIONS,
   boundaryName,

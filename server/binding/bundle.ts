@@ -10,8 +10,8 @@ import {
 } from "../../common/api/resources.ts";
 import { providerFailed } from "../../common/errors.ts";
 import { toYaml } from "../../common/to_yaml.ts";
-import type { KubeClient } from "../kube/client.ts";
-import { KubeError } from "../kube/kube_error.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { KubeError } from "../../common/kube/kube_error.ts";
 import {
   boundaryName,
   BUNDLE_KUBECONFIG,

@@ -1,9 +1,9 @@
 import type { KubeObject, ResourceType } from "../../common/api/resources.ts";
 import { applyFailed } from "../../common/errors.ts";
 import { resourceTypeOf } from "../konnector/resource_type_of.ts";
-import type { KubeClient } from "../kube/client.ts";
-import { KubeError } from "../kube/kube_error.ts";
-import { serves } from "../kube/serves.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { KubeError } from "../../common/kube/kube_error.ts";
+import { serves } from "../../common/consumer/serves.ts";
 import type { FieldManager } from "../../common/api/names.ts";
 import { Backoff } from "../../common/time/backoff.ts";
 import { sleep } from "../../common/time/sleep.ts";

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Grant, GRANTS, type GrantSpec, isDeleting } from "../../common/api/resources.ts";
 import { providerFailed } from "../../common/errors.ts";
-import type { Cache } from "../kube/cache.ts";
-import type { KubeClient } from "../kube/client.ts";
-import { isAlreadyExists, isConflict, isNotFound } from "../kube/kube_error.ts";
+import type { Cache } from "../../common/kube/cache.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../../common/kube/kube_error.ts";
 import { ANNOTATIONS, CLEANUP_FINALIZER, FIELD_MANAGERS } from "../../common/api/names.ts";
 import { Backoff } from "../../common/time/backoff.ts";
 import { sleep } from "../../common/time/sleep.ts";

@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { type Grant, GRANTS, isDeleting } from "../../common/api/resources.ts";
 import type { Config } from "../config.ts";
 import { pickupGone, providerFailed } from "../../common/errors.ts";
-import type { Cache } from "../kube/cache.ts";
-import type { KubeClient } from "../kube/client.ts";
-import { isConflict, isNotFound, KubeError } from "../kube/kube_error.ts";
+import type { Cache } from "../../common/kube/cache.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { isConflict, isNotFound, KubeError } from "../../common/kube/kube_error.ts";
 import { ANNOTATIONS, FIELD_MANAGERS } from "../../common/api/names.ts";
 import {
   formatPickupToken,

@@ -1,4 +1,4 @@
-import { KubeError } from "../kube/kube_error.ts";
+import { KubeError } from "../../common/kube/kube_error.ts";
 import { isTrustFault, NoAnswerError } from "../../common/http/exchange.ts";
 
 const WORDS: Record<string, string> = {

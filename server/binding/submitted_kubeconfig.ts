@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { kubeconfigRejected as refuse } from "../../common/errors.ts";
-import type { KubeTarget, TargetAuth } from "../kube/kube_target.ts";
-import { tlsFault } from "../kube/tls_fault.ts";
+import type { KubeTarget, TargetAuth } from "../../common/kube/kube_target.ts";
+import { tlsFault } from "../../common/kube/tls_fault.ts";
 import { parseUntrustedYaml } from "../../common/untrusted_yaml.ts";
 
 /** What the operator lets callers do. */

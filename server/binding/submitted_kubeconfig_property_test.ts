@@ -8,7 +8,7 @@ import {
   submitted,
 } from "../../tests/testdata/hostile_kubeconfigs/parts.ts";
 import { XbindError } from "../../common/errors.ts";
-import type { KubeTarget } from "../kube/kube_target.ts";
+import type { KubeTarget } from "../../common/kube/kube_target.ts";
 import { parseSubmittedKubeconfig } from "./submitted_kubeconfig.ts";
 
 const ALLOWED_FIELDS = [

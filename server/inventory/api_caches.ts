@@ -5,9 +5,9 @@ import {
   type ResourceType,
 } from "../../common/api/resources.ts";
 import { errorChain } from "../../common/errors.ts";
-import type { KubeClient } from "../kube/client.ts";
-import type { FollowSource } from "../kube/follow.ts";
-import type { MetadataObject } from "../kube/metadata.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import type { FollowSource } from "../../common/kube/follow.ts";
+import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { isDnsSubdomain, parseApiName } from "../../common/api/names.ts";
 import type { Log } from "../../common/log/log.ts";
 import { sleep } from "../../common/time/sleep.ts";

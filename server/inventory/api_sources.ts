@@ -7,9 +7,9 @@ import {
   type ResourceType,
   SECRETS,
 } from "../../common/api/resources.ts";
-import type { Selection } from "../kube/client.ts";
-import type { CompleteSource } from "../kube/follow.ts";
-import { type MetadataObject, reduceMetadata } from "../kube/metadata.ts";
+import type { Selection } from "../../common/kube/client.ts";
+import type { CompleteSource } from "../../common/kube/follow.ts";
+import { type MetadataObject, reduceMetadata } from "../../common/kube/metadata.ts";
 import { ANNOTATIONS, LABELS } from "../../common/api/names.ts";
 import { selectorText } from "./selector.ts";
 

@@ -1,8 +1,8 @@
-import { Cache, type IndexFunction } from "../kube/cache.ts";
-import type { KubeClient } from "../kube/client.ts";
-import type { FollowSource } from "../kube/follow.ts";
-import { isNotFound, KubeError } from "../kube/kube_error.ts";
-import type { MetadataObject } from "../kube/metadata.ts";
+import { Cache, type IndexFunction } from "../../common/kube/cache.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import type { FollowSource } from "../../common/kube/follow.ts";
+import { isNotFound, KubeError } from "../../common/kube/kube_error.ts";
+import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { untilAborted } from "../../common/time/until_aborted.ts";
 import { ANNOTATIONS } from "../../common/api/names.ts";
 import { Backoff } from "../../common/time/backoff.ts";

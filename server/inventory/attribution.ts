@@ -1,6 +1,6 @@
 import type { Grant } from "../../common/api/resources.ts";
 import type { ReportBroken } from "./catalog.ts";
-import { boundaryOf, connectionKey, countsFor, type Heartbeat } from "./heartbeats.ts";
+import { boundaryOf, connectionKey, countsFor, type Heartbeat } from "../provider/heartbeats.ts";
 import { compare } from "./selector.ts";
 
 /** Where heartbeats are looked up; a `heartbeatCache` is one. */

@@ -5,7 +5,7 @@ import type {
   PendingGrant,
   TruncatedBoundary,
 } from "../../common/api/wire.ts";
-import type { CrowdedNamespace } from "../kube/held.ts";
+import type { CrowdedNamespace } from "../../common/kube/held.ts";
 import { isBoundaryName } from "../../common/api/names.ts";
 import type { HeartbeatLookup } from "./attribution.ts";
 import type { ReportBroken } from "./catalog.ts";
@@ -16,7 +16,7 @@ import {
   effectiveRenewal,
   type Heartbeat,
   isLive,
-} from "./heartbeats.ts";
+} from "../provider/heartbeats.ts";
 import { compare } from "./selector.ts";
 import { optionalText, text } from "./spec_fields.ts";
 

@@ -5,7 +5,7 @@ import type { Clusters } from "../../common/api/wire.ts";
 import { boundaryName } from "../../common/api/names.ts";
 import { attributionOf, type HeartbeatLookup, sameAttribution } from "./attribution.ts";
 import { ClusterList, type ClusterSources } from "./clusters.ts";
-import { connectionKey, type Heartbeat } from "./heartbeats.ts";
+import { connectionKey, type Heartbeat } from "../provider/heartbeats.ts";
 
 const NOW = Date.parse("2026-05-01T12:00:00Z");
 const CREATED = "2026-05-01T10:00:00Z";

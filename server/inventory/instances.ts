@@ -1,6 +1,6 @@
 import type { Export, ObjectMeta, RelatedResource } from "../../common/api/resources.ts";
 import type { Instance, Instances } from "../../common/api/wire.ts";
-import type { MetadataObject } from "../kube/metadata.ts";
+import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { ANNOTATIONS } from "../../common/api/names.ts";
 import type { ReportBroken } from "./catalog.ts";
 import {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { CATALOG_API_VERSION } from "../../common/api/groups.ts";
 import type { Export, RelatedResource } from "../../common/api/resources.ts";
-import type { MetadataObject } from "../kube/metadata.ts";
+import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { ANNOTATIONS } from "../../common/api/names.ts";
 import { apiNamesOf, instancesOf, type InstanceSources, relatedRulesOf } from "./instances.ts";
 

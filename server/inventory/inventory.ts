@@ -1,7 +1,7 @@
 import type { Collection, Export, Grant } from "../../common/api/resources.ts";
 import { errorChain } from "../../common/errors.ts";
-import type { Cache } from "../kube/cache.ts";
-import type { MetadataObject } from "../kube/metadata.ts";
+import type { Cache } from "../../common/kube/cache.ts";
+import type { MetadataObject } from "../../common/kube/metadata.ts";
 import type { Log } from "../../common/log/log.ts";
 import type { ApiCaches } from "./api_caches.ts";
 import type { ApiObjects } from "./api_watch.ts";
@@ -15,7 +15,7 @@ import {
 } from "./availability.ts";
 import { catalogOf, type ReportBroken } from "./catalog.ts";
 import { ClusterList } from "./clusters.ts";
-import type { Heartbeat, HeartbeatIndex } from "./heartbeats.ts";
+import type { Heartbeat, HeartbeatIndex } from "../provider/heartbeats.ts";
 import { apiNamesOf, instancesOf, relatedRulesOf } from "./instances.ts";
 import { Memo } from "./memo.ts";
 import { type Answer, Snapshot } from "./snapshot.ts";

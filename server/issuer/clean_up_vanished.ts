@@ -1,5 +1,5 @@
 import { GRANTS } from "../../common/api/resources.ts";
-import type { KubeClient } from "../kube/client.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
 import { LABELS } from "../../common/api/names.ts";
 import { auditLine } from "../../common/log/audit_line.ts";
 import type { Log } from "../../common/log/log.ts";

@@ -1,9 +1,9 @@
 import type { KubeObject, ResourceType, RoleBinding, Secret } from "../../common/api/resources.ts";
-import type { Cache } from "../kube/cache.ts";
-import type { KubeClient } from "../kube/client.ts";
-import { isAlreadyExists } from "../kube/kube_error.ts";
-import type { MetadataObject } from "../kube/metadata.ts";
-import { keyOf } from "../kube/paths.ts";
+import type { Cache } from "../../common/kube/cache.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { isAlreadyExists } from "../../common/kube/kube_error.ts";
+import type { MetadataObject } from "../../common/kube/metadata.ts";
+import { keyOf } from "../../common/kube/paths.ts";
 import { FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
 import { bindingContent } from "./issued.ts";
 import { foreignObject, otherType } from "./provisioning_fault.ts";

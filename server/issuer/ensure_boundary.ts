@@ -6,8 +6,8 @@ import {
   ROLES,
   SERVICE_ACCOUNTS,
 } from "../../common/api/resources.ts";
-import type { KubeClient } from "../kube/client.ts";
-import { isAlreadyExists } from "../kube/kube_error.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { isAlreadyExists } from "../../common/kube/kube_error.ts";
 import { FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
 import type { IssuerCaches } from "./issued.ts";
 import { ProvisioningFault } from "./provisioning_fault.ts";

@@ -1,7 +1,7 @@
 import { isDeleting, type Secret, SECRETS, SERVICE_ACCOUNTS } from "../../common/api/resources.ts";
-import type { KubeClient } from "../kube/client.ts";
-import { isNotFound } from "../kube/kube_error.ts";
-import type { MetadataObject } from "../kube/metadata.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { isNotFound } from "../../common/kube/kube_error.ts";
+import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { backoffStep } from "../../common/time/backoff.ts";
 import { ACCOUNT_UID_ANNOTATION } from "./desired.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { CRDS, type ObjectMeta } from "../../common/api/resources.ts";
-import { Cache } from "../kube/cache.ts";
-import { metadataObjects } from "../kube/follow.ts";
-import type { MetadataObject } from "../kube/metadata.ts";
+import { Cache } from "../../common/kube/cache.ts";
+import { metadataObjects } from "../../common/kube/follow.ts";
+import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
 import { isExported } from "./exported.ts";
 

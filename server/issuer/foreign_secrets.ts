@@ -1,9 +1,9 @@
 import { type Grant, SECRETS } from "../../common/api/resources.ts";
-import type { Cache } from "../kube/cache.ts";
-import type { KubeClient } from "../kube/client.ts";
-import type { RecordEvent } from "../kube/event_recorder.ts";
-import { follow, type FollowSource } from "../kube/follow.ts";
-import { type MetadataObject, reduceMetadata } from "../kube/metadata.ts";
+import type { Cache } from "../../common/kube/cache.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import type { RecordEvent } from "../../common/kube/event_recorder.ts";
+import { follow, type FollowSource } from "../../common/kube/follow.ts";
+import { type MetadataObject, reduceMetadata } from "../../common/kube/metadata.ts";
 import { boundaryName, LABELS } from "../../common/api/names.ts";
 import type { Log } from "../../common/log/log.ts";
 import type { Runnable } from "../../common/time/runnable.ts";

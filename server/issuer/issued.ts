@@ -16,10 +16,10 @@ import {
   SECRETS,
   SERVICE_ACCOUNTS,
 } from "../../common/api/resources.ts";
-import { Cache, type CacheReports } from "../kube/cache.ts";
-import type { Selection } from "../kube/client.ts";
-import { type FollowSource, metadataObjects, wholeObjects } from "../kube/follow.ts";
-import { type MetadataObject, reduceMetadata } from "../kube/metadata.ts";
+import { Cache, type CacheReports } from "../../common/kube/cache.ts";
+import type { Selection } from "../../common/kube/client.ts";
+import { type FollowSource, metadataObjects, wholeObjects } from "../../common/kube/follow.ts";
+import { type MetadataObject, reduceMetadata } from "../../common/kube/metadata.ts";
 import { boundaryName, LABELS, tokenSecretName } from "../../common/api/names.ts";
 import { ACCOUNT_UID_ANNOTATION, apisOf, TOKEN_SECRET_TYPE } from "./desired.ts";
 import type { ForeignSecrets } from "./foreign_secrets.ts";

@@ -1,11 +1,11 @@
 import { type Grant, isDeleting } from "../../common/api/resources.ts";
 import type { Config } from "../config.ts";
-import type { Change } from "../kube/cache.ts";
-import type { KubeClient } from "../kube/client.ts";
-import type { RecordEvent } from "../kube/event_recorder.ts";
-import { isServerFailure } from "../kube/kube_error.ts";
-import type { MetadataObject } from "../kube/metadata.ts";
-import type { ObjectKey } from "../kube/paths.ts";
+import type { Change } from "../../common/kube/cache.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import type { RecordEvent } from "../../common/kube/event_recorder.ts";
+import { isServerFailure } from "../../common/kube/kube_error.ts";
+import type { MetadataObject } from "../../common/kube/metadata.ts";
+import type { ObjectKey } from "../../common/kube/paths.ts";
 import { boundaryName, FIELD_MANAGERS, LABELS, tokenSecretName } from "../../common/api/names.ts";
 import { controller, type Reconcile } from "../../common/control/controller.ts";
 import { every } from "../../common/time/every.ts";

@@ -1,5 +1,5 @@
-import type { Change } from "../kube/cache.ts";
-import type { MetadataObject } from "../kube/metadata.ts";
+import type { Change } from "../../common/kube/cache.ts";
+import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { LABELS } from "../../common/api/names.ts";
 
 /** A cache of what is made for Grants. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { Change } from "../kube/cache.ts";
-import type { MetadataObject } from "../kube/metadata.ts";
+import type { Change } from "../../common/kube/cache.ts";
+import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { LABELS } from "../../common/api/names.ts";
 import { Leftovers } from "./leftovers.ts";
 

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../common/api/resources.ts";
-import { KubeError } from "../kube/kube_error.ts";
+import { KubeError } from "../../common/kube/kube_error.ts";
 
 /** Why a Grant cannot be provisioned, in words for its condition: the object and the remedy. */
 export class ProvisioningFault extends Error {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { KubeError } from "../kube/kube_error.ts";
+import { KubeError } from "../../common/kube/kube_error.ts";
 import { faultMessage, foreignObject, ProvisioningFault } from "./provisioning_fault.ts";
 
 const answered = (status: number, reason: string): KubeError =>

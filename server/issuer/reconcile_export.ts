@@ -7,9 +7,9 @@ import {
   isDeleting,
 } from "../../common/api/resources.ts";
 import type { Config } from "../config.ts";
-import type { KubeClient } from "../kube/client.ts";
-import type { RecordEvent } from "../kube/event_recorder.ts";
-import { isNotFound } from "../kube/kube_error.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import type { RecordEvent } from "../../common/kube/event_recorder.ts";
+import { isNotFound } from "../../common/kube/kube_error.ts";
 import { FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
 import { done, type Reconcile } from "../../common/control/controller.ts";
 import type { Log } from "../../common/log/log.ts";

@@ -14,9 +14,9 @@ import {
   SERVICE_ACCOUNTS,
 } from "../../common/api/resources.ts";
 import type { Config } from "../config.ts";
-import type { RecordEvent } from "../kube/event_recorder.ts";
-import { keepBoundary } from "../kube/keep_boundary.ts";
-import { isConflict, isForbidden, isNotFound } from "../kube/kube_error.ts";
+import type { RecordEvent } from "../../common/kube/event_recorder.ts";
+import { keepBoundary } from "../provider/keep_boundary.ts";
+import { isConflict, isForbidden, isNotFound } from "../../common/kube/kube_error.ts";
 import {
   ANNOTATIONS,
   boundaryName,

@@ -11,10 +11,10 @@ import {
   SECRETS,
   SERVICE_ACCOUNTS,
 } from "../../common/api/resources.ts";
-import type { KubeClient, Selection } from "../kube/client.ts";
-import { isNotFound } from "../kube/kube_error.ts";
-import { METADATA_LIST, type MetadataObject, reduceMetadata } from "../kube/metadata.ts";
-import { keyText } from "../kube/paths.ts";
+import type { KubeClient, Selection } from "../../common/kube/client.ts";
+import { isNotFound } from "../../common/kube/kube_error.ts";
+import { METADATA_LIST, type MetadataObject, reduceMetadata } from "../../common/kube/metadata.ts";
+import { keyText } from "../../common/kube/paths.ts";
 import {
   ANNOTATIONS,
   boundaryName,

@@ -1,4 +1,4 @@
-import type { ObjectKey } from "../kube/paths.ts";
+import type { ObjectKey } from "../../common/kube/paths.ts";
 
 /**
  * Lets at most `limit()` token Secrets wait for Kubernetes at once, because its token controller

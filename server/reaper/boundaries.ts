@@ -7,9 +7,9 @@ import {
   NAMESPACES,
   type ObjectMeta,
 } from "../../common/api/resources.ts";
-import type { KubeClient } from "../kube/client.ts";
-import { isConflict, isNotFound } from "../kube/kube_error.ts";
-import { METADATA_LIST } from "../kube/metadata.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { isConflict, isNotFound } from "../../common/kube/kube_error.ts";
+import { METADATA_LIST } from "../../common/kube/metadata.ts";
 import {
   ANNOTATIONS,
   boundaryName,

@@ -1,7 +1,7 @@
 import type { Grant } from "../../common/api/resources.ts";
-import type { Heartbeat } from "../inventory/heartbeats.ts";
-import type { Cache } from "../kube/cache.ts";
-import type { RecordEvent } from "../kube/event_recorder.ts";
+import type { Heartbeat } from "../provider/heartbeats.ts";
+import type { Cache } from "../../common/kube/cache.ts";
+import type { RecordEvent } from "../../common/kube/event_recorder.ts";
 import { every } from "../../common/time/every.ts";
 import type { Log } from "../../common/log/log.ts";
 import type { Runnable } from "../../common/time/runnable.ts";

@@ -5,11 +5,11 @@ import {
   connectionKey,
   type Heartbeat,
   type HeartbeatIndex,
-} from "../inventory/heartbeats.ts";
-import type { Cache } from "../kube/cache.ts";
+} from "../provider/heartbeats.ts";
+import type { Cache } from "../../common/kube/cache.ts";
 import { ANNOTATIONS } from "../../common/api/names.ts";
 import type { GrantSign } from "./brake.ts";
-import type { LeaseWatch, Moment } from "./lease_watch.ts";
+import type { LeaseWatch, Moment } from "../provider/lease_watch.ts";
 import {
   concerns,
   isHeardOf,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { IAM_API_VERSION } from "../../common/api/groups.ts";
 import type { Grant } from "../../common/api/resources.ts";
-import type { Heartbeat } from "../inventory/heartbeats.ts";
+import type { Heartbeat } from "../provider/heartbeats.ts";
 import { ANNOTATIONS, boundaryName } from "../../common/api/names.ts";
 import { examine, isApproved } from "./examine.ts";
 

@@ -1,7 +1,7 @@
 import { auditLine } from "../../common/log/audit_line.ts";
 import type { Log } from "../../common/log/log.ts";
 import type { Silence } from "./brake.ts";
-import type { Moment } from "./lease_watch.ts";
+import type { Moment } from "../provider/lease_watch.ts";
 
 /** What a hold is made of. */
 export interface HoldDeps {

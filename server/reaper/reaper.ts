@@ -3,7 +3,7 @@ import { every } from "../../common/time/every.ts";
 import type { Runnable } from "../../common/time/runnable.ts";
 import { Boundaries } from "./boundaries.ts";
 import { Hold } from "./hold.ts";
-import { moment } from "./lease_watch.ts";
+import { moment } from "../provider/lease_watch.ts";
 import { connectTimeMs } from "./staleness.ts";
 import { sweep, type SweepCounts, type SweepDeps } from "./sweep.ts";
 

@@ -6,9 +6,9 @@ import {
   type KubeObject,
 } from "../../common/api/resources.ts";
 import type { Config } from "../config.ts";
-import type { KubeClient } from "../kube/client.ts";
-import { isConflict, isNotFound } from "../kube/kube_error.ts";
-import { keyOf } from "../kube/paths.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { isConflict, isNotFound } from "../../common/kube/kube_error.ts";
+import { keyOf } from "../../common/kube/paths.ts";
 import { ANNOTATIONS, FIELD_MANAGERS } from "../../common/api/names.ts";
 import { auditLine } from "../../common/log/audit_line.ts";
 import type { Log } from "../../common/log/log.ts";

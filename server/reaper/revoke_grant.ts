@@ -1,15 +1,15 @@
 import { type Grant, GRANTS, LEASES, type ObjectMeta } from "../../common/api/resources.ts";
 import type { Config } from "../config.ts";
-import type { Heartbeat } from "../inventory/heartbeats.ts";
-import { type Cache, isLater } from "../kube/cache.ts";
-import { isConflict, isNotFound } from "../kube/kube_error.ts";
-import { METADATA_LIST } from "../kube/metadata.ts";
-import { keyOf } from "../kube/paths.ts";
+import type { Heartbeat } from "../provider/heartbeats.ts";
+import { type Cache, isLater } from "../../common/kube/cache.ts";
+import { isConflict, isNotFound } from "../../common/kube/kube_error.ts";
+import { METADATA_LIST } from "../../common/kube/metadata.ts";
+import { keyOf } from "../../common/kube/paths.ts";
 import { boundaryName, LABELS } from "../../common/api/names.ts";
 import { auditLine } from "../../common/log/audit_line.ts";
 import type { Boundaries } from "./boundaries.ts";
 import { examine, type ExamineDeps, type Finding, isApproved } from "./examine.ts";
-import type { Moment } from "./lease_watch.ts";
+import type { Moment } from "../provider/lease_watch.ts";
 import type { RecordDeps } from "./record_finding.ts";
 import { isMarkedStale, rfc3339 } from "./stale_condition.ts";
 

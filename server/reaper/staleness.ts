@@ -4,9 +4,9 @@ import {
   DEFAULT_DURATION_MS,
   effectiveRenewal,
   type Heartbeat,
-} from "../inventory/heartbeats.ts";
+} from "../provider/heartbeats.ts";
 import { ANNOTATIONS } from "../../common/api/names.ts";
-import type { Moment, Observation } from "./lease_watch.ts";
+import type { Moment, Observation } from "../provider/lease_watch.ts";
 
 /** Why a Grant is stale: its Lease ran out, or it never had one. */
 export type StaleReason = "LeaseExpired" | "NoLease";

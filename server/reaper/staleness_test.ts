@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { IAM_API_VERSION } from "../../common/api/groups.ts";
 import type { Condition, Grant } from "../../common/api/resources.ts";
-import type { Heartbeat } from "../inventory/heartbeats.ts";
+import type { Heartbeat } from "../provider/heartbeats.ts";
 import { ANNOTATIONS, boundaryName } from "../../common/api/names.ts";
-import type { Moment, Observation } from "./lease_watch.ts";
+import type { Moment, Observation } from "../provider/lease_watch.ts";
 import {
   concerns,
   connectTimeMs,

@@ -1,11 +1,11 @@
 import { type Grant, isDeleting } from "../../common/api/resources.ts";
 import type { Config } from "../config.ts";
-import { KubeError } from "../kube/kube_error.ts";
+import { KubeError } from "../../common/kube/kube_error.ts";
 import type { Boundaries } from "./boundaries.ts";
 import { mostPerSweep, silenceOf } from "./brake.ts";
 import { examine, type Examined } from "./examine.ts";
 import type { Hold } from "./hold.ts";
-import type { Moment } from "./lease_watch.ts";
+import type { Moment } from "../provider/lease_watch.ts";
 import { planRevocations, type RevocationPlan } from "./plan_revocations.ts";
 import { type RecordDeps, recordFinding } from "./record_finding.ts";
 import { isRevocable, type RevokeDeps, revokeGrant } from "./revoke_grant.ts";

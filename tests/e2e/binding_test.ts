@@ -15,8 +15,8 @@ import { assembleBundle } from "../../server/binding/bundle.ts";
 import { grantFor } from "../../server/binding/grant.ts";
 import { KeyedLock } from "../../common/time/keyed_lock.ts";
 import { bindSlots } from "../../server/binding/slots.ts";
-import { Cache } from "../../server/kube/cache.ts";
-import { wholeObjects } from "../../server/kube/follow.ts";
+import { Cache } from "../../common/kube/cache.ts";
+import { wholeObjects } from "../../common/kube/follow.ts";
 import { ANNOTATIONS, boundaryName, FIELD_MANAGERS, grantName } from "../../common/api/names.ts";
 import { sleep } from "../../common/time/sleep.ts";
 import {

@@ -12,7 +12,7 @@ import {
   SECRETS,
   SERVICE_ACCOUNTS,
 } from "../../common/api/resources.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
 import { FIELD_MANAGERS, identityHash, LABELS, tokenSecretName } from "../../common/api/names.ts";
 import type { Backend } from "../support/backend.ts";
 import { ChartFlow } from "../support/chart_flow.ts";

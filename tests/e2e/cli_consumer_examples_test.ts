@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { parse, stringify } from "yaml";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { CLUSTER_BINDINGS, CONNECTIONS } from "../../common/api/resources.ts";
-import { isNotFound } from "../../server/kube/kube_error.ts";
+import { isNotFound } from "../../common/kube/kube_error.ts";
 import { sleep } from "../../common/time/sleep.ts";
 import { makeAvailable } from "../support/available_konnector.ts";
 import { CliWorld } from "../support/cli_world.ts";

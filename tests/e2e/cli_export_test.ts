@@ -9,7 +9,7 @@ import {
   type Secret,
   SECRETS,
 } from "../../common/api/resources.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
 import { CliWorld, KONNECTOR, SERVED_IMAGE } from "../support/cli_world.ts";
 import { objectsIn } from "../support/test_konnector.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { serviceCrds } from "../../common/api/crd_manifests.ts";
 import { CRDS, EXPORTS, GRANTS } from "../../common/api/resources.ts";
-import { contains } from "../../server/kube/crds.ts";
+import { contains } from "../../common/kube/crds.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { Backend } from "../support/backend.ts";
 import { ownPlane } from "../support/control_planes.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { CONFIG_MAPS, EVENTS } from "../../common/api/resources.ts";
-import { eventRecorder } from "../../server/kube/event_recorder.ts";
+import { eventRecorder } from "../../common/kube/event_recorder.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { createLogger } from "../../common/log/log.ts";
 import { sleep } from "../../common/time/sleep.ts";

@@ -10,8 +10,8 @@ import {
   type RelatedResource,
   SECRETS,
 } from "../../common/api/resources.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
-import { isForbidden } from "../../server/kube/kube_error.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { isForbidden } from "../../common/kube/kube_error.ts";
 import { ANNOTATIONS, FIELD_MANAGERS, LABELS, tokenSecretName } from "../../common/api/names.ts";
 import { boundaryOf, customType, WIDGETS } from "../support/issuer_samples.ts";
 import { IssuerWorld } from "../support/issuer_world.ts";

@@ -10,7 +10,7 @@ import {
   NAMESPACES,
   type RoleBinding,
 } from "../../common/api/resources.ts";
-import { isConflict, KubeError } from "../../server/kube/kube_error.ts";
+import { isConflict, KubeError } from "../../common/kube/kube_error.ts";
 import {
   ANNOTATIONS,
   CLEANUP_FINALIZER,

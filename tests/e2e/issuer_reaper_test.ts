@@ -12,8 +12,8 @@ import {
   LEASES,
   NAMESPACES,
 } from "../../common/api/resources.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
-import { KubeError } from "../../server/kube/kube_error.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { KubeError } from "../../common/kube/kube_error.ts";
 import { ANNOTATIONS, FIELD_MANAGERS, heartbeatLeaseName, LABELS } from "../../common/api/names.ts";
 import { boundaryOf, customType, WIDGETS } from "../support/issuer_samples.ts";
 import { IssuerWorld } from "../support/issuer_world.ts";

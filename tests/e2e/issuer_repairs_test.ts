@@ -18,7 +18,7 @@ import {
   SECRETS,
   SERVICE_ACCOUNTS,
 } from "../../common/api/resources.ts";
-import type { ObjectKey } from "../../server/kube/paths.ts";
+import type { ObjectKey } from "../../common/kube/paths.ts";
 import { CLEANUP_FINALIZER, LABELS } from "../../common/api/names.ts";
 import {
   boundaryOf,

@@ -10,7 +10,7 @@ import {
   NAMESPACES,
   ROLES,
 } from "../../common/api/resources.ts";
-import { KubeError } from "../../server/kube/kube_error.ts";
+import { KubeError } from "../../common/kube/kube_error.ts";
 import { ANNOTATIONS, FIELD_MANAGERS, heartbeatLeaseName, LABELS } from "../../common/api/names.ts";
 import {
   boundaryOf,

@@ -10,7 +10,7 @@ import {
   ROLES,
   SECRETS,
 } from "../../common/api/resources.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
 import { boundaryName, FIELD_MANAGERS } from "../../common/api/names.ts";
 import { type Access, allowedVerbs, allRules, isAllowed } from "../support/issued_rights.ts";
 import { boundaryOf, customType, subjectOf, WIDGETS } from "../support/issuer_samples.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { CONFIG_MAPS, NAMESPACES } from "../../common/api/resources.ts";
-import { keepBoundary } from "../../server/kube/keep_boundary.ts";
+import { keepBoundary } from "../../server/provider/keep_boundary.ts";
 import { ANNOTATIONS, FIELD_MANAGERS } from "../../common/api/names.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { configMap, uniqueName, workspace } from "../support/kube.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { CONFIG_MAPS, type ConfigMap } from "../../common/api/resources.ts";
-import { Cache, type Change } from "../../server/kube/cache.ts";
-import { type FollowTiming, wholeObjects } from "../../server/kube/follow.ts";
-import { KubeError } from "../../server/kube/kube_error.ts";
+import { Cache, type Change } from "../../common/kube/cache.ts";
+import { type FollowTiming, wholeObjects } from "../../common/kube/follow.ts";
+import { KubeError } from "../../common/kube/kube_error.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { type Arrival, type Fault, FaultProxy } from "../support/fault_proxy.ts";

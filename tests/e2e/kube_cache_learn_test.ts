@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { CONFIG_MAPS, type ConfigMap } from "../../common/api/resources.ts";
-import { Cache, type Change } from "../../server/kube/cache.ts";
-import { wholeObjects } from "../../server/kube/follow.ts";
+import { Cache, type Change } from "../../common/kube/cache.ts";
+import { wholeObjects } from "../../common/kube/follow.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { configMap, running, workspace } from "../support/kube.ts";
 

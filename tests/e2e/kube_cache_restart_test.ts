@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { CONFIG_MAPS, type ConfigMap, SECRETS } from "../../common/api/resources.ts";
-import { Cache } from "../../server/kube/cache.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
-import { type FollowTiming, metadataObjects, wholeObjects } from "../../server/kube/follow.ts";
-import { isNotFound, KubeError } from "../../server/kube/kube_error.ts";
+import { Cache } from "../../common/kube/cache.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { type FollowTiming, metadataObjects, wholeObjects } from "../../common/kube/follow.ts";
+import { isNotFound, KubeError } from "../../common/kube/kube_error.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { ownPlane } from "../support/control_planes.ts";
 import { FaultProxy } from "../support/fault_proxy.ts";

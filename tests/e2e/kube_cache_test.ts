@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { CONFIG_MAPS, type ConfigMap, SECRETS } from "../../common/api/resources.ts";
-import { Cache, type Change } from "../../server/kube/cache.ts";
-import { type FollowSource, metadataObjects, wholeObjects } from "../../server/kube/follow.ts";
+import { Cache, type Change } from "../../common/kube/cache.ts";
+import { type FollowSource, metadataObjects, wholeObjects } from "../../common/kube/follow.ts";
 import { FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { configMap, running, sameAsLive, type Workspace, workspace } from "../support/kube.ts";

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { serviceCrds } from "../../common/api/crd_manifests.ts";
 import { CONFIG_MAPS, type ConfigMap, type Grant, GRANTS } from "../../common/api/resources.ts";
-import { installCrds } from "../../server/kube/crds.ts";
+import { installCrds } from "../../common/kube/crds.ts";
 import {
   isAlreadyExists,
   isConflict,
   isNotFound,
   KubeError,
-} from "../../server/kube/kube_error.ts";
+} from "../../common/kube/kube_error.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { createLogger } from "../../common/log/log.ts";
 import { sharedProvider } from "../support/control_planes.ts";

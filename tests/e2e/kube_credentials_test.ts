@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { createPrivateKey } from "node:crypto";
 import { stringify } from "yaml";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { KubeClient } from "../../server/kube/client.ts";
-import { CredentialSource } from "../../server/kube/credentials.ts";
-import { KubeError } from "../../server/kube/kube_error.ts";
-import { loadTarget } from "../../server/kube/load_target.ts";
-import { Transport } from "../../server/kube/transport.ts";
+import { KubeClient } from "../../common/kube/client.ts";
+import { CredentialSource } from "../../common/kube/credentials.ts";
+import { KubeError } from "../../common/kube/kube_error.ts";
+import { loadTarget } from "../../common/kube/load_target.ts";
+import { Transport } from "../../common/kube/transport.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { FaultProxy } from "../support/fault_proxy.ts";
 import {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { runExecPlugin } from "../../server/kube/exec_credential.ts";
+import { runExecPlugin } from "../../common/kube/exec_credential.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { accountToken, connect, temporaryDir, whoAmI, workspace } from "../support/kube.ts";
 

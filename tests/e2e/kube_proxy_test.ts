@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { freePort } from "../../scripts/controlplane/free_port.ts";
 import { CONFIG_MAPS } from "../../common/api/resources.ts";
-import { Cache } from "../../server/kube/cache.ts";
-import { wholeObjects } from "../../server/kube/follow.ts";
-import { KubeError } from "../../server/kube/kube_error.ts";
+import { Cache } from "../../common/kube/cache.ts";
+import { wholeObjects } from "../../common/kube/follow.ts";
+import { KubeError } from "../../common/kube/kube_error.ts";
 import { connectThroughProxy } from "../../common/http/connect_through_proxy.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { sharedProvider } from "../support/control_planes.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { CONFIG_MAPS, type ConfigMap } from "../../common/api/resources.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
-import { KubeError } from "../../server/kube/kube_error.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { KubeError } from "../../common/kube/kube_error.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import { FaultProxy } from "../support/fault_proxy.ts";

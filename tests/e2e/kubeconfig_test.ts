@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { delimiter, dirname, join } from "node:path";
 import { stringify } from "yaml";
-import { KubeClient } from "../../server/kube/client.ts";
-import { runExecPlugin } from "../../server/kube/exec_credential.ts";
-import { loadTarget } from "../../server/kube/load_target.ts";
-import { Transport } from "../../server/kube/transport.ts";
+import { KubeClient } from "../../common/kube/client.ts";
+import { runExecPlugin } from "../../common/kube/exec_credential.ts";
+import { loadTarget } from "../../common/kube/load_target.ts";
+import { Transport } from "../../common/kube/transport.ts";
 import { sharedProvider } from "../support/control_planes.ts";
 import {
   accountToken,

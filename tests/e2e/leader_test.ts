@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { type Lease, LEASES } from "../../common/api/resources.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
-import { NotLeadingError } from "../../server/kube/leader.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { NotLeadingError } from "../../common/kube/leader.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { aborted } from "../../common/time/runnable.ts";
 import { sharedProvider } from "../support/control_planes.ts";

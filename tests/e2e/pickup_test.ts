@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { consumePickup, type PickupRefusal } from "../../server/binding/pickup.ts";
-import { KubeClient } from "../../server/kube/client.ts";
+import { KubeClient } from "../../common/kube/client.ts";
 import {
   bind,
   counting,

@@ -2,7 +2,7 @@ import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { serviceCrds } from "../../common/api/crd_manifests.ts";
 import { CONFIG_MAPS, CRDS, NAMESPACES } from "../../common/api/resources.ts";
-import { installCrds } from "../../server/kube/crds.ts";
+import { installCrds } from "../../common/kube/crds.ts";
 import { boundaryName, FIELD_MANAGERS } from "../../common/api/names.ts";
 import { createLogger } from "../../common/log/log.ts";
 import { VERSION } from "../../common/version.ts";

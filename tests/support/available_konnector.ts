@@ -1,5 +1,5 @@
 import { type Deployment, DEPLOYMENTS } from "../../common/api/resources.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
 
 const KEY = { name: "konnector", namespace: "xbind" };

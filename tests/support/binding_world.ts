@@ -19,11 +19,11 @@ import {
 import type { BindDeps } from "../../server/binding/bind.ts";
 import { bindSlots } from "../../server/binding/slots.ts";
 import type { Identity } from "../../server/binding/identity.ts";
-import { Cache } from "../../server/kube/cache.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
-import { installCrds } from "../../server/kube/crds.ts";
-import { wholeObjects } from "../../server/kube/follow.ts";
-import { isAlreadyExists, isConflict, isNotFound } from "../../server/kube/kube_error.ts";
+import { Cache } from "../../common/kube/cache.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { installCrds } from "../../common/kube/crds.ts";
+import { wholeObjects } from "../../common/kube/follow.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../../common/kube/kube_error.ts";
 import { boundaryName, FIELD_MANAGERS, tokenSecretName } from "../../common/api/names.ts";
 import { createLogger } from "../../common/log/log.ts";
 import { connect, type Connected, running } from "./kube.ts";

@@ -22,9 +22,9 @@ import {
   SECRETS,
 } from "../../common/api/resources.ts";
 import type { ApplyResult, Catalog, Clusters, Instances, Me } from "../../common/api/wire.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
-import { isForbidden } from "../../server/kube/kube_error.ts";
-import type { ObjectKey } from "../../server/kube/paths.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { isForbidden } from "../../common/kube/kube_error.ts";
+import type { ObjectKey } from "../../common/kube/paths.ts";
 import {
   ANNOTATIONS,
   boundaryName,

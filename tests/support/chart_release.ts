@@ -3,7 +3,7 @@ import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { kubeconfigFor } from "../../scripts/controlplane/kubeconfig.ts";
 import { type KubeObject, NAMESPACES, SECRETS } from "../../common/api/resources.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { Backend } from "./backend.ts";
 import {

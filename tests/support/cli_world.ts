@@ -14,8 +14,8 @@ import {
   SECRETS,
 } from "../../common/api/resources.ts";
 import type { Me } from "../../common/api/wire.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
-import { isNotFound } from "../../server/kube/kube_error.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { isNotFound } from "../../common/kube/kube_error.ts";
 import { FIELD_MANAGERS, grantName } from "../../common/api/names.ts";
 import { type CliOptions, type CliResult, CliUser } from "./cli.ts";
 import { ownPlane } from "./control_planes.ts";

@@ -14,8 +14,8 @@ import {
   SECRETS,
   SERVICE_ACCOUNTS,
 } from "../../common/api/resources.ts";
-import { KubeError } from "../../server/kube/kube_error.ts";
-import { keyText } from "../../server/kube/paths.ts";
+import { KubeError } from "../../common/kube/kube_error.ts";
+import { keyText } from "../../common/kube/paths.ts";
 import {
   ANNOTATIONS,
   FIELD_MANAGERS,

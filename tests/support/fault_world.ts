@@ -11,7 +11,7 @@ import {
   type ResourceType,
 } from "../../common/api/resources.ts";
 import type { BindResult, Catalog, Clusters } from "../../common/api/wire.ts";
-import { isNotFound } from "../../server/kube/kube_error.ts";
+import { isNotFound } from "../../common/kube/kube_error.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { sleep } from "../../common/time/sleep.ts";
 import { ownPlane } from "./control_planes.ts";

@@ -11,7 +11,7 @@ import {
   NAMESPACES,
 } from "../../common/api/resources.ts";
 import type { BindResult } from "../../common/api/wire.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { Backend, type BackendOptions } from "./backend.ts";
 import { crdFor, customType, EXPORTED } from "./issuer_samples.ts";

@@ -22,14 +22,14 @@ import {
   type ResourceType,
 } from "../../common/api/resources.ts";
 import { ApiCaches, type ApiCachesTiming } from "../../server/inventory/api_caches.ts";
-import { heartbeatCache } from "../../server/inventory/heartbeats.ts";
+import { heartbeatCache } from "../../server/provider/heartbeats.ts";
 import { Inventory } from "../../server/inventory/inventory.ts";
 import { Outage } from "../../server/inventory/outage.ts";
-import { Cache } from "../../server/kube/cache.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
-import { installCrds } from "../../server/kube/crds.ts";
-import { wholeObjects } from "../../server/kube/follow.ts";
-import { isNotFound } from "../../server/kube/kube_error.ts";
+import { Cache } from "../../common/kube/cache.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { installCrds } from "../../common/kube/crds.ts";
+import { wholeObjects } from "../../common/kube/follow.ts";
+import { isNotFound } from "../../common/kube/kube_error.ts";
 import {
   ANNOTATIONS,
   boundaryName,

@@ -1,5 +1,5 @@
-import type { KubeClient } from "../../server/kube/client.ts";
-import { isForbidden } from "../../server/kube/kube_error.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { isForbidden } from "../../common/kube/kube_error.ts";
 
 const AUTHORIZATION = "authorization.k8s.io/v1";
 

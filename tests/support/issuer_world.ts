@@ -21,8 +21,8 @@ import {
   type ResourceType,
   SECRETS,
 } from "../../common/api/resources.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
-import type { ObjectKey } from "../../server/kube/paths.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import type { ObjectKey } from "../../common/kube/paths.ts";
 import { FIELD_MANAGERS, LABELS, tokenSecretName } from "../../common/api/names.ts";
 import { allowUser } from "./allow_user.ts";
 import { Backend } from "./backend.ts";

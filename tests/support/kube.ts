@@ -7,12 +7,12 @@ import {
   type ResourceType,
   SERVICE_ACCOUNTS,
 } from "../../common/api/resources.ts";
-import type { Cache } from "../../server/kube/cache.ts";
-import { KubeClient, type Selection } from "../../server/kube/client.ts";
-import { loadTarget } from "../../server/kube/load_target.ts";
-import type { MetadataObject } from "../../server/kube/metadata.ts";
-import { keyText } from "../../server/kube/paths.ts";
-import { Transport, type TransportOptions } from "../../server/kube/transport.ts";
+import type { Cache } from "../../common/kube/cache.ts";
+import { KubeClient, type Selection } from "../../common/kube/client.ts";
+import { loadTarget } from "../../common/kube/load_target.ts";
+import type { MetadataObject } from "../../common/kube/metadata.ts";
+import { keyText } from "../../common/kube/paths.ts";
+import { Transport, type TransportOptions } from "../../common/kube/transport.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
 
 /** A client for one test; disposing it closes its connections. */

@@ -1,7 +1,7 @@
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { type Lease, LEASES } from "../../common/api/resources.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
-import { Leader, type LeaderOptions, type LeaderTiming } from "../../server/kube/leader.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { Leader, type LeaderOptions, type LeaderTiming } from "../../common/kube/leader.ts";
 import { createLogger } from "../../common/log/log.ts";
 import { aborted, type Runnable } from "../../common/time/runnable.ts";
 

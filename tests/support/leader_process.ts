@@ -3,10 +3,10 @@
  * writes its identity into the ConfigMap `owner` again and again, through a guarded client.
  */
 import { CONFIG_MAPS } from "../../common/api/resources.ts";
-import { KubeClient } from "../../server/kube/client.ts";
-import { Leader } from "../../server/kube/leader.ts";
-import { loadTarget } from "../../server/kube/load_target.ts";
-import { Transport } from "../../server/kube/transport.ts";
+import { KubeClient } from "../../common/kube/client.ts";
+import { Leader } from "../../common/kube/leader.ts";
+import { loadTarget } from "../../common/kube/load_target.ts";
+import { Transport } from "../../common/kube/transport.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { createLogger } from "../../common/log/log.ts";
 import type { Runnable } from "../../common/time/runnable.ts";

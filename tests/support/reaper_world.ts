@@ -14,9 +14,9 @@ import {
   type Namespace,
   NAMESPACES,
 } from "../../common/api/resources.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
-import { installCrds } from "../../server/kube/crds.ts";
-import { isConflict, isNotFound } from "../../server/kube/kube_error.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { installCrds } from "../../common/kube/crds.ts";
+import { isConflict, isNotFound } from "../../common/kube/kube_error.ts";
 import {
   ANNOTATIONS,
   boundaryName,

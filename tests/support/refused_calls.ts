@@ -4,7 +4,7 @@
  */
 import { setImmediate } from "node:timers/promises";
 import { getHeapStatistics } from "node:v8";
-import { Transport } from "../../server/kube/transport.ts";
+import { Transport } from "../../common/kube/transport.ts";
 import { exchangeText } from "../../common/http/exchange.ts";
 import { webConnections } from "../../common/http/web_connections.ts";
 

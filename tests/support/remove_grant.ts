@@ -1,7 +1,7 @@
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { GRANTS } from "../../common/api/resources.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
-import { isNotFound } from "../../server/kube/kube_error.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { isNotFound } from "../../common/kube/kube_error.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
 
 /**

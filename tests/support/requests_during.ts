@@ -2,7 +2,7 @@ import { type AuditEvent, auditEvents } from "../../scripts/controlplane/audit_e
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { NAMESPACES } from "../../common/api/resources.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
 
 /** What a user asked of the API server while something ran, watches aside, by the audit log. */
 export async function requestsDuring(

@@ -1,5 +1,5 @@
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
 import { VERBS } from "./issued_rights.ts";
 
 const AUTHORIZATION = "authorization.k8s.io/v1";

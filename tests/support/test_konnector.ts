@@ -8,7 +8,7 @@ import {
   type ResourceType,
   type Secret,
 } from "../../common/api/resources.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
 import { ANNOTATIONS, FIELD_MANAGERS, heartbeatLeaseName, LABELS } from "../../common/api/names.ts";
 import { connect, type Connected, temporaryDir } from "./kube.ts";
 

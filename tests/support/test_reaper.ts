@@ -1,11 +1,11 @@
 import { type Grant, GRANTS } from "../../common/api/resources.ts";
-import { heartbeatCache } from "../../server/inventory/heartbeats.ts";
-import { Cache } from "../../server/kube/cache.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
-import { wholeObjects } from "../../server/kube/follow.ts";
+import { heartbeatCache } from "../../server/provider/heartbeats.ts";
+import { Cache } from "../../common/kube/cache.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { wholeObjects } from "../../common/kube/follow.ts";
 import { Boundaries } from "../../server/reaper/boundaries.ts";
 import { Hold } from "../../server/reaper/hold.ts";
-import { LeaseWatch, moment } from "../../server/reaper/lease_watch.ts";
+import { LeaseWatch, moment } from "../../server/provider/lease_watch.ts";
 import { connectTimeMs, quietTimeMs } from "../../server/reaper/staleness.ts";
 import { reaper, type ReaperDeps } from "../../server/reaper/reaper.ts";
 import { sweep, type SweepCounts, type SweepDeps } from "../../server/reaper/sweep.ts";

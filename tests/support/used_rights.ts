@@ -2,7 +2,7 @@ import { type AuditEvent, auditEvents } from "../../scripts/controlplane/audit_e
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { NAMESPACES, type PolicyRule } from "../../common/api/resources.ts";
-import type { KubeClient } from "../../server/kube/client.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
 
 /** One verb on one resource that a role gives. */
 export interface Right {

@@ -1,5 +1,5 @@
 /** Prints who the API server says we are: `whoami.ts <kubeconfig>`, with exec plugins allowed. */
-import { runExecPlugin } from "../../server/kube/exec_credential.ts";
+import { runExecPlugin } from "../../common/kube/exec_credential.ts";
 import { connect, whoAmI } from "../support/kube.ts";
 
 try {

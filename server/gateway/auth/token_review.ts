@@ -6,8 +6,8 @@ import {
   unavailable,
   XbindError,
 } from "../../../common/errors.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { KubeError } from "../../kube/kube_error.ts";
+import type { KubeClient } from "../../../common/kube/client.ts";
+import { KubeError } from "../../../common/kube/kube_error.ts";
 import { untilAborted } from "../../../common/time/until_aborted.ts";
 import { deadline } from "../../../common/time/deadline.ts";
 import { sleep } from "../../../common/time/sleep.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { UnsecuredJWT } from "jose";
 import { XbindError } from "../../../common/errors.ts";
-import { KubeError } from "../../kube/kube_error.ts";
+import { KubeError } from "../../../common/kube/kube_error.ts";
 import { IssuedTokenError } from "./issued_token.ts";
 import { createTokenReviews, verdictIn } from "./token_review.ts";
 

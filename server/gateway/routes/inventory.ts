@@ -2,7 +2,7 @@ import type { Context, Handler } from "hono";
 import { EXPORTS } from "../../../common/api/resources.ts";
 import { exportNotFound, providerFailed } from "../../../common/errors.ts";
 import type { Inventory, InventoryAnswer } from "../../inventory/inventory.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../../common/kube/client.ts";
 import { isDnsSubdomain } from "../../../common/api/names.ts";
 import type { Env } from "../env.ts";
 import { sendBytes } from "../send_bytes.ts";

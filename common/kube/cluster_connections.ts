@@ -1,6 +1,6 @@
 import type { LookupFunction } from "node:net";
-import { Connections } from "../../common/http/connections.ts";
-import { type ConnectThroughProxy, dialTo } from "../../common/http/dial.ts";
+import { Connections } from "../http/connections.ts";
+import { type ConnectThroughProxy, dialTo } from "../http/dial.ts";
 import type { TlsMaterial } from "./credentials.ts";
 import type { KubeTarget } from "./kube_target.ts";
 

@@ -1,11 +1,11 @@
 import { XbindError } from "../../common/errors.ts";
 import type { Config } from "../config.ts";
 import { VERSION } from "../../common/version.ts";
-import { KubeClient } from "./client.ts";
-import { KubeError } from "./kube_error.ts";
-import type { KubeTarget } from "./kube_target.ts";
-import { loadTarget } from "./load_target.ts";
-import { Transport } from "./transport.ts";
+import { KubeClient } from "../../common/kube/client.ts";
+import { KubeError } from "../../common/kube/kube_error.ts";
+import type { KubeTarget } from "../../common/kube/kube_target.ts";
+import { loadTarget } from "../../common/kube/load_target.ts";
+import { Transport } from "../../common/kube/transport.ts";
 
 /** A way to the provider, and a remark for the log if its address may not suit consumers. */
 export interface Provider {

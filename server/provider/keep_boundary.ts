@@ -1,7 +1,7 @@
 import { isDeleting, NAMESPACES } from "../../common/api/resources.ts";
 import { ANNOTATIONS, type FieldManager } from "../../common/api/names.ts";
-import type { KubeClient } from "./client.ts";
-import { isConflict, isForbidden, isNotFound } from "./kube_error.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { isConflict, isForbidden, isNotFound } from "../../common/kube/kube_error.ts";
 
 /**
  * Takes away the reaper's mark on a boundary, and says whether the boundary stays. Comes after the

@@ -1,5 +1,5 @@
-import { type Lease, LEASES } from "../../common/api/resources.ts";
-import { FIELD_MANAGERS } from "../../common/api/names.ts";
+import { type Lease, LEASES } from "../api/resources.ts";
+import { FIELD_MANAGERS } from "../api/names.ts";
 import type { KubeClient } from "./client.ts";
 import { isAlreadyExists, isConflict } from "./kube_error.ts";
 import type { ObjectKey } from "./paths.ts";

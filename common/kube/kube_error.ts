@@ -1,4 +1,4 @@
-import { XbindError } from "../../common/errors.ts";
+import { XbindError } from "../errors.ts";
 
 /** A `Status` object as the API server sends it with a failure. */
 export interface KubeStatus {

@@ -1,6 +1,6 @@
-import type { KubeObject, ResourceType } from "../../common/api/resources.ts";
-import { Backoff } from "../../common/time/backoff.ts";
-import { sleep } from "../../common/time/sleep.ts";
+import type { KubeObject, ResourceType } from "../api/resources.ts";
+import { Backoff } from "../time/backoff.ts";
+import { sleep } from "../time/sleep.ts";
 import { type KubeClient, type Selection, withKind } from "./client.ts";
 import { isExpired, isSilence, KubeError } from "./kube_error.ts";
 import {

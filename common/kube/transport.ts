@@ -1,12 +1,12 @@
 import type { LookupFunction } from "node:net";
-import type { Connections } from "../../common/http/connections.ts";
-import { type Deadline, deadline } from "../../common/time/deadline.ts";
-import type { ConnectThroughProxy } from "../../common/http/dial.ts";
-import type { AnswerHead, OnHead } from "../../common/http/answer.ts";
-import { collectText, exchange, NoAnswerError } from "../../common/http/exchange.ts";
-import { roughly } from "../../common/time/timers.ts";
-import { Turnstile } from "../../common/time/turnstile.ts";
-import { untilAborted } from "../../common/time/until_aborted.ts";
+import type { Connections } from "../http/connections.ts";
+import { type Deadline, deadline } from "../time/deadline.ts";
+import type { ConnectThroughProxy } from "../http/dial.ts";
+import type { AnswerHead, OnHead } from "../http/answer.ts";
+import { collectText, exchange, NoAnswerError } from "../http/exchange.ts";
+import { roughly } from "../time/timers.ts";
+import { Turnstile } from "../time/turnstile.ts";
+import { untilAborted } from "../time/until_aborted.ts";
 import { clusterConnections } from "./cluster_connections.ts";
 import { ConfigFileError } from "./config_file_error.ts";
 import {

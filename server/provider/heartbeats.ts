@@ -1,6 +1,6 @@
 import { type Grant, LEASES, type ObjectMeta } from "../../common/api/resources.ts";
-import { Cache, type CacheReports, type IndexFunction } from "../kube/cache.ts";
-import type { CompleteSource } from "../kube/follow.ts";
+import { Cache, type CacheReports, type IndexFunction } from "../../common/kube/cache.ts";
+import type { CompleteSource } from "../../common/kube/follow.ts";
 import { ANNOTATIONS, boundaryName, isDnsSubdomain, LABELS } from "../../common/api/names.ts";
 
 /** A consumer's heartbeat Lease, reduced to what inventory and reaper read. */

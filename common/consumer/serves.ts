@@ -1,7 +1,7 @@
-import type { ResourceType } from "../../common/api/resources.ts";
-import type { KubeClient } from "./client.ts";
-import { isForbidden, isNotFound } from "./kube_error.ts";
-import { collectionPath } from "./paths.ts";
+import type { ResourceType } from "../api/resources.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { isForbidden, isNotFound } from "../kube/kube_error.ts";
+import { collectionPath } from "../kube/paths.ts";
 
 /** Whether a cluster serves a kind; right after its CRD was installed it may not do so yet. */
 export async function serves(

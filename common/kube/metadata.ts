@@ -1,4 +1,4 @@
-import type { ObjectMeta } from "../../common/api/resources.ts";
+import type { ObjectMeta } from "../api/resources.ts";
 
 /** Asks for names, labels and annotations only; specs, statuses and Secret values stay away. */
 export const METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";

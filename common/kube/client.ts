@@ -1,8 +1,8 @@
-import type { KubeObject, ResourceType } from "../../common/api/resources.ts";
-import type { FieldManager } from "../../common/api/names.ts";
-import { Backoff } from "../../common/time/backoff.ts";
-import { isTrustFault } from "../../common/http/exchange.ts";
-import { sleep } from "../../common/time/sleep.ts";
+import type { KubeObject, ResourceType } from "../api/resources.ts";
+import type { FieldManager } from "../api/names.ts";
+import { Backoff } from "../time/backoff.ts";
+import { isTrustFault } from "../http/exchange.ts";
+import { sleep } from "../time/sleep.ts";
 import { errorFromAnswer, isNotFound, KubeError } from "./kube_error.ts";
 import { collectionPath, keyOf, keyText, type ObjectKey, objectPath } from "./paths.ts";
 import type { BeforeSend, Transport, TransportAnswer, TransportRequest } from "./transport.ts";

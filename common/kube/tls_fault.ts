@@ -1,6 +1,6 @@
 import { createPrivateKey } from "node:crypto";
 import { createSecureContext } from "node:tls";
-import { pemCertificates } from "../../common/http/pem_certificates.ts";
+import { pemCertificates } from "../http/pem_certificates.ts";
 import type { TlsMaterial } from "./credentials.ts";
 
 /**

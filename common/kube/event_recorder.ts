@@ -1,7 +1,7 @@
-import { EVENTS, type KubeObject } from "../../common/api/resources.ts";
-import { FIELD_MANAGERS } from "../../common/api/names.ts";
-import type { Log } from "../../common/log/log.ts";
-import { sleep } from "../../common/time/sleep.ts";
+import { EVENTS, type KubeObject } from "../api/resources.ts";
+import { FIELD_MANAGERS } from "../api/names.ts";
+import type { Log } from "../log/log.ts";
+import { sleep } from "../time/sleep.ts";
 import type { KubeClient } from "./client.ts";
 
 /** Tells the people who look at an object what happened to it. */

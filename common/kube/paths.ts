@@ -1,4 +1,4 @@
-import type { KubeObject, ResourceType } from "../../common/api/resources.ts";
+import type { KubeObject, ResourceType } from "../api/resources.ts";
 import { KubeError } from "./kube_error.ts";
 
 /** An object's name and, for namespaced kinds, its namespace. */

@@ -1,17 +1,17 @@
-import { COLLECTIONS, EXPORTS } from "../common/api/resources.ts";
-import type { Config } from "./config.ts";
-import { errorChain } from "../common/errors.ts";
-import { heartbeatCache } from "./inventory/heartbeats.ts";
-import { exportCache, grantCache } from "./issuer/issued.ts";
-import { Cache, type CacheReports } from "./kube/cache.ts";
-import type { KubeClient } from "./kube/client.ts";
-import { wholeObjects } from "./kube/follow.ts";
-import { KubeError } from "./kube/kube_error.ts";
-import type { MetadataObject } from "./kube/metadata.ts";
-import { LeaseWatch } from "./reaper/lease_watch.ts";
-import { quietTimeMs } from "./reaper/staleness.ts";
-import type { Log } from "../common/log/log.ts";
-import { all, type Runnable } from "../common/time/runnable.ts";
+import { COLLECTIONS, EXPORTS } from "../../common/api/resources.ts";
+import type { Config } from "../config.ts";
+import { errorChain } from "../../common/errors.ts";
+import { heartbeatCache } from "./heartbeats.ts";
+import { exportCache, grantCache } from "../issuer/issued.ts";
+import { Cache, type CacheReports } from "../../common/kube/cache.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { wholeObjects } from "../../common/kube/follow.ts";
+import { KubeError } from "../../common/kube/kube_error.ts";
+import type { MetadataObject } from "../../common/kube/metadata.ts";
+import { LeaseWatch } from "./lease_watch.ts";
+import { quietTimeMs } from "../reaper/staleness.ts";
+import type { Log } from "../../common/log/log.ts";
+import { all, type Runnable } from "../../common/time/runnable.ts";
 
 /** The part of a cache that running it needs, whatever it holds. */
 export type AnyCache = Pick<Cache<MetadataObject>, "run" | "hasSynced">;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { aborted } from "../../common/time/runnable.ts";
+import { aborted } from "../time/runnable.ts";
 import { alwaysLeading } from "./leader.ts";
 
 Deno.test("alwaysLeading runs at once and never refuses", async () => {

@@ -1,5 +1,5 @@
-import type { ResourceType } from "../../common/api/resources.ts";
-import { childController } from "../../common/time/runnable.ts";
+import type { ResourceType } from "../api/resources.ts";
+import { childController } from "../time/runnable.ts";
 import { answerError, type KubeClient, type Selection, selectionQuery } from "./client.ts";
 import { errorFromEvent, KubeError, type KubeStatus } from "./kube_error.ts";
 import { METADATA_OBJECT } from "./metadata.ts";

@@ -1,6 +1,6 @@
-import type { Heartbeat } from "../inventory/heartbeats.ts";
-import type { Cache, CacheReports } from "../kube/cache.ts";
-import { isExpired } from "../kube/kube_error.ts";
+import type { Heartbeat } from "./heartbeats.ts";
+import type { Cache, CacheReports } from "../../common/kube/cache.ts";
+import { isExpired } from "../../common/kube/kube_error.ts";
 
 /** One instant on two clocks: the wall's to show to people, the steady one to measure with. */
 export interface Moment {

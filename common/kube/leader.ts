@@ -1,14 +1,14 @@
-import { auditLine } from "../../common/log/audit_line.ts";
-import { deadline } from "../../common/time/deadline.ts";
-import type { Log } from "../../common/log/log.ts";
+import { auditLine } from "../log/audit_line.ts";
+import { deadline } from "../time/deadline.ts";
+import type { Log } from "../log/log.ts";
 import {
   aborted,
   type ChildController,
   childController,
   isAbort,
   type Runnable,
-} from "../../common/time/runnable.ts";
-import { sleep } from "../../common/time/sleep.ts";
+} from "../time/runnable.ts";
+import { sleep } from "../time/sleep.ts";
 import type { KubeClient } from "./client.ts";
 import { isConflict } from "./kube_error.ts";
 import { type Hold, LeaseLock } from "./lease_lock.ts";

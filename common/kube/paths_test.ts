@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { CLUSTER_ROLES, GRANTS, SECRETS } from "../../common/api/resources.ts";
+import { CLUSTER_ROLES, GRANTS, SECRETS } from "../api/resources.ts";
 import { collectionPath, objectPath } from "./paths.ts";
 
 Deno.test("objectPath() builds", async (t) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { Heartbeat } from "../inventory/heartbeats.ts";
-import type { Change } from "../kube/cache.ts";
-import { KubeError } from "../kube/kube_error.ts";
+import type { Heartbeat } from "./heartbeats.ts";
+import type { Change } from "../../common/kube/cache.ts";
+import { KubeError } from "../../common/kube/kube_error.ts";
 import { LeaseWatch, type Moment } from "./lease_watch.ts";
 
 const LOST = new KubeError("lost", { status: 0, reason: "ConnectionLost" });

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { CRDS, type CustomResourceDefinition } from "../../common/api/resources.ts";
-import { providerFailed } from "../../common/errors.ts";
-import { ANNOTATIONS, FIELD_MANAGERS } from "../../common/api/names.ts";
-import { deadline } from "../../common/time/deadline.ts";
-import type { Log } from "../../common/log/log.ts";
+import { CRDS, type CustomResourceDefinition } from "../api/resources.ts";
+import { providerFailed } from "../errors.ts";
+import { ANNOTATIONS, FIELD_MANAGERS } from "../api/names.ts";
+import { deadline } from "../time/deadline.ts";
+import type { Log } from "../log/log.ts";
 import { Cache } from "./cache.ts";
 import type { KubeClient } from "./client.ts";
 import { wholeObjects } from "./follow.ts";
