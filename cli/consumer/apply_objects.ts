@@ -1,5 +1,5 @@
 import type { KubeObject, ResourceType } from "../../common/api/resources.ts";
-import { resourceTypeOf } from "../../server/konnector/resource_type_of.ts";
+import { resourceTypeOf } from "../../common/consumer/resource_type_of.ts";
 import { keyOf } from "../../common/kube/paths.ts";
 import { serves } from "../../common/consumer/serves.ts";
 import type { FieldManager } from "../../common/api/names.ts";

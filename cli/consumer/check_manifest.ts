@@ -1,6 +1,6 @@
 import type { ClusterRole, KubeObject, Role } from "../../common/api/resources.ts";
 import { parseUntrustedYaml } from "../../common/untrusted_yaml.ts";
-import { konnectorManifest } from "../../server/konnector/manifest.ts";
+import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
 import { differences, isMapping } from "./differences.ts";
 import { refused } from "./refused.ts";
 import { widerRule } from "./wider_rule.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { konnectorManifest } from "../../server/konnector/manifest.ts";
+import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
 import { toYaml } from "../../common/to_yaml.ts";
 import { CliError } from "../cli_error.ts";
 import { checkManifest } from "./check_manifest.ts";

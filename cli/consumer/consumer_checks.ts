@@ -7,7 +7,7 @@ import {
   type KubeObject,
   type ResourceType,
 } from "../../common/api/resources.ts";
-import { konnectorManifest } from "../../server/konnector/manifest.ts";
+import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
 import { isNotFound } from "../../common/kube/kube_error.ts";
 import { KONNECTOR_IMAGE } from "../../common/api/names.ts";
 import type { Io } from "../io.ts";

@@ -1,5 +1,5 @@
 import { type Deployment, DEPLOYMENTS, type KubeObject } from "../../common/api/resources.ts";
-import { konnectorManifest } from "../../server/konnector/manifest.ts";
+import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import { CONSUMER_NAMESPACE, KONNECTOR_IMAGE } from "../../common/api/names.ts";
 import type { GatewayClient } from "../gateway_client.ts";

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { isDeleting, type KubeObject, type Secret, SECRETS } from "../../common/api/resources.ts";
-import { resourceTypeOf } from "../../server/konnector/resource_type_of.ts";
+import { resourceTypeOf } from "../../common/consumer/resource_type_of.ts";
 import { isForbidden, isNotFound, KubeError } from "../../common/kube/kube_error.ts";
 import { keyOf } from "../../common/kube/paths.ts";
 import type { FieldManager } from "../../common/api/names.ts";

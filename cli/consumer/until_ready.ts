@@ -6,7 +6,7 @@ import {
   isReadyFor,
   type KubeObject,
 } from "../../common/api/resources.ts";
-import { resourceTypeOf } from "../../server/konnector/resource_type_of.ts";
+import { resourceTypeOf } from "../../common/consumer/resource_type_of.ts";
 import { Cache } from "../../common/kube/cache.ts";
 import { wholeObjects } from "../../common/kube/follow.ts";
 import { isForbidden } from "../../common/kube/kube_error.ts";

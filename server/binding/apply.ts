@@ -2,7 +2,7 @@ import { CLUSTER_BINDINGS, CONNECTIONS, type KubeObject } from "../../common/api
 import type { ApplyRequest, ApplyResult } from "../../common/api/wire.ts";
 import type { Config } from "../config.ts";
 import { applyFailed, invalidRequest, XbindError } from "../../common/errors.ts";
-import { konnectorManifest } from "../konnector/manifest.ts";
+import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
 import { KubeClient } from "../../common/kube/client.ts";
 import type { KubeTarget } from "../../common/kube/kube_target.ts";
 import { Transport } from "../../common/kube/transport.ts";

@@ -4,7 +4,7 @@ import type { ApplyDeps } from "../binding/apply.ts";
 import type { BindDeps } from "../binding/bind.ts";
 import type { Config } from "../config.ts";
 import type { Outage } from "../inventory/outage.ts";
-import { konnectorManifest } from "../konnector/manifest.ts";
+import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
 import { toYaml } from "../../common/to_yaml.ts";
 import type { Log } from "../../common/log/log.ts";
 import { VERSION } from "../../common/version.ts";

@@ -11,7 +11,7 @@ import {
 } from "../../common/api/resources.ts";
 import { type ApplyDeps, applyToConsumer } from "../../server/binding/apply.ts";
 import { applySlots } from "../../server/binding/slots.ts";
-import { konnectorManifest } from "../../server/konnector/manifest.ts";
+import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
 import { type ErrorCode, XbindError } from "../../common/errors.ts";
 import {
   ANNOTATIONS,

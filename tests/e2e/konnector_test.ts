@@ -6,7 +6,7 @@ import {
   DEPLOYMENTS,
   NAMESPACES,
 } from "../../common/api/resources.ts";
-import { konnectorManifest } from "../../server/konnector/manifest.ts";
+import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
 import { toYaml } from "../../common/to_yaml.ts";
 import { FIELD_MANAGERS, KONNECTOR_IMAGE } from "../../common/api/names.ts";
 import { sharedConsumer } from "../support/control_planes.ts";

@@ -3,7 +3,7 @@ import http from "node:http";
 import type { AddressInfo } from "node:net";
 import type { KubeObject, RelatedResource } from "../../common/api/resources.ts";
 import { bundleFor } from "../../server/binding/bundle.ts";
-import { konnectorManifest } from "../../server/konnector/manifest.ts";
+import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
 import { toYaml } from "../../common/to_yaml.ts";
 import { grantName } from "../../common/api/names.ts";
 import { PEMS } from "../testdata/hostile_kubeconfigs/parts.ts";

@@ -12,7 +12,7 @@ import {
   ROLES,
   SECRETS,
   SERVICE_ACCOUNTS,
-} from "../../common/api/resources.ts";
+} from "../api/resources.ts";
 
 const BY_KIND = new Map<string, ResourceType>(
   [

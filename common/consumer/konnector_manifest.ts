@@ -1,5 +1,5 @@
-import { coreCrds } from "../../common/api/crd_manifests.ts";
-import { CORE_GROUP } from "../../common/api/groups.ts";
+import { coreCrds } from "../api/crd_manifests.ts";
+import { CORE_GROUP } from "../api/groups.ts";
 import type {
   ClusterRole,
   ClusterRoleBinding,
@@ -10,8 +10,8 @@ import type {
   Role,
   RoleBinding,
   ServiceAccount,
-} from "../../common/api/resources.ts";
-import { CONSUMER_NAMESPACE } from "../../common/api/names.ts";
+} from "../api/resources.ts";
+import { CONSUMER_NAMESPACE } from "../api/names.ts";
 
 const NAME = "konnector";
 const ELECTION_NAME = "konnector-leaderelection";

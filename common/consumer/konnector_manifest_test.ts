@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { ClusterRole, Deployment } from "../../common/api/resources.ts";
-import { konnectorManifest } from "./manifest.ts";
+import type { ClusterRole, Deployment } from "../api/resources.ts";
+import { konnectorManifest } from "./konnector_manifest.ts";
 
 const find = <T>(kind: string): T =>
   konnectorManifest("registry.example.org/konnector:v1").find((each) => each.kind === kind) as T;
