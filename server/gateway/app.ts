@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import type { ErrorBody, Me, ProviderInfo } from "../../common/api/wire.ts";
-import type { ApplyDeps } from "../binding/apply.ts";
-import type { BindDeps } from "../binding/bind.ts";
+import type { ApplyDeps } from "../bind/apply.ts";
+import type { BindDeps } from "../bind/bind.ts";
 import type { Config } from "../config.ts";
 import type { Outage } from "../inventory/outage.ts";
 import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";

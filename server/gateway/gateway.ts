@@ -1,10 +1,10 @@
 import { EXPORTS } from "../../common/api/resources.ts";
-import { applySlots, bindSlots, pickupSlots } from "../binding/slots.ts";
+import { applySlots, bindSlots, pickupSlots } from "../bind/slots.ts";
 import type { Config } from "../config.ts";
 import { ApiCaches } from "../inventory/api_caches.ts";
 import { Inventory, type InventoryDeps } from "../inventory/inventory.ts";
 import { Outage } from "../inventory/outage.ts";
-import type { BindDeps } from "../binding/bind.ts";
+import type { BindDeps } from "../bind/bind.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import { isServerFailure, KubeError } from "../../common/kube/kube_error.ts";
 import { connectThroughProxy } from "../../common/http/connect_through_proxy.ts";

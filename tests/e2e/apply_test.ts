@@ -9,8 +9,8 @@ import {
   NAMESPACES,
   SECRETS,
 } from "../../common/api/resources.ts";
-import { type ApplyDeps, applyToConsumer } from "../../server/binding/apply.ts";
-import { applySlots } from "../../server/binding/slots.ts";
+import { type ApplyDeps, applyToConsumer } from "../../server/bind/apply.ts";
+import { applySlots } from "../../server/bind/slots.ts";
 import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
 import { type ErrorCode, XbindError } from "../../common/errors.ts";
 import {

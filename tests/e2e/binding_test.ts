@@ -10,11 +10,11 @@ import {
   NAMESPACES,
   type Secret,
 } from "../../common/api/resources.ts";
-import { type BindDeps, bindExport, provisionGrant } from "../../server/binding/bind.ts";
-import { assembleBundle } from "../../server/binding/bundle.ts";
-import { grantFor } from "../../server/binding/grant.ts";
+import { type BindDeps, bindExport, provisionGrant } from "../../server/bind/bind.ts";
+import { assembleBundle } from "../../server/bind/bundle.ts";
+import { grantFor } from "../../server/bind/grant.ts";
 import { KeyedLock } from "../../common/time/keyed_lock.ts";
-import { bindSlots } from "../../server/binding/slots.ts";
+import { bindSlots } from "../../server/bind/slots.ts";
 import { Cache } from "../../common/kube/cache.ts";
 import { wholeObjects } from "../../common/kube/follow.ts";
 import { ANNOTATIONS, boundaryName, FIELD_MANAGERS, grantName } from "../../common/api/names.ts";

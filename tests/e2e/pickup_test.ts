@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { consumePickup, type PickupRefusal } from "../../server/binding/pickup.ts";
+import { consumePickup, type PickupRefusal } from "../../server/bind/pickup.ts";
 import { KubeClient } from "../../common/kube/client.ts";
 import {
   bind,

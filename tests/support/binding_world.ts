@@ -16,9 +16,9 @@ import {
   SECRETS,
   SERVICE_ACCOUNTS,
 } from "../../common/api/resources.ts";
-import type { BindDeps } from "../../server/binding/bind.ts";
-import { bindSlots } from "../../server/binding/slots.ts";
-import type { Identity } from "../../server/binding/identity.ts";
+import type { BindDeps } from "../../server/bind/bind.ts";
+import { bindSlots } from "../../server/bind/slots.ts";
+import type { Identity } from "../../server/bind/identity.ts";
 import { Cache } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import { installCrds } from "../../common/kube/crds.ts";

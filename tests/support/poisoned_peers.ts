@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import type { KubeObject, RelatedResource } from "../../common/api/resources.ts";
-import { bundleFor } from "../../server/binding/bundle.ts";
+import { bundleFor } from "../../server/bind/bundle.ts";
 import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
 import { toYaml } from "../../common/to_yaml.ts";
 import { grantName } from "../../common/api/names.ts";

@@ -8,7 +8,7 @@ import {
   SignJWT,
 } from "jose";
 import { SEALED_TYPES, sealedTypeOf } from "../../../common/api/session_token.ts";
-import type { Identity } from "../../binding/identity.ts";
+import type { Identity } from "../../bind/identity.ts";
 import { unauthenticated } from "../../../common/errors.ts";
 import { ExpiringMap } from "./expiring_map.ts";
 

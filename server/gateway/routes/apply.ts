@@ -1,6 +1,6 @@
 import type { Handler } from "hono";
 import type { ApplyRequest } from "../../../common/api/wire.ts";
-import { type ApplyDeps, applyToConsumer } from "../../binding/apply.ts";
+import { type ApplyDeps, applyToConsumer } from "../../bind/apply.ts";
 import { XbindError } from "../../../common/errors.ts";
 import { auditLine, outcomeOf } from "../../../common/log/audit_line.ts";
 import type { Env } from "../env.ts";

@@ -1,6 +1,6 @@
 import type { Handler } from "hono";
 import type { BindRequest } from "../../../common/api/wire.ts";
-import { type BindDeps, bindExport } from "../../binding/bind.ts";
+import { type BindDeps, bindExport } from "../../bind/bind.ts";
 import { auditLine, outcomeOf } from "../../../common/log/audit_line.ts";
 import type { Env } from "../env.ts";
 import { readJson } from "../read_json.ts";

@@ -1,13 +1,13 @@
 import type { Context, Handler } from "hono";
-import { assembleBundle, type BundleDeps } from "../../binding/bundle.ts";
+import { assembleBundle, type BundleDeps } from "../../bind/bundle.ts";
 import {
   consumePickup,
   type ConsumePickupDeps,
   pickupClaim,
   type PickupClaimDeps,
   type PickupRefusal,
-} from "../../binding/pickup.ts";
-import { tooManyPickups } from "../../binding/slots.ts";
+} from "../../bind/pickup.ts";
+import { tooManyPickups } from "../../bind/slots.ts";
 import { providerFailed } from "../../../common/errors.ts";
 import { toYaml } from "../../../common/to_yaml.ts";
 import { auditLine, outcomeOf } from "../../../common/log/audit_line.ts";
