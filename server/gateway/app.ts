@@ -8,21 +8,21 @@ import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
 import { toYaml } from "../../common/to_yaml.ts";
 import type { Log } from "../../common/log/log.ts";
 import { VERSION } from "../../common/version.ts";
-import { allowedMethods } from "./allowed_methods.ts";
+import { allowedMethods } from "./http/allowed_methods.ts";
 import { type CredentialHeaders, knownCaller } from "./auth/authenticate.ts";
 import type { Env } from "./env.ts";
-import { errorResponse } from "./error_response.ts";
+import { errorResponse } from "./http/error_response.ts";
 import { openApiDocument } from "./openapi.ts";
-import { rateLimit } from "./rate_limit.ts";
-import { type ObserveRequest, requestLog } from "./request_log.ts";
+import { rateLimit } from "./http/rate_limit.ts";
+import { type ObserveRequest, requestLog } from "./http/request_log.ts";
 import { apply } from "./routes/apply.ts";
 import { bind } from "./routes/bind.ts";
 import { bundle, type BundleRouteDeps } from "./routes/bundle.ts";
 import { catalog, clusters, instances, type InventoryRouteDeps } from "./routes/inventory.ts";
 import { callback, login, type LoginDeps, logout } from "./routes/login.ts";
-import { securityHeaders } from "./security_headers.ts";
-import { signedIn, type SignedInDeps } from "./signed_in.ts";
-import { staticAssets, staticPage } from "./static_files.ts";
+import { securityHeaders } from "./http/security_headers.ts";
+import { signedIn, type SignedInDeps } from "./auth/signed_in.ts";
+import { staticAssets, staticPage } from "./http/static_files.ts";
 
 /** Everything the endpoints need. */
 export interface AppDeps {

@@ -13,12 +13,12 @@ import type { Metrics } from "../../common/control/metrics.ts";
 import { Histogram } from "../../common/control/prometheus.ts";
 import { all, type Runnable } from "../../common/time/runnable.ts";
 import { type AppDeps, createApp } from "./app.ts";
-import { startMockIssuer } from "./auth/mock_issuer.ts";
-import { createOidc } from "./auth/oidc.ts";
-import { oidcSettings } from "./auth/oidc_settings.ts";
+import { startMockIssuer } from "./idp/mock_idp.ts";
+import { createOidc } from "./idp/login.ts";
+import { oidcSettings } from "./idp/settings.ts";
 import { createSessionCodec } from "./auth/session.ts";
 import { createTokenReviews } from "./auth/token_review.ts";
-import { bindServer } from "./http_server.ts";
+import { bindServer } from "./http/server.ts";
 
 /** What the gateway is made of. */
 export interface GatewayDeps {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { createIdpFetch, IdpUnreachableError } from "../../server/gateway/auth/idp_fetch.ts";
+import { createIdpFetch, IdpUnreachableError } from "../../server/gateway/idp/idp_fetch.ts";
 import { Transport } from "../../common/kube/transport.ts";
 import { connectThroughProxy } from "../../common/http/connect_through_proxy.ts";
 import { Backend } from "../support/backend.ts";

@@ -15,8 +15,8 @@ import {
 } from "../../scripts/controlplane/certificates.ts";
 import { XbindError } from "../../common/errors.ts";
 import { createLogger } from "../../common/log/log.ts";
-import { createOidc, type Oidc, type OidcDeps } from "../../server/gateway/auth/oidc.ts";
-import type { OidcSettings } from "../../server/gateway/auth/oidc_settings.ts";
+import { createOidc, type Oidc, type OidcDeps } from "../../server/gateway/idp/login.ts";
+import type { OidcSettings } from "../../server/gateway/idp/settings.ts";
 import { createSessionCodec } from "../../server/gateway/auth/session.ts";
 
 /** What the gateway is registered as. */

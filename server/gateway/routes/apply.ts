@@ -4,8 +4,8 @@ import { type ApplyDeps, applyToConsumer } from "../../bind/apply.ts";
 import { XbindError } from "../../../common/errors.ts";
 import { auditLine, outcomeOf } from "../../../common/log/audit_line.ts";
 import type { Env } from "../env.ts";
-import { readJson } from "../read_json.ts";
-import { requestSignal } from "../request_signal.ts";
+import { readJson } from "../http/read_json.ts";
+import { requestSignal } from "../http/request_signal.ts";
 import { APPLY_REQUEST, checkBody } from "../schemas.ts";
 
 const BODY = { maxBytes: 1024 * 1024, maxMs: 75_000 };

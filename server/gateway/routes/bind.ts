@@ -3,8 +3,8 @@ import type { BindRequest } from "../../../common/api/wire.ts";
 import { type BindDeps, bindExport } from "../../bind/bind.ts";
 import { auditLine, outcomeOf } from "../../../common/log/audit_line.ts";
 import type { Env } from "../env.ts";
-import { readJson } from "../read_json.ts";
-import { requestSignal } from "../request_signal.ts";
+import { readJson } from "../http/read_json.ts";
+import { requestSignal } from "../http/request_signal.ts";
 import { BIND_REQUEST, checkBody } from "../schemas.ts";
 
 const BODY = { maxBytes: 16 * 1024, maxMs: 30_000 };

@@ -14,7 +14,7 @@ import { auditLine, outcomeOf } from "../../../common/log/audit_line.ts";
 import { deadline } from "../../../common/time/deadline.ts";
 import type { FairSlots } from "../../../common/time/fair_slots.ts";
 import type { Env } from "../env.ts";
-import { waitSignal } from "../request_signal.ts";
+import { waitSignal } from "../http/request_signal.ts";
 
 /** What a pickup is served with. */
 export interface BundleRouteDeps extends BundleDeps, ConsumePickupDeps, PickupClaimDeps {

@@ -5,7 +5,7 @@ import type { Inventory, InventoryAnswer } from "../../inventory/inventory.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
 import { isDnsSubdomain } from "../../../common/api/names.ts";
 import type { Env } from "../env.ts";
-import { sendBytes } from "../send_bytes.ts";
+import { sendBytes } from "../http/send_bytes.ts";
 
 /** What the inventories are served from. */
 export interface InventoryRouteDeps {

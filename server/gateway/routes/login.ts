@@ -10,11 +10,11 @@ import {
   STATE_COOKIE,
   stateCookie,
 } from "../auth/cookies.ts";
-import type { Oidc } from "../auth/oidc.ts";
+import type { Oidc } from "../idp/login.ts";
 import { withToken } from "../auth/redirect.ts";
 import type { SessionCodec } from "../auth/session.ts";
 import type { Env } from "../env.ts";
-import { credentialHeaders } from "../signed_in.ts";
+import { credentialHeaders } from "../auth/signed_in.ts";
 
 /** What logins are served with. */
 export interface LoginDeps {

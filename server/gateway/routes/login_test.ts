@@ -10,7 +10,7 @@ import {
 import { CALLBACK, startOidc } from "../../../tests/support/hostile_issuer.ts";
 import { createLogger } from "../../../common/log/log.ts";
 import { type AppDeps, createApp } from "../app.ts";
-import { startMockIssuer } from "../auth/mock_issuer.ts";
+import { startMockIssuer } from "../idp/mock_idp.ts";
 import { createSessionCodec } from "../auth/session.ts";
 
 const authority = createAuthority("gateway test");

@@ -1,9 +1,9 @@
 import type { MiddlewareHandler } from "hono";
-import type { CredentialHeaders } from "./auth/authenticate.ts";
-import type { Identity } from "./auth/session.ts";
+import type { CredentialHeaders } from "../auth/authenticate.ts";
+import type { Identity } from "../auth/session.ts";
 import { Budgets } from "./budgets.ts";
-import type { Env } from "./env.ts";
-import { credentialHeaders } from "./signed_in.ts";
+import type { Env } from "../env.ts";
+import { credentialHeaders } from "../auth/signed_in.ts";
 
 /** How many requests a second, and how callers are told apart. */
 export interface RateLimitOptions {

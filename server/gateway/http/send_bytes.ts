@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import type http from "node:http";
-import type { Env } from "./env.ts";
+import type { Env } from "../env.ts";
 
 /** Bytes that are kept to be sent often. */
 export interface KeptBytes {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { XbindError } from "../../common/errors.ts";
+import { XbindError } from "../../../common/errors.ts";
 import { Budgets } from "./budgets.ts";
 
 const world = (perSecond: number, maxCallers?: number) => {

@@ -1,7 +1,7 @@
 import type { Context, Handler } from "hono";
-import { EMBEDDED_FILES, type EmbeddedFile } from "../../ui/embedded.ts";
-import { gzipOnce } from "../../common/http/gzip_once.ts";
-import type { Env } from "./env.ts";
+import { EMBEDDED_FILES, type EmbeddedFile } from "../../../ui/embedded.ts";
+import { gzipOnce } from "../../../common/http/gzip_once.ts";
+import type { Env } from "../env.ts";
 import { chooseBytes } from "./send_bytes.ts";
 
 /** Serves one page of the browser UI; it is asked for anew each time, and rarely sent. */

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
-import { invalidRequest, tooLarge } from "../../common/errors.ts";
-import { deadline } from "../../common/time/deadline.ts";
-import type { Env } from "./env.ts";
+import { invalidRequest, tooLarge } from "../../../common/errors.ts";
+import { deadline } from "../../../common/time/deadline.ts";
+import type { Env } from "../env.ts";
 
 /** How much of a body a route reads, and for how long. */
 export interface BodyLimits {

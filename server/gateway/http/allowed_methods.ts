@@ -1,6 +1,6 @@
 import type { Hono, MiddlewareHandler } from "hono";
-import type { ErrorBody } from "../../common/api/wire.ts";
-import type { Env } from "./env.ts";
+import type { ErrorBody } from "../../../common/api/wire.ts";
+import type { Env } from "../env.ts";
 
 /** Routes where HEAD would do what GET does: spend something. */
 const WITHOUT_HEAD = ["/api/bundle/:token", "/api/auth/oidc/callback"];

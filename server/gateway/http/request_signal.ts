@@ -1,7 +1,7 @@
 import type { Context } from "hono";
-import { unavailable } from "../../common/errors.ts";
-import { type ChildController, childController } from "../../common/time/runnable.ts";
-import type { Env } from "./env.ts";
+import { unavailable } from "../../../common/errors.ts";
+import { type ChildController, childController } from "../../../common/time/runnable.ts";
+import type { Env } from "../env.ts";
 
 /** What work ends with that is done for nobody any more. */
 const callerGone = () => unavailable("go on", "the caller went away", 1);

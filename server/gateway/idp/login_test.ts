@@ -14,7 +14,7 @@ import {
   startIssuer,
   startOidc,
 } from "../../../tests/support/hostile_issuer.ts";
-import { startMockIssuer } from "./mock_issuer.ts";
+import { startMockIssuer } from "./mock_idp.ts";
 
 Deno.test("createOidc() logs in with the mock issuer", async () => {
   await using mock = await startMockIssuer("");

@@ -1,15 +1,11 @@
 import type { Context, MiddlewareHandler } from "hono";
-import { auditLine, outcomeOf } from "../../common/log/audit_line.ts";
-import type { Log } from "../../common/log/log.ts";
-import {
-  authenticate,
-  type AuthenticateDeps,
-  type CredentialHeaders,
-} from "./auth/authenticate.ts";
-import { checkSameOrigin } from "./auth/csrf.ts";
-import { IssuedTokenError } from "./auth/issued_token.ts";
-import type { TokenReviews } from "./auth/token_review.ts";
-import type { Env } from "./env.ts";
+import { auditLine, outcomeOf } from "../../../common/log/audit_line.ts";
+import type { Log } from "../../../common/log/log.ts";
+import { authenticate, type AuthenticateDeps, type CredentialHeaders } from "./authenticate.ts";
+import { checkSameOrigin } from "./csrf.ts";
+import { IssuedTokenError } from "./issued_token.ts";
+import type { TokenReviews } from "./token_review.ts";
+import type { Env } from "../env.ts";
 
 /** What telling callers apart needs. */
 export interface SignedInDeps extends AuthenticateDeps {

@@ -15,9 +15,14 @@ import { verifyIdToken } from "./id_token.ts";
 import { identityFromClaims } from "./identity_claims.ts";
 import { createIdpFetch, type IdpFetchOptions, IdpUnreachableError } from "./idp_fetch.ts";
 import { discover, type IdpMetadata } from "./idp_metadata.ts";
-import type { OidcSettings } from "./oidc_settings.ts";
-import { checkRedirect, type Redirect } from "./redirect.ts";
-import { type Identity, type LoginState, SealRejectedError, type SessionCodec } from "./session.ts";
+import type { OidcSettings } from "./settings.ts";
+import { checkRedirect, type Redirect } from "../auth/redirect.ts";
+import {
+  type Identity,
+  type LoginState,
+  SealRejectedError,
+  type SessionCodec,
+} from "../auth/session.ts";
 
 /** What logins are made of. */
 export interface OidcDeps {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { Hono } from "hono";
 import { gunzipSync } from "node:zlib";
-import { EMBEDDED_FILES } from "../../ui/embedded.ts";
-import type { Env } from "./env.ts";
+import { EMBEDDED_FILES } from "../../../ui/embedded.ts";
+import type { Env } from "../env.ts";
 import { staticAssets, staticPage } from "./static_files.ts";
 
 const app = new Hono<Env>();

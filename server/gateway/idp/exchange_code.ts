@@ -10,7 +10,7 @@ import {
 import { unauthenticated } from "../../../common/errors.ts";
 import { type IdpFetch, IdpUnreachableError } from "./idp_fetch.ts";
 import type { IdpMetadata } from "./idp_metadata.ts";
-import type { OidcSettings } from "./oidc_settings.ts";
+import type { OidcSettings } from "./settings.ts";
 
 /** Who asks whom. */
 export interface ExchangeCodeDeps {

@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from "hono";
 import { routePath } from "hono/route";
-import type { Log } from "../../common/log/log.ts";
-import type { Env } from "./env.ts";
+import type { Log } from "../../../common/log/log.ts";
+import type { Env } from "../env.ts";
 
 /** Told how long each request took; `route` is the pattern, so that no token or name shows. */
 export type ObserveRequest = (

@@ -2,11 +2,11 @@ import { getRequestListener, type HttpBindings, RequestError } from "@hono/node-
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
-import type { ErrorBody } from "../../common/api/wire.ts";
-import { parseListenAddress } from "../../common/flags/flag_values.ts";
-import type { Log } from "../../common/log/log.ts";
-import { aborted, type Runnable } from "../../common/time/runnable.ts";
-import { sleep } from "../../common/time/sleep.ts";
+import type { ErrorBody } from "../../../common/api/wire.ts";
+import { parseListenAddress } from "../../../common/flags/flag_values.ts";
+import type { Log } from "../../../common/log/log.ts";
+import { aborted, type Runnable } from "../../../common/time/runnable.ts";
+import { sleep } from "../../../common/time/sleep.ts";
 import { lingering } from "./lingering.ts";
 import { oneAtATime } from "./one_at_a_time.ts";
 import { SECURITY_HEADERS } from "./security_headers.ts";

@@ -1,5 +1,5 @@
 import { unauthenticated } from "../../../common/errors.ts";
-import type { Identity } from "./session.ts";
+import type { Identity } from "../auth/session.ts";
 
 /** Which claims make the identity. */
 export interface ClaimRules {

@@ -1,9 +1,9 @@
 import type { ErrorHandler } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import type { ErrorBody } from "../../common/api/wire.ts";
-import { type ErrorCode, XbindError } from "../../common/errors.ts";
-import { isServerFailure, KubeError } from "../../common/kube/kube_error.ts";
-import type { Env } from "./env.ts";
+import type { ErrorBody } from "../../../common/api/wire.ts";
+import { type ErrorCode, XbindError } from "../../../common/errors.ts";
+import { isServerFailure, KubeError } from "../../../common/kube/kube_error.ts";
+import type { Env } from "../env.ts";
 
 /** The only table from codes to statuses. */
 const STATUS = {

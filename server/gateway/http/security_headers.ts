@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from "hono";
-import type { Env } from "./env.ts";
+import type { Env } from "../env.ts";
 
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",

@@ -5,7 +5,7 @@ import { Buffer } from "node:buffer";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { gunzipSync, gzipSync } from "node:zlib";
-import type { Env } from "./env.ts";
+import type { Env } from "../env.ts";
 import { acceptsGzip, sendBytes, sentDirectly } from "./send_bytes.ts";
 
 const TEXT = '{"many":"words, many words, many words"}';

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { startMockIssuer } from "./mock_issuer.ts";
+import { startMockIssuer } from "./mock_idp.ts";
 
 const authorize = (issuerUrl: string, change: Record<string, string> = {}) => {
   const url = new URL(`${issuerUrl}/authorize`);
