@@ -14,5 +14,5 @@ export {
   parseApiName,
 } from "./common/api/names.ts";
 export { CliError, type Failure } from "./cli/cli_error.ts";
-export { GatewayClient, type GatewayClientOptions } from "./cli/gateway_client.ts";
-export { GatewayError } from "./cli/gateway_error.ts";
+export { GatewayClient, type GatewayClientOptions } from "./cli/gateway/client.ts";
+export { GatewayError } from "./cli/gateway/gateway_error.ts";

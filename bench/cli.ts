@@ -1,5 +1,5 @@
 import path from "node:path";
-import { GatewayClient } from "../cli/gateway_client.ts";
+import { GatewayClient } from "../cli/gateway/client.ts";
 import { bundleCli, CLI_ENTRY } from "../scripts/build/bundles.ts";
 import { createAuthority, issueServerCertificate } from "../scripts/controlplane/certificates.ts";
 import { CLI_RUN_FLAGS } from "../scripts/run_flags.ts";

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import type { GlobalOptions } from "./settings.ts";
+import type { GlobalOptions } from "./gateway/settings.ts";
 
 const FORMS = ["json", "yaml", "wide", "name"] as const;
 

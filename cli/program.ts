@@ -13,8 +13,8 @@ import { unbindCommand } from "./commands/unbind.ts";
 import { versionCommand } from "./commands/version.ts";
 import { whoamiCommand } from "./commands/whoami.ts";
 import { examples } from "./examples.ts";
-import type { LoginIo } from "./io.ts";
-import { linesOf } from "./lines_of.ts";
+import type { LoginIo } from "./terminal/io.ts";
+import { linesOf } from "./terminal/lines_of.ts";
 
 /** Every command and flag; what a command does is loaded when it runs. */
 export const createProgram = (io: LoginIo): Command => {

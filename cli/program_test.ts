@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { normalizeArgs } from "./argv.ts";
 import { commandLineOf } from "./command_line_of.ts";
-import { completionOf } from "./complete.ts";
-import type { LoginIo } from "./io.ts";
+import { completionOf } from "./run/complete.ts";
+import type { LoginIo } from "./terminal/io.ts";
 import { createProgram } from "./program.ts";
 
 const silentIo = (out: LoginIo["out"] = () => {}): LoginIo => ({

@@ -2,10 +2,10 @@ import { type Command, CommanderError } from "commander";
 import { normalizeArgs } from "./argv.ts";
 import { CliError, EXIT } from "./cli_error.ts";
 import { commandLineOf } from "./command_line_of.ts";
-import type { LoginIo } from "./io.ts";
+import type { LoginIo } from "./terminal/io.ts";
 import { createProgram } from "./program.ts";
 
-import { createRealIo, InterruptedError } from "./real_io.ts";
+import { createRealIo, InterruptedError } from "./terminal/real_io.ts";
 
 // All that the entry needs, in one piece to load.
 export { createRealIo };
@@ -53,7 +53,7 @@ const failureOf = (error: unknown): CliError => {
 const runCommand = async (io: LoginIo): Promise<void> => {
   const program = createProgram(io);
   if (io.args[0] === COMPLETE) {
-    const { complete } = await import("./complete.ts");
+    const { complete } = await import("./run/complete.ts");
     return await complete(io, program, io.args.slice(1));
   }
   const args = normalizeArgs(io.args, commandLineOf(program));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Command } from "commander";
 import { createProgram } from "../cli/program.ts";
-import type { LoginIo } from "../cli/io.ts";
+import type { LoginIo } from "../cli/terminal/io.ts";
 import { FLAGS } from "../server/flag_table.ts";
 import { ACTIONS } from "../common/flags/parse_flags.ts";
 import { chartValues } from "./chart_values.ts";

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { examples } from "../examples.ts";
-import type { Io } from "../io.ts";
+import type { Io } from "../terminal/io.ts";
 import { withListFlags } from "../list_flags.ts";
 
 /** `kubectl bind catalog` */
@@ -16,6 +16,6 @@ export const catalogCommand = (io: Io): Command =>
       ),
     )
     .action(async (_, command: Command) => {
-      const { listCatalog } = await import("../list.ts");
+      const { listCatalog } = await import("../run/list.ts");
       await listCatalog(io, command.optsWithGlobals());
     });

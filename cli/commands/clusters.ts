@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { examples } from "../examples.ts";
-import type { Io } from "../io.ts";
+import type { Io } from "../terminal/io.ts";
 import { withListFlags } from "../list_flags.ts";
 
 /** `kubectl bind clusters` */
@@ -9,6 +9,6 @@ export const clustersCommand = (io: Io): Command =>
     .description("List consumer clusters, what each has bound, and how many objects it synced")
     .addHelpText("after", examples("kubectl bind clusters", "kubectl bind clusters -o wide"))
     .action(async (_, command: Command) => {
-      const { listClusters } = await import("../list.ts");
+      const { listClusters } = await import("../run/list.ts");
       await listClusters(io, command.optsWithGlobals());
     });

@@ -1,7 +1,7 @@
 import { Argument, Command } from "commander";
 import { examples } from "../examples.ts";
-import type { Io } from "../io.ts";
-import { linesOf } from "../lines_of.ts";
+import type { Io } from "../terminal/io.ts";
+import { linesOf } from "../terminal/lines_of.ts";
 
 /** `kubectl bind completion <shell>` */
 export const completionCommand = (io: Io): Command =>
@@ -15,6 +15,6 @@ export const completionCommand = (io: Io): Command =>
       examples("kubectl bind completion bash", "kubectl bind completion zsh"),
     )
     .action(async (shell: "bash" | "zsh" | "fish" | "powershell") => {
-      const { COMPLETION_SCRIPTS } = await import("../completion_scripts.ts");
+      const { COMPLETION_SCRIPTS } = await import("../run/completion_scripts.ts");
       io.out(linesOf(COMPLETION_SCRIPTS[shell]));
     });

@@ -1,8 +1,8 @@
 import { Command } from "commander";
 import { examples } from "../examples.ts";
-import type { ConnectOptions } from "../consumer/run_connect.ts";
-import type { Io } from "../io.ts";
-import { imageOption, type Parsed, withConsumerFlags, withWriteFlags } from "./consumer_flags.ts";
+import type { ConnectOptions } from "../run/connect.ts";
+import type { Io } from "../terminal/io.ts";
+import { imageOption, type Parsed, withConsumerFlags, withWriteFlags } from "../consumer_flags.ts";
 
 /** `kubectl bind connect` */
 export const connectCommand = (io: Io): Command => {
@@ -20,7 +20,7 @@ export const connectCommand = (io: Io): Command => {
     )
     .action(async (_, command: Command) => {
       const { timeout: timeoutMs, ...options }: Parsed<ConnectOptions> = command.optsWithGlobals();
-      const { runConnect } = await import("../consumer/run_connect.ts");
+      const { runConnect } = await import("../run/connect.ts");
       await runConnect(io, { ...options, timeoutMs });
     });
 };

@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import { examples } from "../examples.ts";
-import type { Io } from "../io.ts";
-import { withConsumerFlags } from "./consumer_flags.ts";
+import type { Io } from "../terminal/io.ts";
+import { withConsumerFlags } from "../consumer_flags.ts";
 
 /** `kubectl bind doctor` */
 export const doctorCommand = (io: Io): Command =>
@@ -10,6 +10,6 @@ export const doctorCommand = (io: Io): Command =>
     .addOption(new Option("-o, --output <form>", "print in another form").choices(["json"]))
     .addHelpText("after", examples("kubectl bind doctor", "kubectl bind doctor -o json"))
     .action(async (_, command: Command) => {
-      const { runDoctor } = await import("../consumer/run_doctor.ts");
+      const { runDoctor } = await import("../run/doctor.ts");
       await runDoctor(io, command.optsWithGlobals());
     });

@@ -2,9 +2,9 @@ import { Command, Option } from "commander";
 import { CliError } from "../cli_error.ts";
 import { examples } from "../examples.ts";
 import { exportNameOf } from "../export_name.ts";
-import type { ExportOptions } from "../consumer/run_export.ts";
-import type { Io } from "../io.ts";
-import { imageOption, type Parsed, withConsumerFlags, withWriteFlags } from "./consumer_flags.ts";
+import type { ExportOptions } from "../run/export.ts";
+import type { Io } from "../terminal/io.ts";
+import { imageOption, type Parsed, withConsumerFlags, withWriteFlags } from "../consumer_flags.ts";
 
 /** `kubectl bind export` */
 export const exportCommand = (io: Io): Command => {
@@ -46,7 +46,7 @@ export const exportCommand = (io: Io): Command => {
           "Leave one of them out",
         );
       }
-      const { runExport } = await import("../consumer/run_export.ts");
+      const { runExport } = await import("../run/export.ts");
       await runExport(io, exportNameOf(name), { ...options, timeoutMs });
     });
 };

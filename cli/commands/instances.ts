@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { examples } from "../examples.ts";
-import type { Io } from "../io.ts";
+import type { Io } from "../terminal/io.ts";
 import { withListFlags } from "../list_flags.ts";
 
 /** `kubectl bind instances [export]` */
@@ -17,6 +17,6 @@ export const instancesCommand = (io: Io): Command =>
       ),
     )
     .action(async (name: string | undefined, _, command: Command) => {
-      const { listInstances } = await import("../list.ts");
+      const { listInstances } = await import("../run/list.ts");
       await listInstances(io, command.optsWithGlobals(), name);
     });

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { examples } from "../examples.ts";
-import type { LoginIo } from "../io.ts";
+import type { LoginIo } from "../terminal/io.ts";
 
 /** `kubectl bind login <server-url>` */
 export const loginCommand = (io: LoginIo): Command =>
@@ -17,6 +17,6 @@ export const loginCommand = (io: LoginIo): Command =>
       ),
     )
     .action(async (server: string | undefined, _, command: Command) => {
-      const { login } = await import("../login.ts");
+      const { login } = await import("../run/login.ts");
       await login(io, server, command.optsWithGlobals());
     });

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { examples } from "../examples.ts";
-import type { Io } from "../io.ts";
+import type { Io } from "../terminal/io.ts";
 
 /** `kubectl bind logout` */
 export const logoutCommand = (io: Io): Command =>
@@ -9,6 +9,6 @@ export const logoutCommand = (io: Io): Command =>
     .option("--all", "forget the sessions of all gateways")
     .addHelpText("after", examples("kubectl bind logout", "kubectl bind logout --all"))
     .action(async (_, command: Command) => {
-      const { logout } = await import("../logout.ts");
+      const { logout } = await import("../run/logout.ts");
       await logout(io, command.optsWithGlobals());
     });

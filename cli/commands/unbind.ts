@@ -1,9 +1,9 @@
 import { Command } from "commander";
 import { examples } from "../examples.ts";
 import { exportNameOf } from "../export_name.ts";
-import type { UnbindOptions } from "../consumer/run_unbind.ts";
-import type { Io } from "../io.ts";
-import { dryRunOption, type Parsed, timeoutOption, withConsumerFlags } from "./consumer_flags.ts";
+import type { UnbindOptions } from "../run/unbind.ts";
+import type { Io } from "../terminal/io.ts";
+import { dryRunOption, type Parsed, timeoutOption, withConsumerFlags } from "../consumer_flags.ts";
 
 /** `kubectl bind unbind` */
 export const unbindCommand = (io: Io): Command =>
@@ -18,6 +18,6 @@ export const unbindCommand = (io: Io): Command =>
     )
     .action(async (name: string, _, command: Command) => {
       const { timeout: timeoutMs, ...options }: Parsed<UnbindOptions> = command.optsWithGlobals();
-      const { runUnbind } = await import("../consumer/run_unbind.ts");
+      const { runUnbind } = await import("../run/unbind.ts");
       await runUnbind(io, exportNameOf(name), { ...options, timeoutMs });
     });

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { examples } from "../examples.ts";
-import type { Io } from "../io.ts";
+import type { Io } from "../terminal/io.ts";
 
 /** `kubectl bind version` */
 export const versionCommand = (io: Io): Command =>
@@ -9,6 +9,6 @@ export const versionCommand = (io: Io): Command =>
     .option("--client", "print the version of this client only")
     .addHelpText("after", examples("kubectl bind version", "kubectl bind version --client"))
     .action(async (_, command: Command) => {
-      const { versions } = await import("../versions.ts");
+      const { versions } = await import("../run/version.ts");
       await versions(io, command.optsWithGlobals());
     });

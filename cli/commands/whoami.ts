@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import { examples } from "../examples.ts";
-import type { Io } from "../io.ts";
+import type { Io } from "../terminal/io.ts";
 
 /** `kubectl bind whoami` */
 export const whoamiCommand = (io: Io): Command =>
@@ -9,6 +9,6 @@ export const whoamiCommand = (io: Io): Command =>
     .addOption(new Option("-o, --output <form>", "print in another form").choices(["json", "yaml"]))
     .addHelpText("after", examples("kubectl bind whoami", "kubectl bind whoami -o json"))
     .action(async (_, command: Command) => {
-      const { whoami } = await import("../whoami.ts");
+      const { whoami } = await import("../run/whoami.ts");
       await whoami(io, command.optsWithGlobals());
     });

@@ -6,7 +6,7 @@ import type { FieldManager } from "../../common/api/names.ts";
 import { Backoff } from "../../common/time/backoff.ts";
 import { sleep } from "../../common/time/sleep.ts";
 import { CliError } from "../cli_error.ts";
-import type { Io } from "../io.ts";
+import type { Io } from "../terminal/io.ts";
 import type { Consumer } from "./connect_consumer.ts";
 import { clusterText } from "./consumer_failure.ts";
 

@@ -8,7 +8,7 @@ import { connectThroughProxy } from "../../common/http/connect_through_proxy.ts"
 import { proxyFor } from "../../common/http/proxy_for.ts";
 import { VERSION } from "../../common/version.ts";
 import { CliError } from "../cli_error.ts";
-import type { Io } from "../io.ts";
+import type { Io } from "../terminal/io.ts";
 import { clusterText, consumerFailure, kubeconfigFailure } from "./consumer_failure.ts";
 
 /** The flags that choose the consumer cluster. */

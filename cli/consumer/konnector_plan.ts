@@ -2,8 +2,8 @@ import { type Deployment, DEPLOYMENTS, type KubeObject } from "../../common/api/
 import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import { CONSUMER_NAMESPACE, KONNECTOR_IMAGE } from "../../common/api/names.ts";
-import type { GatewayClient } from "../gateway_client.ts";
-import { serverText } from "../server_url.ts";
+import type { GatewayClient } from "../gateway/client.ts";
+import { serverText } from "../gateway/server_url.ts";
 import { checkManifest, imageOf } from "./check_manifest.ts";
 
 /** A konnector to install. */

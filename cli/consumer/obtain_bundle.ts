@@ -1,11 +1,11 @@
 import { Backoff } from "../../common/time/backoff.ts";
 import { sleep } from "../../common/time/sleep.ts";
 import { CliError } from "../cli_error.ts";
-import type { GatewayClient } from "../gateway_client.ts";
-import { GatewayError } from "../gateway_error.ts";
-import type { Io } from "../io.ts";
-import { serverText } from "../server_url.ts";
-import { spinner } from "../spinner.ts";
+import type { GatewayClient } from "../gateway/client.ts";
+import { GatewayError } from "../gateway/gateway_error.ts";
+import type { Io } from "../terminal/io.ts";
+import { serverText } from "../gateway/server_url.ts";
+import { spinner } from "../terminal/spinner.ts";
 import { type Bundle, checkBundle } from "./check_bundle.ts";
 
 const BIND_BACKOFF = { baseMs: 500, capMs: 5_000 };

@@ -12,8 +12,8 @@ import { wholeObjects } from "../../common/kube/follow.ts";
 import { isForbidden } from "../../common/kube/kube_error.ts";
 import { keyOf } from "../../common/kube/paths.ts";
 import { CliError } from "../cli_error.ts";
-import type { Io } from "../io.ts";
-import { spinner } from "../spinner.ts";
+import type { Io } from "../terminal/io.ts";
+import { spinner } from "../terminal/spinner.ts";
 import { objectText } from "./apply_objects.ts";
 import type { Consumer } from "./connect_consumer.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { makeAvailable } from "../support/available_konnector.ts";
 import { CLUSTER_BINDINGS, CONNECTIONS, NAMESPACES } from "../../common/api/resources.ts";
-import type { Check } from "../../cli/consumer/checks.ts";
+import type { Check } from "../../cli/run/checks.ts";
 import { CliWorld } from "../support/cli_world.ts";
 import { objectsIn, TestKonnector } from "../support/test_konnector.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { parse } from "yaml";
-import type { LoginIo } from "../../cli/io.ts";
-import { createOutput } from "../../cli/output.ts";
+import type { LoginIo } from "../../cli/terminal/io.ts";
+import { createOutput } from "../../cli/terminal/output.ts";
 import { createProgram } from "../../cli/program.ts";
 import { runProgram } from "../../cli/run_program.ts";
 import { type CliResult, CliUser } from "../support/cli.ts";

@@ -1,0 +1,197 @@
+import type {
+  BindResult,
+  Catalog,
+  Clusters,
+  Instances,
+  Me,
+  ProviderInfo,
+} from "../../common/api/wire.ts";
+import { Secret } from "../../common/hidden.ts";
+import type { Environment } from "../../common/http/proxy_for.ts";
+import { type Asked, GatewayError, loginRemedy, misshapen, refusedBy } from "./gateway_error.ts";
+import { type GatewayAnswer, sendToGateway } from "./send.ts";
+import { parseServerUrl, serverText } from "./server_url.ts";
+import { type Parse, ShapeError } from "../../common/shape.ts";
+import {
+  parseBindResult,
+  parseBundle,
+  parseCatalog,
+  parseClusters,
+  parseErrorBody,
+  parseInstances,
+  parseMe,
+  parseProvider,
+} from "../wire_shapes.ts";
+
+/** How a gateway is reached, and as whom. */
+export interface GatewayClientOptions {
+  /** Base URL, such as `https://bind.example.org`. */
+  readonly server: string | URL;
+  /** A session token, or a provider token where the gateway takes those. */
+  readonly token?: string | Secret<string> | undefined;
+  /** PEM certificates that replace the system's roots. */
+  readonly caPem?: string | undefined;
+  /** Where `HTTPS_PROXY` and `NO_PROXY` are read; without it every connection is direct. */
+  readonly env?: Environment | undefined;
+  /** For remedies: whether the token came from `XBIND_TOKEN`. */
+  readonly tokenFromEnv?: boolean | undefined;
+}
+
+const READ_MS = 30_000;
+/** The gateway itself waits 30 s for the issuer. */
+const BIND_MS = 45_000;
+const MIB = 1024 * 1024;
+const MAX_BYTES = 2 * MIB;
+const MAX_LIST_BYTES = 64 * MIB;
+const PICKUP_PATH = /^\/api\/bundle\/(?!\.{1,2}$)[\w.~-]{1,4000}$/;
+
+interface Call<T> {
+  readonly what: string;
+  readonly path: string;
+  readonly parse: Parse<T>;
+  readonly body?: unknown;
+  /** Public paths and pickups get no token. */
+  readonly isPublic?: boolean;
+  readonly timeoutMs?: number;
+  readonly maxBytes?: number;
+  /** What a 404 of this call means. */
+  readonly missing?: string;
+}
+
+/**
+ * Calls of a gateway: each is sent once, follows no redirect, is bounded in time and size, and its
+ * answer has the promised shape. Fails with a `GatewayError`, or with the signal's reason.
+ */
+export class GatewayClient {
+  readonly base: URL;
+  readonly #token: Secret<string> | undefined;
+  readonly #options: GatewayClientOptions;
+  #clock: { readonly gateway: Date; readonly ours: Date } | undefined;
+
+  constructor(options: GatewayClientOptions) {
+    const { server, token } = options;
+    this.base = parseServerUrl(typeof server === "string" ? server : server.href);
+    this.#token = typeof token === "string" ? new Secret(token) : token;
+    this.#options = options;
+  }
+
+  /** The gateway's clock and ours at its last answer, once there was one. */
+  get clock(): { readonly gateway: Date; readonly ours: Date } | undefined {
+    return this.#clock;
+  }
+
+  /** Who runs the gateway, and what it can do. */
+  provider(signal: AbortSignal): Promise<ProviderInfo> {
+    const call = { what: "read the provider's name", path: "/api/provider", isPublic: true };
+    return this.#json({ ...call, parse: parseProvider }, signal);
+  }
+
+  /** Whose session this is. */
+  me(signal: AbortSignal): Promise<Me> {
+    return this.#json({ what: "check the session", path: "/api/me", parse: parseMe }, signal);
+  }
+
+  /** Ready Exports and Collections. */
+  catalog(signal: AbortSignal): Promise<Catalog> {
+    const call = { what: "list the catalog", path: "/api/catalog", maxBytes: MAX_LIST_BYTES };
+    return this.#json({ ...call, parse: parseCatalog }, signal);
+  }
+
+  /** What consumers synced under an Export. */
+  instances(name: string, signal: AbortSignal): Promise<Instances> {
+    return this.#json({
+      what: `list the objects of Export ${JSON.stringify(name)}`,
+      path: `/api/catalog/${encodeURIComponent(name)}/instances`,
+      parse: parseInstances,
+      maxBytes: MAX_LIST_BYTES,
+      missing: NO_SUCH_EXPORT,
+    }, signal);
+  }
+
+  /** Consumer clusters, and Grants that nobody uses yet. */
+  clusters(signal: AbortSignal): Promise<Clusters> {
+    const call = { what: "list the clusters", path: "/api/clusters", maxBytes: MAX_LIST_BYTES };
+    return this.#json({ ...call, parse: parseClusters }, signal);
+  }
+
+  /** The manifest that installs the konnector, as YAML text; nothing in it is checked. */
+  async konnectorManifest(signal: AbortSignal): Promise<string> {
+    const call = { what: "fetch the konnector's manifest", path: "/api/konnector", isPublic: true };
+    const { text } = await this.#send({ ...call, parse: String }, "application/yaml", signal);
+    return text;
+  }
+
+  /** Asks for credentials of an Export; every success replaces an earlier unused pickup. */
+  bind(exportName: string, signal: AbortSignal): Promise<BindResult> {
+    return this.#json({
+      what: `bind Export ${JSON.stringify(exportName)}`,
+      path: "/api/bind",
+      body: { export: exportName },
+      parse: parseBindResult,
+      timeoutMs: BIND_MS,
+      missing: NO_SUCH_EXPORT,
+    }, signal);
+  }
+
+  /**
+   * Spends the pickup of a bind and gives its objects, unchecked. The URL must lead back to this
+   * gateway, and no token goes with it.
+   */
+  async pickup(result: BindResult, signal: AbortSignal): Promise<unknown> {
+    const what = "pick up the bundle";
+    if (!PICKUP_PATH.test(result.pickupURL)) {
+      throw misshapen(this.#asked(what), "its pickup URL leads elsewhere");
+    }
+    const call = { what, path: result.pickupURL, parse: parseBundle, isPublic: true };
+    return (await this.#json(call, signal)).bundle;
+  }
+
+  async #json<T>(call: Call<T>, signal: AbortSignal): Promise<T> {
+    const { text } = await this.#send(call, "application/json", signal);
+    try {
+      return call.parse(JSON.parse(text), "");
+    } catch (error) {
+      if (error instanceof ShapeError) throw misshapen(this.#asked(call.what), error.message);
+      throw misshapen(this.#asked(call.what), "it is not JSON");
+    }
+  }
+
+  async #send<T>(call: Call<T>, accept: string, signal: AbortSignal): Promise<GatewayAnswer> {
+    const asked = this.#asked(call.what);
+    const { caPem, env } = this.#options;
+    if (!call.isPublic && !this.#token) {
+      throw new GatewayError("loginNeeded", asked, "nobody is logged in", loginRemedy(asked));
+    }
+    const answer = await sendToGateway(this.base, { caPem, env }, {
+      asked,
+      path: call.path,
+      accept,
+      body: call.body === undefined ? undefined : JSON.stringify(call.body),
+      token: call.isPublic ? undefined : this.#token,
+      timeoutMs: call.timeoutMs ?? READ_MS,
+      maxBytes: call.maxBytes ?? MAX_BYTES,
+    }, signal);
+    if (answer.date) this.#clock = { gateway: answer.date, ours: new Date() };
+    if (answer.status === 200) return answer;
+    throw refusedBy(asked, {
+      ...answer,
+      error: errorIn(answer.text),
+      missing: call.missing,
+    });
+  }
+
+  #asked(what: string): Asked {
+    const { tokenFromEnv = false } = this.#options;
+    return { what, server: serverText(this.base), tokenFromEnv };
+  }
+}
+
+const NO_SUCH_EXPORT = "there is no such Export";
+
+const errorIn = (text: string): string | undefined => {
+  try {
+    return parseErrorBody(JSON.parse(text), "").error;
+  } catch {
+    return undefined;
+  }
+};

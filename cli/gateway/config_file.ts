@@ -1,0 +1,112 @@
+import { dirname } from "node:path";
+import { CliError } from "../cli_error.ts";
+import { name, type Parse, record, ShapeError } from "../../common/shape.ts";
+
+/** What is kept of one gateway. */
+export interface SavedServer {
+  readonly token: string;
+  /** The authority that was given at the login. */
+  readonly caFile?: string;
+}
+
+/** This user's sessions. */
+export interface SavedConfig {
+  /** The server of the last login. */
+  readonly current?: string;
+  /** By base URL, one session each. */
+  readonly servers: Readonly<Record<string, SavedServer>>;
+}
+
+const LOCK_MS = 10_000;
+const LOCK_RETRY_MS = 20;
+const NOTHING: SavedConfig = { servers: {} };
+
+/** The sessions in the file; none when there is no such file. */
+export const readConfig = async (path: string): Promise<SavedConfig> => {
+  let text: string;
+  try {
+    text = await Deno.readTextFile(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return NOTHING;
+    throw unusable("read", path, error);
+  }
+  try {
+    return parseConfig(JSON.parse(text), "");
+  } catch (error) {
+    const fault = error instanceof ShapeError ? error.message : "it is not JSON";
+    throw new CliError(
+      "failure",
+      `Cannot read your sessions in ${path}: ${fault}`,
+      "Mend or delete the file, then run: kubectl bind login <server-url>",
+    );
+  }
+};
+
+/**
+ * Changes the file as a whole, for this user's eyes only. Others who change it at the same time
+ * wait, and a reader sees the old or the new text, never a part.
+ */
+export const updateConfig = async (
+  path: string,
+  change: (config: SavedConfig) => SavedConfig,
+): Promise<void> => {
+  try {
+    await Deno.mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    // A file beside it, because the rename puts a new file in the place of a locked one.
+    using lock = await Deno.open(`${path}.lock`, { create: true, write: true, mode: 0o600 });
+    await lockWithin(lock, path);
+    const next = change(await readConfig(path));
+    await replaceFile(path, `${JSON.stringify(next, undefined, 2)}\n`);
+  } catch (error) {
+    throw error instanceof CliError ? error : unusable("save", path, error);
+  }
+};
+
+/** The system gives a lock back when its holder ends, however that ends. */
+const lockWithin = async (file: Deno.FsFile, path: string): Promise<void> => {
+  for (let waited = 0; !await file.tryLock(true); waited += LOCK_RETRY_MS) {
+    if (waited >= LOCK_MS) {
+      throw new CliError(
+        "failure",
+        `Cannot save your session in ${path}: another kubectl bind keeps the file locked`,
+        "End that process, then try again",
+      );
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOCK_RETRY_MS));
+  }
+};
+
+const replaceFile = async (path: string, text: string): Promise<void> => {
+  const fresh = `${path}.${crypto.randomUUID()}`;
+  try {
+    {
+      using file = await Deno.open(fresh, { createNew: true, write: true, mode: 0o600 });
+      const bytes = new TextEncoder().encode(text);
+      for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
+      await file.sync();
+    }
+    await Deno.rename(fresh, path);
+  } catch (error) {
+    await Deno.remove(fresh).catch(() => {});
+    throw error;
+  }
+};
+
+const parseServer = record({ token: name }, { caFile: name });
+
+const parseServers: Parse<SavedConfig["servers"]> = (value, at) => {
+  const entries = Object.entries(record({})(value, at) && (value as Record<string, unknown>));
+  return Object.fromEntries(
+    entries.map(([url, saved]) => [url, parseServer(saved, `${at}["${url}"]`)]),
+  );
+};
+
+const parseConfig: Parse<SavedConfig> = record({ servers: parseServers }, { current: name });
+
+const unusable = (verb: string, path: string, cause: unknown): CliError =>
+  new CliError(
+    "failure",
+    `Cannot ${verb} your sessions in ${path}: ${cause instanceof Error ? cause.message : cause}`,
+    "Check who may read and write that directory",
+    { cause },
+  );

@@ -1,0 +1,66 @@
+import { DEPLOYMENTS } from "../../common/api/resources.ts";
+import { FIELD_MANAGERS } from "../../common/api/names.ts";
+import { clientOf } from "../gateway/connect.ts";
+import type { Io } from "../terminal/io.ts";
+import { findServer, type GlobalOptions } from "../gateway/settings.ts";
+import { applyObjects, previewObjects } from "../consumer/apply_objects.ts";
+import { type Consumer, type ConsumerOptions, withConsumer } from "../consumer/connect_consumer.ts";
+import { clusterText } from "../consumer/consumer_failure.ts";
+import { imageOf } from "../consumer/check_manifest.ts";
+import {
+  installedKonnector,
+  type KonnectorPlan,
+  planKonnector,
+} from "../consumer/konnector_plan.ts";
+import { requireRights, rightsToApply } from "../consumer/rights.ts";
+import { timeLimit } from "../consumer/time_limit.ts";
+import { untilReady } from "../consumer/until_ready.ts";
+
+/** What `connect` was asked to do. */
+export interface ConnectOptions extends GlobalOptions, ConsumerOptions {
+  readonly konnectorImage?: string | undefined;
+  readonly dryRun?: boolean | undefined;
+  readonly wait?: boolean | undefined;
+  readonly timeoutMs: number;
+}
+
+/** Installs or upgrades the konnector on the consumer cluster. */
+export async function runConnect(io: Io, options: ConnectOptions): Promise<void> {
+  const { konnectorImage, timeoutMs, dryRun, wait } = options;
+  const server = konnectorImage === undefined ? await findServer(io, options) : undefined;
+  const gateway = server && await clientOf(io, server);
+  await withConsumer(io, options, async (consumer) => {
+    using limit = timeLimit(timeoutMs, io.signal);
+    const { signal } = limit;
+    const plan = await planKonnector(gateway, konnectorImage, signal);
+    await requireRights(consumer, rightsToApply(plan.objects), signal);
+    sayTarget(io, consumer);
+    await sayImage(io, consumer, plan, signal);
+    if (dryRun) {
+      await previewObjects(io, consumer, plan.objects, signal);
+      return io.say("Dry run: nothing was changed");
+    }
+    const stored = await applyObjects(io, consumer, plan.objects, FIELD_MANAGERS.installer, signal);
+    const deployments = stored.filter(({ kind }) => kind === DEPLOYMENTS.kind);
+    if (wait) await untilReady(io, consumer, deployments, signal);
+    io.say("The konnector is installed. Bind an Export with: kubectl bind export <name>");
+  });
+}
+
+/** Names the cluster that is about to be written to. */
+export const sayTarget = (io: Pick<Io, "say">, { target, version }: Consumer): void =>
+  io.say(`Consumer cluster: ${clusterText(target)}, Kubernetes ${version}`);
+
+/** Names the image to install, and warns when it takes the place of another. */
+export async function sayImage(
+  io: Pick<Io, "say">,
+  { kube }: Consumer,
+  { image, origin }: KonnectorPlan,
+  signal: AbortSignal,
+): Promise<void> {
+  const before = imageOf(await installedKonnector(kube, signal));
+  io.say(`Konnector image: ${image} (${origin})`);
+  if (before !== undefined && before !== image) {
+    io.say(`Warning: it replaces the konnector image ${before}`);
+  }
+}

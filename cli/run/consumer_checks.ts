@@ -1,0 +1,93 @@
+import {
+  CLUSTER_BINDINGS,
+  condition,
+  type Conditioned,
+  CONNECTIONS,
+  isReady,
+  type KubeObject,
+  type ResourceType,
+} from "../../common/api/resources.ts";
+import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
+import { isNotFound } from "../../common/kube/kube_error.ts";
+import { KONNECTOR_IMAGE } from "../../common/api/names.ts";
+import type { Io } from "../terminal/io.ts";
+import { objectText } from "../consumer/apply_objects.ts";
+import { bundleNamed } from "../consumer/check_bundle.ts";
+import { imageOf } from "../consumer/check_manifest.ts";
+import { type Check, checkClock, checked, failed, ok } from "./checks.ts";
+import type { Consumer } from "../consumer/connect_consumer.ts";
+import { clusterText, consumerFailure } from "../consumer/consumer_failure.ts";
+import { installedKonnector } from "../consumer/konnector_plan.ts";
+import { missingRights, rightsToApply } from "../consumer/rights.ts";
+import { conditionText, isAvailable, stateText } from "../consumer/until_ready.ts";
+
+/** Checks what the consumer cluster holds and lets its user do. */
+export async function* consumerChecks(io: Io, consumer: Consumer): AsyncGenerator<Check> {
+  const { target, version } = consumer;
+  yield ok("consumer", `${clusterText(target)} runs Kubernetes ${version}`);
+  yield checkClock("consumer clock", await consumerClock(io, consumer));
+  yield await told("rights", consumer, () => checkRights(io, consumer));
+  yield await told("konnector", consumer, () => checkKonnector(io, consumer));
+  for (const type of [CONNECTIONS, CLUSTER_BINDINGS] as ResourceType[]) {
+    yield await told(type.plural, consumer, () => checkConditions(io, consumer, type));
+  }
+}
+
+/** A call that the cluster refuses is a finding, not the end. */
+const told = (name: string, { target }: Consumer, look: () => Promise<Check>): Promise<Check> =>
+  checked(name, () => look().catch((error) => Promise.reject(consumerFailure(error, target))));
+
+async function consumerClock({ signal }: Io, { kube }: Consumer) {
+  const request = { method: "GET", path: "/version", attempt: "Cannot read the time" };
+  try {
+    const { header } = await kube.transport.send({ ...request, timeoutMs: 15_000, signal });
+    const server = new Date(header("date") ?? "");
+    return Number.isNaN(server.getTime()) ? undefined : { server, ours: new Date() };
+  } catch {
+    signal.throwIfAborted();
+    return undefined; // it answered before, and the next check will tell
+  }
+}
+
+async function checkRights({ signal }: Io, { kube }: Consumer): Promise<Check> {
+  const objects = [...konnectorManifest(KONNECTOR_IMAGE), ...bundleNamed("")];
+  const missing = await missingRights(kube, rightsToApply(objects), signal);
+  if (missing.length === 0) return ok("rights", "you may install the konnector and bind Exports");
+  const remedy = "Ask an administrator of that cluster for these rights";
+  return failed("rights", `you may not ${missing.join(", ")}`, remedy);
+}
+
+async function checkKonnector({ signal }: Io, { kube }: Consumer): Promise<Check> {
+  const deployment = await installedKonnector(kube, signal);
+  if (!deployment) return failed("konnector", "it is not installed", "Run: kubectl bind connect");
+  const image = imageOf(deployment) ?? "unknown";
+  if (isAvailable(deployment, deployment.metadata.generation ?? 0)) {
+    return ok("konnector", `it runs, image ${image}`);
+  }
+  const state = stateText({ ...deployment, kind: "Deployment" }, deployment as Conditioned);
+  return failed(
+    "konnector",
+    `it does not run, image ${image}: ${state}`,
+    "Run: kubectl -n xbind describe pods -l app.kubernetes.io/name=konnector",
+  );
+}
+
+async function checkConditions(
+  { signal }: Io,
+  { kube }: Consumer,
+  type: ResourceType,
+): Promise<Check> {
+  const objects = await kube.list(type, {}, signal).catch((error) => {
+    if (isNotFound(error)) return [];
+    throw error;
+  }) as (KubeObject & Conditioned)[];
+  if (objects.length === 0) return ok(type.plural, "there are none yet");
+  const bad = objects.filter((object) => !isReady(object)).map((object) => {
+    const ready = condition(object, "Ready");
+    return `${objectText(object)} ${ready ? conditionText(ready) : "has no status yet"}`;
+  });
+  if (bad.length === 0) return ok(type.plural, `all ${objects.length} are Ready`);
+  const remedy = "See that the konnector runs and reaches the provider: " +
+    "kubectl -n xbind logs deployment/konnector";
+  return failed(type.plural, bad.join("; "), remedy);
+}

@@ -1,0 +1,74 @@
+import { CliError } from "../cli_error.ts";
+import type { Io, Line, Style } from "../terminal/io.ts";
+import { printData } from "../terminal/list_output.ts";
+import type { GlobalOptions } from "../gateway/settings.ts";
+import { checkHeartbeat } from "./check_heartbeat.ts";
+import { type Check, checked, skipped } from "./checks.ts";
+import {
+  connectConsumer,
+  type Consumer,
+  type ConsumerOptions,
+} from "../consumer/connect_consumer.ts";
+import { consumerChecks } from "./consumer_checks.ts";
+import { gatewayChecks, type SignedIn } from "./gateway_checks.ts";
+
+/** What `doctor` was asked to do. */
+export interface DoctorOptions extends GlobalOptions, ConsumerOptions {
+  readonly output?: "json" | undefined;
+}
+
+/** Prints one line per check, with what to do about it; fails when a check does. */
+export async function runDoctor(io: Io, options: DoctorOptions): Promise<void> {
+  const checks: Check[] = [];
+  for await (const check of allChecks(io, options)) {
+    checks.push(check);
+    if (options.output === undefined) io.out([checkLine(check)]);
+  }
+  if (options.output === "json") await printData(io, "json", { checks });
+  const bad = checks.filter(({ status }) => status === "failed").length;
+  if (bad === 0) return;
+  throw new CliError(
+    "failure",
+    `${bad} of ${checks.length} checks failed`,
+    "Do what their lines say, then run again: kubectl bind doctor",
+  );
+}
+
+async function* allChecks(io: Io, options: DoctorOptions): AsyncGenerator<Check> {
+  const signedIn: SignedIn = {};
+  yield* gatewayChecks(io, options, signedIn);
+  let connected: Consumer | undefined;
+  const reached = await checked("consumer", async () => {
+    connected = await connectConsumer(io, options, io.signal);
+    return connected.version;
+  });
+  if (!connected) {
+    yield reached;
+    for (const name of ["rights", "konnector", "connections", "clusterbindings", "heartbeat"]) {
+      yield skipped(name, "the consumer cluster cannot be asked");
+    }
+    return;
+  }
+  using consumer = connected;
+  yield* consumerChecks(io, consumer);
+  yield signedIn.gateway
+    ? await checkHeartbeat(io, signedIn.gateway, consumer)
+    : skipped("heartbeat", "only a session can tell");
+}
+
+const WIDEST = "clusterbindings".length;
+
+const STYLES: Readonly<Record<Check["status"], Style>> = {
+  ok: "green",
+  failed: "red",
+  skipped: "dim",
+};
+
+/** One check on one line. */
+export function checkLine({ check, status, detail, remedy }: Check): Line {
+  const text = `  ${check.padEnd(WIDEST)}  ${detail}`;
+  return [
+    { style: STYLES[status], text: status.padEnd("skipped".length) },
+    remedy === undefined ? text : `${text}. ${remedy}`,
+  ];
+}

@@ -1,0 +1,142 @@
+import { CLUSTER_BINDINGS, CONNECTIONS, type KubeObject } from "../../common/api/resources.ts";
+import { toYaml } from "../../common/to_yaml.ts";
+import { CONSUMER_NAMESPACE, FIELD_MANAGERS, grantName } from "../../common/api/names.ts";
+import { connectGateway } from "../gateway/connect.ts";
+import type { GatewayClient } from "../gateway/client.ts";
+import type { Io } from "../terminal/io.ts";
+import { linesOf } from "../terminal/lines_of.ts";
+import type { GlobalOptions } from "../gateway/settings.ts";
+import {
+  applyObjects,
+  DISCOVERY_WAIT_MS,
+  previewObjects,
+  whenServed,
+} from "../consumer/apply_objects.ts";
+import { type Bundle, bundleNamed, bundleObjects } from "../consumer/check_bundle.ts";
+import { type Consumer, type ConsumerOptions, withConsumer } from "../consumer/connect_consumer.ts";
+import { type KonnectorPlan, planKonnector } from "../consumer/konnector_plan.ts";
+import { obtainBundle } from "../consumer/obtain_bundle.ts";
+import { notOffered, offerIn } from "../consumer/offer_in.ts";
+import { refuseOtherProvider } from "../consumer/refuse_other_provider.ts";
+import { expectedBundle, rehearseApply } from "../consumer/rehearse_apply.ts";
+import { copyNotes, openingNotes } from "../consumer/related_notes.ts";
+import { requireRights, rightsToApply } from "../consumer/rights.ts";
+import { sayImage, sayTarget } from "./connect.ts";
+import { timeLimit } from "../consumer/time_limit.ts";
+import { untilReady } from "../consumer/until_ready.ts";
+
+/** What `export` was asked to do. */
+export interface ExportOptions extends GlobalOptions, ConsumerOptions {
+  readonly installKonnector: boolean;
+  readonly konnectorImage?: string | undefined;
+  /** Prints the bundle instead of applying it. */
+  readonly output?: "yaml" | undefined;
+  readonly replaceProvider?: boolean | undefined;
+  readonly dryRun?: boolean | undefined;
+  readonly wait?: boolean | undefined;
+  readonly timeoutMs: number;
+}
+
+const CORE_KINDS = [CONNECTIONS, CLUSTER_BINDINGS];
+const NAMESPACE: KubeObject = {
+  apiVersion: "v1",
+  kind: "Namespace",
+  metadata: { name: CONSUMER_NAMESPACE },
+};
+
+/** Binds an Export, and applies its bundle to the consumer cluster or prints it. */
+export async function runExport(io: Io, exportName: string, options: ExportOptions): Promise<void> {
+  const gateway = await connectGateway(io, options, "session");
+  if (options.output === "yaml") return await printBundle(io, gateway, exportName, options);
+  await withConsumer(io, options, async (consumer) => {
+    using limit = timeLimit(options.timeoutMs, io.signal);
+    const { signal } = limit;
+    // Everything that can fail without a bind comes before it: a bind spends a pickup.
+    const plan = options.installKonnector
+      ? await planKonnector(gateway, options.konnectorImage, signal)
+      : undefined;
+    const foundation = plan?.objects ?? [NAMESPACE];
+    if (!plan) await whenServed(consumer, CORE_KINDS, 0, signal);
+    const expected = await expectedGrant(gateway, exportName, signal);
+    await requireRights(consumer, rightsToApply([...foundation, ...bundleNamed("")]), signal);
+    sayTarget(io, consumer);
+    if (plan) await sayImage(io, consumer, plan, signal);
+    if (expected) await rehearse(consumer, foundation, plan, expected, signal);
+    if (options.dryRun) {
+      if (!expected) throw notOffered(exportName);
+      await previewObjects(io, consumer, [...foundation, ...bundleNamed(expected.grant)], signal);
+      return io.say("Dry run: nothing was bound or changed");
+    }
+    const bundle = await obtainBundle(io, gateway, exportName, signal);
+    if (!options.replaceProvider) await refuseOtherProvider(consumer, bundle, signal);
+    const { relatedResources = [] } = bundle.binding.spec;
+    for (const note of [...copyNotes(relatedResources), ...openingNotes(relatedResources)]) {
+      io.say(`Note: ${note}`);
+    }
+    const stored = await applyAll(io, consumer, foundation, plan, bundle, signal);
+    if (options.wait) await untilReady(io, consumer, stored, signal);
+    io.say(`Export "${exportName}" is bound as ${bundle.binding.metadata.name}`);
+  });
+}
+
+async function printBundle(
+  io: Io,
+  gateway: GatewayClient,
+  exportName: string,
+  { timeoutMs }: ExportOptions,
+): Promise<void> {
+  using limit = timeLimit(timeoutMs, io.signal);
+  offerIn(await gateway.catalog(limit.signal), exportName);
+  const bundle = await obtainBundle(io, gateway, exportName, limit.signal);
+  io.say("The bundle holds credentials of the provider: keep it where only you can read it");
+  const notes = openingNotes(bundle.binding.spec.relatedResources ?? []);
+  for (const note of notes) io.say(`Note: ${note}`);
+  io.out(linesOf(toYaml(bundleObjects(bundle))));
+}
+
+/** Gives the Connection and the ClusterBinding as they are stored. */
+async function applyAll(
+  io: Io,
+  consumer: Consumer,
+  foundation: readonly KubeObject[],
+  plan: KonnectorPlan | undefined,
+  bundle: Bundle,
+  signal: AbortSignal,
+): Promise<KubeObject[]> {
+  const { installer, cli } = FIELD_MANAGERS;
+  await applyObjects(io, consumer, foundation, plan ? installer : cli, signal);
+  // Credentials stay away from a cluster that could not use them.
+  await whenServed(consumer, CORE_KINDS, DISCOVERY_WAIT_MS, signal);
+  const [, ...conditioned] = await applyObjects(io, consumer, bundleObjects(bundle), cli, signal);
+  return conditioned;
+}
+
+/** What a bind would give, as far as that is known without one. */
+interface Expected {
+  readonly grant: string;
+  readonly apis: readonly string[];
+}
+
+/** Undefined where only the gateway can tell why the Export cannot be bound. */
+async function expectedGrant(
+  gateway: GatewayClient,
+  exportName: string,
+  signal: AbortSignal,
+): Promise<Expected | undefined> {
+  const [{ subject }, catalog] = await Promise.all([gateway.me(signal), gateway.catalog(signal)]);
+  const offer = offerIn(catalog, exportName);
+  return offer && { grant: grantName(exportName, subject), apis: offer.apis };
+}
+
+async function rehearse(
+  consumer: Consumer,
+  foundation: readonly KubeObject[],
+  plan: KonnectorPlan | undefined,
+  { grant, apis }: Expected,
+  signal: AbortSignal,
+): Promise<void> {
+  const { installer, cli } = FIELD_MANAGERS;
+  await rehearseApply(consumer, foundation, plan ? installer : cli, signal);
+  const bundle = await expectedBundle(consumer, grant, apis, signal);
+  await rehearseApply(consumer, bundleObjects(bundle), cli, signal);
+}

@@ -1,0 +1,50 @@
+import { deadline } from "../../common/time/deadline.ts";
+import { CliError } from "../cli_error.ts";
+import { connectGateway } from "../gateway/connect.ts";
+import type { GatewayClient } from "../gateway/client.ts";
+import type { Io } from "../terminal/io.ts";
+import type { GlobalOptions } from "../gateway/settings.ts";
+import { serverText } from "../gateway/server_url.ts";
+import { type Check, checkClock, checked, skipped } from "./checks.ts";
+
+/** What the other checks may ask the gateway; absent without a session that it accepts. */
+export interface SignedIn {
+  gateway?: GatewayClient;
+}
+
+const PATIENCE_MS = 15_000;
+
+/** Checks the gateway, its clock and the session; leaves a client behind when all is well. */
+export async function* gatewayChecks(
+  io: Io,
+  options: GlobalOptions,
+  signedIn: SignedIn,
+): AsyncGenerator<Check> {
+  const tooSlow = new CliError(
+    "timeout",
+    `Cannot reach the gateway: no answer within ${PATIENCE_MS / 1000} s`,
+    "Check the address (--server), the network and HTTPS_PROXY",
+  );
+  using limit = deadline(PATIENCE_MS, io.signal, tooSlow);
+  let gateway: GatewayClient | undefined;
+  const reached = await checked("gateway", async () => {
+    // Without a server this says how to log in.
+    gateway = await connectGateway(io, options, "public");
+    const { name, version = "unknown" } = await gateway.provider(limit.signal);
+    return `${serverText(gateway.base)} answers as "${name}", version ${version}`;
+  });
+  yield reached;
+  if (reached.status !== "ok") {
+    yield skipped("session", "the gateway cannot be asked");
+    return;
+  }
+  const session = await checked("session", async () => {
+    const client = await connectGateway(io, options, "session");
+    const { subject, displayName } = await client.me(limit.signal);
+    signedIn.gateway = client;
+    return `you are ${displayName ? `${displayName} (${subject})` : subject}`;
+  });
+  yield session;
+  const clock = gateway?.clock;
+  yield checkClock("gateway clock", clock && { server: clock.gateway, ours: clock.ours });
+}

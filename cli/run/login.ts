@@ -1,0 +1,162 @@
+import { resolve as absolutePath } from "node:path";
+import { isSessionToken } from "../../common/api/session_token.ts";
+import type { Me } from "../../common/api/wire.ts";
+import { deadline } from "../../common/time/deadline.ts";
+import { Secret } from "../../common/hidden.ts";
+import { CliError } from "../cli_error.ts";
+import { readConfig, updateConfig } from "../gateway/config_file.ts";
+import { clientOf } from "../gateway/connect.ts";
+import type { LoginIo } from "../terminal/io.ts";
+import { type AcceptToken, startLoginListener } from "./login_listener.ts";
+import { pastedToken } from "./pasted_token.ts";
+import { parseServerUrl, serverText } from "../gateway/server_url.ts";
+import { configPathOf, type GlobalOptions, isToken } from "../gateway/settings.ts";
+
+/** The flags of `kubectl bind login`. */
+export interface LoginOptions extends GlobalOptions {
+  /** False with `--no-browser`. */
+  readonly browser: boolean;
+}
+
+const LOGIN_MS = 5 * 60_000;
+
+interface Session {
+  readonly token: string;
+  readonly me: Me;
+}
+
+/** Logs in through the browser, keeps the session that the gateway has confirmed, and says whose. */
+export const login = async (
+  io: LoginIo,
+  given: string | undefined,
+  options: LoginOptions,
+): Promise<void> => {
+  const path = configPathOf(io);
+  const saved = await readConfig(path); // a damaged file shows before anybody signs in
+  const base = serverToLogInTo(given, options, io.env.XBIND_SERVER || saved.current);
+  const server = serverText(base);
+  const caFile = options.caFile === undefined
+    ? saved.servers[server]?.caFile
+    : absolutePath(options.caFile);
+  const reach = { base, caFile, tokenFromEnv: false };
+  const gateway = await clientOf(io, reach);
+  const provider = await gateway.provider(io.signal); // nobody signs in at a wrong address
+  if (isUnencrypted(base)) io.say(`warning: ${server} is not encrypted; others may read along`);
+
+  const check = async (token: string): Promise<Me | undefined> => {
+    const client = await clientOf(io, { ...reach, token: new Secret(token) });
+    return await client.me(io.signal).catch((error) => {
+      if (error instanceof CliError && error.failure === "loginNeeded") return undefined;
+      throw error;
+    });
+  };
+  const { token, me } = await waitForSession(io, server, options, check);
+  await updateConfig(path, (config) => ({
+    current: server,
+    servers: { ...config.servers, [server]: { token, ...(caFile ? { caFile } : {}) } },
+  }));
+  io.say(`Logged in to ${provider.name} (${server}) as ${me.displayName ?? me.subject}.`);
+  if (io.env.XBIND_TOKEN) io.say("warning: XBIND_TOKEN is set, and is used instead");
+};
+
+const serverToLogInTo = (
+  given: string | undefined,
+  { server }: GlobalOptions,
+  known: string | undefined,
+): URL => {
+  const text = given ?? server ?? known;
+  if (text === undefined) {
+    throw new CliError(
+      "usage",
+      "Cannot log in: no gateway is named",
+      "Run: kubectl bind login <server-url>",
+    );
+  }
+  const base = parseServerUrl(text);
+  if (server !== undefined && parseServerUrl(server).href !== base.href) {
+    throw new CliError(
+      "usage",
+      "Cannot log in: the URL and --server name different gateways",
+      "Give only one of them",
+    );
+  }
+  return base;
+};
+
+/** The first session that the gateway confirms, from the browser or from stdin. */
+const waitForSession = async (
+  io: LoginIo,
+  server: string,
+  options: LoginOptions,
+  check: (token: string) => Promise<Me | undefined>,
+): Promise<Session> => {
+  using limit = deadline(LOGIN_MS, io.signal, tooLate(server));
+  const { promise, resolve, reject } = Promise.withResolvers<Session>();
+  const onAbort = () => reject(limit.signal.reason);
+  limit.signal.addEventListener("abort", onAbort, { once: true });
+  const accept: AcceptToken = async (token) => {
+    try {
+      const isSession = isToken(token) && isSessionToken(token);
+      const me = isSession ? await check(token) : undefined;
+      if (me) resolve({ token, me });
+      else io.say(isSession ? "The gateway does not accept that session." : NO_SESSION);
+      return me !== undefined;
+    } catch (error) {
+      reject(error);
+      throw error;
+    }
+  };
+  const pasting = new AbortController();
+  await using listener = await startLoginListener(accept);
+  const url = `${server}/api/auth/oidc/login?redirect=${encodeURIComponent(listener.redirect)}`;
+  io.out([url]);
+  const opened = options.browser && canShowBrowser(io) && await io.openBrowser(url);
+  io.say(opened ? "Finish the login in your browser." : "Open this URL in a browser.");
+  io.say("If the browser cannot come back to this machine, paste the URL of its last page here.");
+  const pasted = readPasted(io, accept, pasting.signal);
+  try {
+    return await promise;
+  } finally {
+    limit.signal.removeEventListener("abort", onAbort);
+    pasting.abort();
+    await pasted;
+  }
+};
+
+/** A login is for people: what a machine holds has another lifetime and another place. */
+const NO_SESSION = "That token is no session of a gateway, and is not kept. " +
+  "To use a token of the provider, put it into XBIND_TOKEN, without a login.";
+
+/** Whether a browser would appear before the person who typed the command. */
+export const canShowBrowser = ({ env, platform }: Pick<LoginIo, "env" | "platform">): boolean => {
+  if (env.SSH_CONNECTION || env.SSH_TTY) return false;
+  return platform !== "linux" || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY);
+};
+
+/** Tries what is pasted; the end of stdin ends only this. */
+const readPasted = async (
+  io: LoginIo,
+  accept: AcceptToken,
+  signal: AbortSignal,
+): Promise<void> => {
+  try {
+    for await (const line of io.lines(signal)) {
+      if (line.trim() === "") continue;
+      const token = pastedToken(line);
+      if (token === undefined) io.say("That holds no token: paste the URL with “token=” in it.");
+      else await accept(token);
+    }
+  } catch {
+    // The failure has ended the login already, or stdin cannot be read.
+  }
+};
+
+const isUnencrypted = ({ protocol, hostname }: URL): boolean =>
+  protocol === "http:" && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+
+const tooLate = (server: string): CliError =>
+  new CliError(
+    "timeout",
+    `Cannot log in to ${server}: nobody finished the login within 5 minutes`,
+    `Run again: kubectl bind login ${server}`,
+  );

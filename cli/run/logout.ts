@@ -1,0 +1,37 @@
+import { readConfig, type SavedConfig, updateConfig } from "../gateway/config_file.ts";
+import type { Io } from "../terminal/io.ts";
+import { parseServerUrl, serverText } from "../gateway/server_url.ts";
+import { configPathOf, type GlobalOptions } from "../gateway/settings.ts";
+
+/** Forgets one session, or all; the gateway itself is not asked. */
+export const logout = async (
+  io: Io,
+  options: GlobalOptions & { readonly all?: boolean },
+): Promise<void> => {
+  const path = configPathOf(io);
+  const saved = await readConfig(path);
+  const named = options.server ?? (io.env.XBIND_SERVER || saved.current);
+  const leaving = options.all
+    ? Object.keys(saved.servers)
+    : named === undefined
+    ? []
+    : [serverText(parseServerUrl(named))].filter((server) => saved.servers[server]);
+  if (leaving.length === 0) {
+    return io.say(
+      named === undefined ? "Nobody is logged in." : `Nobody is logged in at ${named}.`,
+    );
+  }
+  await updateConfig(path, (config) => without(config, leaving));
+  for (const server of leaving) io.say(`Logged out of ${server}.`);
+  io.say("Copies of the session token, and what you have bound, stay valid.");
+  if (io.env.XBIND_TOKEN) io.say("XBIND_TOKEN is still set, and is still used.");
+};
+
+const without = (config: SavedConfig, leaving: readonly string[]): SavedConfig => {
+  const { current, servers } = config;
+  const left = Object.entries(servers).filter(([server]) => !leaving.includes(server));
+  return {
+    ...(current !== undefined && !leaving.includes(current) ? { current } : {}),
+    servers: Object.fromEntries(left),
+  };
+};

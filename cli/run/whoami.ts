@@ -1,0 +1,23 @@
+import { connectGateway } from "../gateway/connect.ts";
+import { details } from "../terminal/details.ts";
+import type { Io } from "../terminal/io.ts";
+import { printData } from "../terminal/list_output.ts";
+import { serverText } from "../gateway/server_url.ts";
+import type { GlobalOptions } from "../gateway/settings.ts";
+
+/** Prints whose session this is. */
+export const whoami = async (
+  io: Io,
+  options: GlobalOptions & { readonly output?: "json" | "yaml" },
+): Promise<void> => {
+  const gateway = await connectGateway(io, options, "session");
+  const me = await gateway.me(io.signal);
+  const server = serverText(gateway.base);
+  if (options.output) return await printData(io, options.output, { server, ...me });
+  io.out(details([
+    ["Server", server],
+    ["Name", me.displayName],
+    ["Subject", me.subject],
+    ["Groups", me.groups?.join(", ")],
+  ]));
+};

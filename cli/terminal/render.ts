@@ -1,0 +1,156 @@
+import { CATALOG_GROUP } from "../../common/api/groups.ts";
+import type { Catalog, Cluster, Clusters, Instances, SyncedApi } from "../../common/api/wire.ts";
+import { age } from "./age.ts";
+import type { Listing } from "./list_output.ts";
+import { table } from "./table.ts";
+
+/** Tables one below the other; those without rows are left out. */
+const tables = (...parts: readonly (readonly string[])[]): string[] => {
+  const [first = [], ...others] = parts.filter(({ length }) => length > 0);
+  return [...first, ...others.flatMap((lines) => ["", ...lines])];
+};
+
+/** Exports, then Collections. */
+export const catalogListing = (catalog: Catalog): Listing => {
+  const { exports, collections = [] } = catalog;
+  return {
+    data: catalog,
+    names: [
+      ...exports.map(({ name }) => `export.${CATALOG_GROUP}/${name}`),
+      ...collections.map(({ name }) => `collection.${CATALOG_GROUP}/${name}`),
+    ],
+    empty: "No Exports are offered.",
+    table: ({ wide, noHeaders }) => {
+      const exportRows = exports.map((each) => [
+        each.name,
+        each.title,
+        each.apis.join(","),
+        ...(wide
+          ? [
+            each.description ?? "",
+            (each.relatedResources ?? [])
+              .map(({ resource, direction }) => `${resource} ${direction}`).join(", "),
+            each.docs ?? "",
+          ]
+          : []),
+      ]);
+      const collectionRows = collections.map((each) => [
+        each.name,
+        each.title,
+        each.exports.join(","),
+        ...(wide ? [each.description ?? ""] : []),
+      ]);
+      const more = wide ? ["DESCRIPTION"] : [];
+      return tables(
+        section(["EXPORT", "TITLE", "APIS", ...more, ...(wide ? ["RELATED", "DOCS"] : [])])(
+          exportRows,
+          noHeaders,
+        ),
+        section(["COLLECTION", "TITLE", "EXPORTS", ...more])(collectionRows, noHeaders),
+      );
+    },
+  };
+};
+
+/** One line for each Grant that a cluster uses, then the Grants that nobody uses yet. */
+export const clustersListing = (list: Clusters, now: Date): Listing => {
+  const { clusters, pending = [], truncated = [] } = list;
+  return {
+    data: list,
+    names: [
+      ...clusters.map(({ uid }) => `cluster/${uid}`),
+      ...pending.map(({ grant }) => `grant.iam.xbind.io/${grant}`),
+    ],
+    empty: "No cluster has bound anything.",
+    notes: truncated.map(({ boundaryNamespace, leases }) =>
+      `namespace ${boundaryNamespace} holds ${leases} heartbeat Leases; only the newest are shown`
+    ),
+    table: ({ wide, noHeaders }) =>
+      tables(
+        section([
+          "CLUSTER",
+          "LIVE",
+          "HEARTBEAT",
+          "EXPORT",
+          "IDENTITY",
+          "SYNCED",
+          ...(wide ? ["GRANT", "NAMESPACE", "APIS"] : []),
+        ])(clusters.flatMap((cluster) => clusterRows(cluster, wide, now)), noHeaders),
+        section(["PENDING", "EXPORT", "IDENTITY", "AGE"])(
+          pending.map((each) => [
+            each.grant,
+            each.export,
+            each.identity ?? "",
+            age(each.createdAt, now),
+          ]),
+          noHeaders,
+        ),
+      ),
+  };
+};
+
+const clusterRows = ({ uid, bindings }: Cluster, wide: boolean, now: Date): string[][] =>
+  bindings.map((binding) => [
+    uid,
+    binding.live ? "yes" : "no",
+    age(binding.lastHeartbeat, now),
+    binding.export,
+    binding.identity ?? binding.subject ?? "",
+    syncedSum(binding.apis),
+    ...(wide
+      ? [
+        binding.grant,
+        binding.boundaryNamespace ?? "",
+        binding.apis.map(({ name, syncedCount }) => `${name}=${syncedCount ?? "?"}`).join(","),
+      ]
+      : []),
+  ]);
+
+/** How many objects there are, with `?` for those that nobody can count: `7`, `3+?`, `?`. */
+const syncedSum = (apis: readonly SyncedApi[]): string => {
+  const known = apis.flatMap(({ syncedCount }) => syncedCount === undefined ? [] : [syncedCount]);
+  const sum = known.reduce((all, each) => all + each, 0);
+  if (known.length === apis.length) return String(sum);
+  return known.length === 0 ? "?" : `${sum}+?`;
+};
+
+/** Objects of one Export, or of several with a column that tells which. */
+export const instancesListing = (
+  lists: readonly Instances[],
+  of: "one" | "all",
+  now: Date,
+): Listing => {
+  const rows = lists.flatMap((list) => list.instances.map((each) => ({ list, each })));
+  const [only] = lists;
+  return {
+    data: of === "one" && only ? only : lists,
+    names: rows.map(({ each }) => `${each.api}/${each.name}`),
+    empty: "No objects are synced.",
+    table: ({ wide, noHeaders }) =>
+      section([
+        ...(of === "all" ? ["EXPORT"] : []),
+        "API",
+        "NAMESPACE",
+        "NAME",
+        ...(wide ? ["DIRECTION", "CLUSTER"] : []),
+        "IDENTITY",
+        "AGE",
+      ])(
+        rows.map(({ list, each }) => [
+          ...(of === "all" ? [list.export] : []),
+          each.related ? `${each.api} (related)` : each.api,
+          each.namespace ?? "",
+          each.name,
+          ...(wide ? [each.direction ?? "", each.clusterUID ?? ""] : []),
+          each.identity ?? "",
+          age(each.createdAt, now),
+        ]),
+        noHeaders,
+      ),
+  };
+};
+
+const section =
+  (headers: readonly string[]) =>
+  (rows: readonly (readonly string[])[], noHeaders: boolean | undefined): string[] =>
+    rows.length === 0 ? [] : table(headers, rows, { noHeaders });
