@@ -1,6 +1,6 @@
 import path from "node:path";
 import { GatewayClient } from "../cli/gateway/client.ts";
-import { bundleCli, CLI_ENTRY } from "../scripts/build/bundles.ts";
+import { bundleCli, CLI_ENTRY } from "../scripts/build/pack.ts";
 import { createAuthority, issueServerCertificate } from "../scripts/controlplane/certificates.ts";
 import { CLI_RUN_FLAGS } from "../scripts/run_flags.ts";
 import type { Catalog } from "../common/api/wire.ts";

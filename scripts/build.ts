@@ -7,7 +7,7 @@ import path from "node:path";
 import project from "../deno.json" with { type: "json" };
 import { BUILD_EXIT } from "./build/build_error.ts";
 import { BUILD_USAGE, type BuildOptions, parseBuildOptions } from "./build/build_options.ts";
-import { BACKEND_ENTRY, bundleBackend, bundleCli } from "./build/bundles.ts";
+import { BACKEND_ENTRY, bundleBackend, bundleCli } from "./build/pack.ts";
 import { namedRuntime, PRODUCTS } from "./build/compile.ts";
 import { compileAll, executablePath, PLATFORMS_FOLDER } from "./build/compile_all.ts";
 import { dateFiles } from "./build/date_files.ts";

@@ -4,14 +4,14 @@
  */
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import { bundleCli } from "./build/bundles.ts";
+import { bundleCli } from "./build/pack.ts";
 import { buildUi } from "./build_ui.ts";
 import { controlPlaneBinaries } from "./controlplane/binaries.ts";
 import type { ControlPlane } from "./controlplane/control_plane.ts";
 import { eventually } from "./controlplane/eventually.ts";
 import { freePort } from "./controlplane/free_port.ts";
 import { Guard } from "./controlplane/guard.ts";
-import { type Progress, progressTo } from "./controlplane/progress.ts";
+import { type Progress, progressTo } from "./tools/progress.ts";
 import { startControlPlanes } from "./controlplane/start_control_planes.ts";
 import { BACKEND_ENV, BACKEND_RUN_FLAGS } from "./run_flags.ts";
 import { say } from "./say.ts";

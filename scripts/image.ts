@@ -4,10 +4,10 @@
  */
 import path from "node:path";
 import project from "../deno.json" with { type: "json" };
-import type { ArchiveEntry } from "./archives/archive_entry.ts";
-import { tarOf } from "./archives/tar.ts";
+import type { ArchiveEntry } from "./build/archive_entry.ts";
+import { tarOf } from "./build/tar.ts";
 import { BUILD_EXIT, BuildError } from "./build/build_error.ts";
-import { BACKEND_ENTRY, bundleBackend } from "./build/bundles.ts";
+import { BACKEND_ENTRY, bundleBackend } from "./build/pack.ts";
 import { compile, namedRuntime, NoCompileRuntime, PRODUCTS } from "./build/compile.ts";
 import { dateFiles } from "./build/date_files.ts";
 import { moveIn } from "./build/move_in.ts";

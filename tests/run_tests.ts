@@ -7,24 +7,42 @@ import { BUNDLE_VARIABLE } from "./support/backend.ts";
 import { CLI_VARIABLE } from "./support/cli.ts";
 import { startSharedPlanes } from "./support/control_planes.ts";
 import { SOAK_VARIABLE } from "./support/soak.ts";
-import { bundleBackend, bundleCli } from "../scripts/build/bundles.ts";
-import { chromiumBinary } from "../scripts/chromium.ts";
-import { helmBinary } from "../scripts/helm.ts";
+import { bundleBackend, bundleCli } from "../scripts/build/pack.ts";
+import { chromiumBinary } from "../scripts/tools/chromium.ts";
+import { helmBinary } from "../scripts/tools/helm.ts";
 import { say } from "../scripts/say.ts";
 import { addTallies, type Tally, tallyLine, tallyOf } from "./tally.ts";
 
 const CHECKS: [name: string, args: string[]][] = [
-  ["Deno is new enough", ["run", "--quiet", "-A", "scripts/check_deno.ts"]],
+  ["Deno is new enough", ["run", "--quiet", "-A", "scripts/checks/check_deno.ts"]],
   ["the UI can be embedded", ["run", "--quiet", "-A", "scripts/build_ui.ts"]],
   ["format", ["fmt", "--check"]],
   ["lint", ["lint", "--quiet"]],
   ["types", ["check", "--quiet", "."]],
-  ["import directions", ["run", "--quiet", "-A", "scripts/check_imports.ts"]],
-  ["docs/flags.md is current", ["run", "--quiet", "-A", "scripts/flags_doc.ts", "--check"]],
-  ["docs/crds.md is current", ["run", "--quiet", "-A", "scripts/crds_doc.ts", "--check"]],
-  ["docs/chart-values.md is current", ["run", "--quiet", "-A", "scripts/chart_doc.ts", "--check"]],
-  ["the CRDs as JSON are current", ["run", "--quiet", "-A", "scripts/crds_json.ts", "--check"]],
-  ["docs/openapi.json is current", ["run", "--quiet", "-A", "scripts/openapi_doc.ts", "--check"]],
+  ["import directions", ["run", "--quiet", "-A", "scripts/checks/check_imports.ts"]],
+  ["docs/flags.md is current", ["run", "--quiet", "-A", "scripts/docs/flags_doc.ts", "--check"]],
+  ["docs/crds.md is current", ["run", "--quiet", "-A", "scripts/docs/crds_doc.ts", "--check"]],
+  ["docs/chart-values.md is current", [
+    "run",
+    "--quiet",
+    "-A",
+    "scripts/docs/chart_doc.ts",
+    "--check",
+  ]],
+  ["the CRDs as JSON are current", [
+    "run",
+    "--quiet",
+    "-A",
+    "scripts/docs/crds_json.ts",
+    "--check",
+  ]],
+  ["docs/openapi.json is current", [
+    "run",
+    "--quiet",
+    "-A",
+    "scripts/docs/openapi_doc.ts",
+    "--check",
+  ]],
 ];
 const UNIT_TESTS = [
   "common/",

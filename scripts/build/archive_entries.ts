@@ -1,6 +1,6 @@
 import path from "node:path";
-import type { ArchiveEntry } from "../archives/archive_entry.ts";
-import { COMPLETION_SCRIPT } from "./bundles.ts";
+import type { ArchiveEntry } from "./archive_entry.ts";
+import { COMPLETION_SCRIPT } from "./pack.ts";
 import { type Product, PRODUCTS } from "./compile.ts";
 import { executableName, type Platform } from "./platforms.ts";
 import { ROOT } from "./source_state.ts";

@@ -1,6 +1,6 @@
 import { BACKEND_RUN_FLAGS, CLI_RUN_FLAGS } from "../run_flags.ts";
 import { BuildError } from "./build_error.ts";
-import { BACKEND_ENTRY, CLI_ENTRY } from "./bundles.ts";
+import { BACKEND_ENTRY, CLI_ENTRY } from "./pack.ts";
 import { executablePlatform } from "./executable_platform.ts";
 import { type Platform, platformName } from "./platforms.ts";
 import { complaint, runDeno } from "./run_deno.ts";

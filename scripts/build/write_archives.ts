@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
-import { tarGzOf } from "../archives/tar.ts";
-import { zipOf } from "../archives/zip.ts";
-import { makeSbom } from "../sbom.ts";
+import { tarGzOf } from "./tar.ts";
+import { zipOf } from "./zip.ts";
+import { makeSbom } from "./sbom.ts";
 import { bundleArchive, executableArchive, sourceMaps } from "./archive_entries.ts";
 import { type Product, PRODUCTS } from "./compile.ts";
 import { KREW_TEMPLATE, krewManifest, type PluginArchive } from "./krew_manifest.ts";

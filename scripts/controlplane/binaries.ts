@@ -1,9 +1,9 @@
 import { join, resolve } from "node:path";
-import { buildPrograms, type GoPrograms } from "../go_programs/build_programs.ts";
-import { readGoModule } from "../go_programs/go_module.ts";
+import { buildPrograms, type GoPrograms } from "../tools/build_programs.ts";
+import { readGoModule } from "../tools/go_module.ts";
 import { BINARY_NAMES, type BinaryName } from "./binary_names.ts";
-import { type Progress, progressTo } from "./progress.ts";
-import { userCacheDir } from "./user_cache_dir.ts";
+import { type Progress, progressTo } from "../tools/progress.ts";
+import { userCacheDir } from "../tools/user_cache_dir.ts";
 
 /** The absolute path of each program. */
 export type Binaries = Record<BinaryName, string>;

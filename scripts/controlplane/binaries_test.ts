@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { controlPlaneBinaries } from "./binaries.ts";
 import { BINARY_NAMES } from "./binary_names.ts";
-import type { Progress } from "./progress.ts";
+import type { Progress } from "../tools/progress.ts";
 
 /** Stands in for Go: notes its calls, and builds by copying itself. */
 const FAKE_GO = `#!/bin/sh

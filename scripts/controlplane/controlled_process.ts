@@ -1,6 +1,6 @@
 import { eventually } from "./eventually.ts";
 import type { Guard, GuardedProcess } from "./guard.ts";
-import { tailOf } from "./tail_of.ts";
+import { tailOf } from "../tools/tail_of.ts";
 
 /** What a controlled process runs, and when it counts as ready. */
 export interface ProcessDefinition {

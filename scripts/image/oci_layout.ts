@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import { type ArchiveEntry, foldersOf } from "../archives/archive_entry.ts";
-import { tarOf } from "../archives/tar.ts";
+import { type ArchiveEntry, foldersOf } from "../build/archive_entry.ts";
+import { tarOf } from "../build/tar.ts";
 import type { ImageConfig } from "./image_config.ts";
 
 /** What an image consists of. */

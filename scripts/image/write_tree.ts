@@ -1,5 +1,5 @@
 import path from "node:path";
-import { type ArchiveEntry, inOrder, modeOf } from "../archives/archive_entry.ts";
+import { type ArchiveEntry, inOrder, modeOf } from "../build/archive_entry.ts";
 
 /** Writes entries as files and folders into a new folder. */
 export async function writeTree(entries: readonly ArchiveEntry[], dir: string): Promise<void> {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { CLI_ENTRY } from "../../scripts/build/bundles.ts";
+import { CLI_ENTRY } from "../../scripts/build/pack.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import type { Catalog } from "../../common/api/wire.ts";
 import { cliBundle, CliUser } from "../support/cli.ts";

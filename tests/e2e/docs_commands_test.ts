@@ -1,5 +1,5 @@
 import path from "node:path";
-import { commandBlocks } from "../../scripts/docs_blocks.ts";
+import { commandBlocks } from "../../scripts/docs/docs_blocks.ts";
 import { say } from "../../scripts/say.ts";
 import { ownPlane } from "../support/control_planes.ts";
 import { Terminal } from "../support/docs_commands.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { schemathesis } from "../../scripts/schemathesis.ts";
+import { schemathesis } from "../../scripts/tools/schemathesis.ts";
 import type { KubeObject } from "../../common/api/resources.ts";
 import { ownPlane } from "../support/control_planes.ts";
 import { Gateway, okJson, Provider } from "../support/gateway_world.ts";

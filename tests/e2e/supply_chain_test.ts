@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { auditDependencies } from "../../scripts/audit_dependencies.ts";
-import { pinnedPackages, runtimePackages } from "../../scripts/runtime_packages.ts";
+import { auditDependencies } from "../../scripts/checks/audit_dependencies.ts";
+import { pinnedPackages, runtimePackages } from "../../scripts/checks/runtime_packages.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const read = (path: string) => Deno.readTextFile(new URL(path, ROOT));

@@ -1,4 +1,4 @@
-import { bundleBackend } from "../../scripts/build/bundles.ts";
+import { bundleBackend } from "../../scripts/build/pack.ts";
 import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { BACKEND_BUNDLE_FLAGS, BACKEND_ENV } from "../../scripts/run_flags.ts";

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { AxeBuilder } from "@axe-core/playwright";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { chromiumBinary } from "../../scripts/chromium.ts";
-import { noProgress } from "../../scripts/controlplane/progress.ts";
+import { chromiumBinary } from "../../scripts/tools/chromium.ts";
+import { noProgress } from "../../scripts/tools/progress.ts";
 
 /** Where tests put pictures for people to look at; git ignores it. */
 const SCREENSHOTS = new URL("../browser/screenshots", import.meta.url).pathname;

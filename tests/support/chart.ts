@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { parseAllDocuments, stringify } from "yaml";
-import { chartFlags } from "../../scripts/chart_flags.ts";
-import { type ChartValue, chartValues } from "../../scripts/chart_values.ts";
-import { helmBinary } from "../../scripts/helm.ts";
+import { chartFlags } from "../../scripts/docs/chart_flags.ts";
+import { type ChartValue, chartValues } from "../../scripts/docs/chart_values.ts";
+import { helmBinary } from "../../scripts/tools/helm.ts";
 import type { KubeObject, PolicyRule } from "../../common/api/resources.ts";
 
 /** The chart under test. */

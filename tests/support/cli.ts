@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import path from "node:path";
-import { bundleCli, CLI_ENTRY } from "../../scripts/build/bundles.ts";
+import { bundleCli, CLI_ENTRY } from "../../scripts/build/pack.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { CLI_RUN_FLAGS } from "../../scripts/run_flags.ts";
 

@@ -4,7 +4,7 @@ import path from "node:path";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { freePort } from "../../scripts/controlplane/free_port.ts";
 import { Guard, type GuardedProcess } from "../../scripts/controlplane/guard.ts";
-import { type CommandBlock, filledIn, isPrinted } from "../../scripts/docs_blocks.ts";
+import { type CommandBlock, filledIn, isPrinted } from "../../scripts/docs/docs_blocks.ts";
 import { BACKEND_BUNDLE_FLAGS } from "../../scripts/run_flags.ts";
 import { backendBundle } from "./backend.ts";
 import { cliBundle } from "./cli.ts";

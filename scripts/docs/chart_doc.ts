@@ -1,0 +1,57 @@
+/** Writes docs/chart-values.md from the chart; with `--check`, fails when it is not current. */
+import { type ChartFlag, chartFlags, sets } from "./chart_flags.ts";
+import { type ChartValue, chartValues } from "./chart_values.ts";
+import { code, markdownTable } from "./markdown_table.ts";
+import { say } from "../say.ts";
+
+const INTRODUCTION = `# Values of the chart
+
+Generated from \`deploy/chart/values.yaml\` and the table in \`deploy/chart/templates/_flags.tpl\` by
+\`deno task docs\`; change them there. \`values.schema.json\` refuses unknown values and wrong types;
+\`global\` is left to parent charts. The flags are those of [flags.md](flags.md).
+`;
+
+/** The text of docs/chart-values.md. */
+export const chartDoc = (values: readonly ChartValue[], flags: readonly ChartFlag[]): string => {
+  const groups = Map.groupBy(values, ({ path }) => path.includes(".") ? path.split(".")[0] : "");
+  return [
+    INTRODUCTION,
+    ...[...groups].map(([group, members]) => {
+      const rows = members.map(({ path, byDefault, meaning }) => [
+        code(path),
+        code(JSON.stringify(byDefault)),
+        flagCell(path, flags),
+        asCode(meaning),
+      ]);
+      const heading = group ? code(group) : "The release and its pods";
+      return `## ${heading}\n\n${markdownTable(["Value", "Default", "Flag", "Meaning"], rows)}`;
+    }),
+  ].join("\n");
+};
+
+const flagCell = (path: string, flags: readonly ChartFlag[]): string =>
+  flags.filter((flag) => sets(flag, path)).map(({ flag }) => code(`--${flag}`)).join(", ");
+
+/** Names of values, URLs in the making and the like. */
+const asCode = (text: string): string =>
+  text.replace(
+    /<[a-zA-Z-]+>[/a-z]*|\b[a-z][a-zA-Z]+(?:\.[a-z][a-zA-Z]+)+\b(?!\.io)|\[\{.*?\}\]/g,
+    code,
+  );
+
+if (import.meta.main) {
+  const chart = new URL("../../deploy/chart/", import.meta.url);
+  const doc = new URL("../../docs/chart-values.md", import.meta.url);
+  const read = (path: string) => Deno.readTextFile(new URL(path, chart));
+  const text = chartDoc(
+    chartValues(await read("values.yaml")),
+    chartFlags(await read("templates/_flags.tpl")),
+  );
+  if (!Deno.args.includes("--check")) {
+    await Deno.writeTextFile(doc, text);
+    say("docs/chart-values.md is up to date");
+  } else if (await Deno.readTextFile(doc).catch(() => "") !== text) {
+    say("docs/chart-values.md differs from the chart: run deno task docs");
+    Deno.exit(1);
+  }
+}

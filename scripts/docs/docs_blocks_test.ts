@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { commandBlocks, filledIn, isPrinted } from "./docs_blocks.ts";
+
+const page = (...lines: string[]) => lines.join("\n");
+
+Deno.test("commandBlocks() gives what is to be run, how, and what it prints", () => {
+  const blocks = commandBlocks(page(
+    "# Page",
+    "```sh",
+    "one",
+    "two",
+    "```",
+    "It prints:",
+    "```text",
+    "1",
+    "```",
+    "<!-- not run: needs a registry -->",
+    "",
+    "1. in a list:",
+    "   <!-- not run: needs a registry -->",
+    "   ```sh",
+    "   three",
+    "     four",
+    "   ```",
+    "```yaml",
+    "a: b",
+    "```",
+    "```text",
+    "not of a command",
+    "```",
+    "<!-- stays until: it is up -->",
+    "```sh",
+    "five",
+    "```",
+  ));
+  assert.deepEqual(blocks, [
+    { line: 3, commands: "one\ntwo", mode: { kind: "run" }, prints: "1" },
+    {
+      line: 15,
+      commands: "three\n  four",
+      mode: { kind: "not run", reason: "needs a registry" },
+    },
+    { line: 26, commands: "five", mode: { kind: "stays", until: "it is up" } },
+  ]);
+});
+
+Deno.test("commandBlocks() refuses what would not be run unnoticed", async (t) => {
+  const refused: [string, RegExp][] = [
+    ["<!-- not run -->\n```sh\na\n```", /Line 3: .* is no marker with a reason/],
+    ["<!-- not run: -->\n```sh\na\n```", /no marker with a reason/],
+    ["<!-- not run: no -->\n```sh\na\n```", /no marker with a reason/],
+    ["<!-- stays until: -->\n```sh\na\n```", /no marker with a reason/],
+    ["<!-- skip: it takes too long -->\n```sh\na\n```", /no marker with a reason/],
+    ["```bash\na\n```", /Line 2: a block of "bash" is not run/],
+    ["```\na\n```", /a block of "" is not run/],
+    ["```sh\na\n", /does not end/],
+  ];
+  for (const [markdown, message] of refused) {
+    await t.step(JSON.stringify(markdown), () => {
+      assert.throws(() => commandBlocks(markdown), message);
+    });
+  }
+});
+
+Deno.test("isPrinted() compares output with what a page shows", async (t) => {
+  const table: [shown: string, output: string, expected: boolean][] = [
+    ["a  b\nc", "a b\nc\n", true],
+    ["a", "a\nb", false],
+    ["a\nb", "a", false],
+    ["…\nb", "a\na\nb", true],
+    ["…\nb", "b", true],
+    ["a\n…", "a", true],
+    ["a\n…", "b\na", false],
+    ["widgets-…   True", "widgets-1234   True", true],
+    ["widgets-…   True", "widgets-1234\nTrue", false],
+    ["a.c", "abc", false],
+  ];
+  for (const [shown, output, expected] of table) {
+    await t.step(JSON.stringify([shown, output]), () => {
+      assert.equal(isPrinted(shown, output), expected);
+    });
+  }
+});
+
+Deno.test("filledIn() takes lines with an ellipsis from the output", () => {
+  const output = "Paste this:\n  . /tmp/demo-1/env\n";
+  assert.equal(filledIn("a\n. /tmp/demo-…/env", output), "a\n. /tmp/demo-1/env");
+  assert.throws(() => filledIn(". /other/…", output), /No line of the output fits/);
+});
+
+Deno.test("the pages whose commands are run have markers that say why", async () => {
+  for (const path of ["README.md", "docs/quick-start.md"]) {
+    const markdown = await Deno.readTextFile(new URL(`../../${path}`, import.meta.url));
+    const blocks = commandBlocks(markdown);
+    assert.ok(blocks.some(({ mode }) => mode.kind === "run"), path);
+  }
+});

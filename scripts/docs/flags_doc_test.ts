@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { FLAG_GROUPS } from "../../server/flag_table.ts";
+import { flag, oneOf, secret, text } from "../../common/flags/flag_kinds.ts";
+import { flagsDoc } from "./flags_doc.ts";
+
+Deno.test("docs/flags.md is what the table gives (run deno task docs)", async () => {
+  const stored = await Deno.readTextFile(new URL("../../docs/flags.md", import.meta.url));
+  assert.equal(stored, flagsDoc(FLAG_GROUPS));
+});
+
+Deno.test("flagsDoc() makes one aligned table per group", () => {
+  const doc = flagsDoc({
+    Things: {
+      "on": flag(true, "A switch, see --mode"),
+      "mode": oneOf(["", "a", "b"], "A | choice"),
+      "list": text("x,y", "Ends in <on>/path"),
+      "key": secret("base64", "A key", (value) => ({ value })),
+    },
+  });
+  const [, section = ""] = /\n## Things\n\n([^]*?)\n\n/.exec(doc) ?? [];
+  assert.deepEqual(section.split("\n"), [
+    "| Flag     | Environment variable | Default  | Meaning                |",
+    "| -------- | -------------------- | -------- | ---------------------- |",
+    "| `--on`   | `XBIND_ON`           | `true`   | A switch, see `--mode` |",
+    "| `--mode` | `XBIND_MODE`         | empty    | A \\| choice (`a`, `b`) |",
+    "| `--list` | `XBIND_LIST`         | `x`, `y` | Ends in `<on>/path`    |",
+    "| `--key`  | `XBIND_KEY`          | empty    | **Secret.** A key      |",
+  ]);
+});

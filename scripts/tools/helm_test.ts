@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import type { Progress } from "./progress.ts";
+import { helmBinary } from "./helm.ts";
+
+/** Stands in for Go: notes what it builds, and makes a Helm that knows its version. */
+const FAKE_GO = `#!/bin/sh
+here=\${0%/*}
+[ "$1 $2" = "env GOVERSION" ] && { echo go1.26.0; exit; }
+echo "$*" >> "$here/calls"
+[ "$1" = build ] || exit 0
+while [ "$1" != -o ]; do shift; done
+printf '#!/bin/sh\\necho v4.3.1\\n' > "$2"
+chmod +x "$2"
+`;
+
+const setUp = async () => {
+  const dir = await Deno.makeTempDir({ prefix: "xbind-helm-test-" });
+  const script = (path: string, text: string) =>
+    Deno.writeTextFile(`${dir}/${path}`, text, { mode: 0o755 });
+  await Deno.mkdir(`${dir}/bin`);
+  await Deno.mkdir(`${dir}/path`);
+  await script("bin/go", FAKE_GO);
+  const labels: string[] = [];
+  const progress: Progress = {
+    run: (label, work) => (labels.push(label), work()),
+    note: (text) => labels.push(text),
+  };
+  const env = { PATH: `${dir}/path:${dir}/bin:/usr/bin:/bin`, XBIND_CACHE_DIR: `${dir}/cache` };
+  return {
+    dir,
+    labels,
+    /** Puts a Helm of this version somewhere. */
+    helm: (path: string, version: string) => script(path, `#!/bin/sh\necho ${version}\n`),
+    find: (more: Record<string, string> = {}) => helmBinary(progress, { ...env, ...more }),
+    builds: async () => {
+      const calls = await Deno.readTextFile(`${dir}/bin/calls`).catch(() => "");
+      return calls.split("\n").filter((call) => call.startsWith("build"));
+    },
+    [Symbol.asyncDispose]: () => Deno.remove(dir, { recursive: true }),
+  };
+};
+
+Deno.test("helmBinary() builds the pinned Helm once, also when asked twice at the same time", async () => {
+  await using test = await setUp();
+  const [first, second] = await Promise.all([test.find(), test.find()]);
+  assert.equal(first, second);
+  assert.ok(first.startsWith(`${test.dir}/cache/xbind/helm/v4.`));
+  assert.equal(await test.find(), first);
+  const [build = "", ...more] = await test.builds();
+  assert.deepEqual(more, []);
+  assert.match(build, /-X helm\.sh\/helm\/v4\/internal\/version\.version=v4\.\d+\.\d+ /);
+  assert.match(build, / helm\.sh\/helm\/v4\/cmd\/helm$/);
+  assert.ok(test.labels.includes("[2/2] helm"));
+  assert.ok(test.labels.includes("waiting for another build of Helm"));
+});
+
+Deno.test("helmBinary() takes a Helm 4 on PATH, and no other", async () => {
+  await using test = await setUp();
+  await test.helm("path/helm", "v3.18.0");
+  await test.helm("bin/helm", "v4.0.0");
+  assert.equal(await test.find(), `${test.dir}/bin/helm`);
+  assert.deepEqual(await test.builds(), []);
+  await Deno.remove(`${test.dir}/bin/helm`);
+  assert.match(await test.find(), /\/cache\/xbind\/helm\//);
+});
+
+Deno.test("helmBinary() takes what HELM_BIN names, or says why it cannot", async () => {
+  await using test = await setUp();
+  await test.helm("path/helm", "v4.0.0");
+  await test.helm("mine", "v4.1.0");
+  await test.helm("old", "v3.18.0");
+  const named = (name: string) => test.find({ HELM_BIN: `${test.dir}/${name}` });
+  assert.equal(await named("mine"), `${test.dir}/mine`);
+  await assert.rejects(named("old"), /HELM_BIN ".*\/old": it is v3\.18\.0, not Helm 4$/);
+  await assert.rejects(named("none"), /HELM_BIN ".*\/none": it does not run$/);
+});
+
+Deno.test("helmBinary() without Go names what to install or set", async () => {
+  await using test = await setUp();
+  await assert.rejects(
+    test.find({ PATH: `${test.dir}/path` }),
+    /Cannot build Helm: Go is not installed\. Install Go 1\.26\.0 .*, or set HELM_BIN to a Helm 4$/,
+  );
+});
