@@ -58,11 +58,11 @@ const END_TO_END_TESTS = ["tests/e2e/", "tests/browser/"];
 /** The second part is run every day too, but asks more when `SOAK_VARIABLE` is set. */
 const SOAK_TESTS = [
   "tests/soak/",
-  "tests/e2e/faults_test.ts",
-  "tests/e2e/rights_matrix_test.ts",
-  "tests/e2e/schemathesis_test.ts",
-  "tests/e2e/single_use_history_test.ts",
-  "tests/e2e/single_use_test.ts",
+  "tests/e2e/process/faults_test.ts",
+  "tests/e2e/issuer/rights_matrix_test.ts",
+  "tests/e2e/gateway/schemathesis_test.ts",
+  "tests/e2e/bind/single_use_history_test.ts",
+  "tests/e2e/bind/single_use_test.ts",
 ];
 
 /** Runs deno with these arguments, output passed through, and returns what it printed. */

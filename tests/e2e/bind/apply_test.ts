@@ -1,0 +1,323 @@
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { createAuthority } from "../../../scripts/controlplane/certificates.ts";
+import {
+  CLUSTER_BINDINGS,
+  CONNECTIONS,
+  DEPLOYMENTS,
+  GRANTS,
+  NAMESPACES,
+  SECRETS,
+} from "../../../common/api/resources.ts";
+import { type ApplyDeps, applyToConsumer } from "../../../server/bind/apply.ts";
+import { applySlots } from "../../../server/bind/slots.ts";
+import { konnectorManifest } from "../../../common/consumer/konnector_manifest.ts";
+import { type ErrorCode, XbindError } from "../../../common/errors.ts";
+import {
+  ANNOTATIONS,
+  boundaryName,
+  KONNECTOR_IMAGE,
+  tokenSecretName,
+} from "../../../common/api/names.ts";
+import { bind, pickUp, tokenOf } from "../../support/binding_steps.ts";
+import { BindingWorld } from "../../support/binding_world.ts";
+import { ownPlane, sharedProvider } from "../../support/control_planes.ts";
+import { type HostileAnswer, HostileApiServer } from "../../support/hostile_api_server.ts";
+import { connect } from "../../support/kube.ts";
+
+const plane = await sharedProvider();
+/** Nothing but an API server: no other test has installed anything on it. */
+const consumer = await ownPlane({ name: "apply", controllerManager: false });
+
+const DEFAULT_DENIED = ["169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128"];
+const base64 = (text: string) => Buffer.from(text).toString("base64");
+
+/** Deps and the answer of an apply in one world. */
+const applying = (world: BindingWorld, edit: Partial<ApplyDeps> = {}) => {
+  const deps: ApplyDeps = {
+    ...world.deps(),
+    provider: { externalAddress: "", restHost: plane.server },
+    slots: applySlots(),
+    discoveryWaitMs: 300,
+    ...edit,
+    config: {
+      konnectorImage: KONNECTOR_IMAGE,
+      applyDenyCidrs: DEFAULT_DENIED,
+      applyAllowInsecureTls: false,
+      ...edit.config,
+    },
+  };
+  return (request: { export?: string; kubeconfig: string; installKonnector?: boolean }) =>
+    applyToConsumer(deps, world.identity(), request, AbortSignal.timeout(60_000));
+};
+
+const fails = (wanted: ErrorCode, words = /./) => (error: unknown): boolean => {
+  assert.ok(error instanceof XbindError, String(error));
+  assert.equal(error.code, wanted, error.message);
+  assert.match(error.message, words);
+  assert.doesNotMatch(error.message, /127\.0\.0\.1|https:|-----BEGIN/);
+  return true;
+};
+
+const adminKubeconfig = async () => base64(await Deno.readTextFile(consumer.adminKubeconfig));
+
+/** A kubeconfig for some server, as JSON, which is YAML. */
+const kubeconfig = (server: string, caPem = consumer.caPem, user: object = { token: "wrong" }) =>
+  base64(JSON.stringify({
+    clusters: [{
+      name: "c",
+      cluster: { server, "certificate-authority-data": base64(caPem) },
+    }],
+    users: [{ name: "u", user }],
+    contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
+    "current-context": "x",
+  }));
+
+Deno.test("applyToConsumer() says so when the konnector's kinds are missing", async () => {
+  await using world = await BindingWorld.start(plane);
+  using admin = await connect(consumer);
+  const name = await world.export("pg");
+  const apply = applying(world);
+  await assert.rejects(
+    apply({ export: name, kubeconfig: await adminKubeconfig() }),
+    fails("APPLY_FAILED", /does not serve connections\.core\.xbind\.io; install the konnector/),
+  );
+  assert.ok(await admin.kube.find(NAMESPACES, { name: "xbind" }), "the namespace is ensured");
+  assert.deepEqual(await admin.kube.list(SECRETS, { namespace: "xbind" }), []);
+});
+
+Deno.test("applyToConsumer() installs the konnector and a bundle, then bundles alone", async () => {
+  await using world = await BindingWorld.start(plane);
+  using admin = await connect(consumer);
+  const name = await world.export("pg");
+  const apply = applying(world, { discoveryWaitMs: 10_000 });
+  const submitted = await adminKubeconfig();
+  const manifest = konnectorManifest(KONNECTOR_IMAGE)
+    .map(({ kind, metadata }) => `${kind}/${metadata.name}`);
+
+  const installed = await apply({ kubeconfig: submitted, installKonnector: true, export: "" });
+  assert.deepEqual(installed.applied, manifest);
+
+  const both = await apply({ export: name, kubeconfig: submitted, installKonnector: true });
+  const grant = both.applied.at(-1)?.split("/")[1] ?? "";
+  const bundle = [`Secret/${grant}`, `Connection/${grant}`, `ClusterBinding/${grant}`];
+  assert.deepEqual(both.applied, [...manifest, ...bundle]);
+  const secretKey = { name: grant, namespace: "xbind" };
+  const stored = await admin.kube.get(SECRETS, secretKey);
+  assert.ok(stored.data?.["kubeconfig"]);
+  assert.ok(await admin.kube.find(CONNECTIONS, { name: grant }));
+  assert.ok(await admin.kube.find(CLUSTER_BINDINGS, { name: grant }));
+  const deployment = { name: "konnector", namespace: "xbind" };
+  assert.ok(await admin.kube.find(DEPLOYMENTS, deployment));
+  const issued = await world.grant(grant);
+  assert.equal(issued.metadata.annotations?.[ANNOTATIONS.pickupSha256], undefined);
+  assert.ok(issued.metadata.annotations?.[ANNOTATIONS.boundAt]);
+
+  // A token that was issued anew replaces the one in the Secret.
+  const namespace = boundaryName(world.identity().subject);
+  await world.kube.delete(SECRETS, { name: tokenSecretName(grant), namespace });
+  await world.issue(issued);
+  // And the Grant counts as bound again, for the reaper; a pickup that waits stays good.
+  const bound = await bind(world, name);
+  const before = Date.now();
+  const alone = await apply({ export: name, kubeconfig: submitted });
+  const { annotations = {} } = (await world.grant(grant)).metadata;
+  assert.ok(Date.parse(annotations[ANNOTATIONS.boundAt] ?? "") >= before);
+  await pickUp(world, tokenOf(bound));
+  assert.deepEqual(alone.applied, ["Namespace/xbind", ...bundle]);
+  const renewed = await admin.kube.get(SECRETS, secretKey);
+  assert.notEqual(renewed.data?.["kubeconfig"], stored.data["kubeconfig"]);
+  for (const [type, key] of [[CONNECTIONS, { name: grant }], [SECRETS, secretKey]] as const) {
+    await admin.kube.delete(type, key);
+  }
+});
+
+Deno.test("applyToConsumer() keeps the host's name while it connects to the checked address", async () => {
+  await using world = await BindingWorld.start(plane);
+  const certificate = consumer.userCertificate("root", ["system:masters"]);
+  const user = {
+    "client-certificate-data": base64(certificate.cert),
+    "client-key-data": base64(certificate.key),
+  };
+  const server = consumer.server.replace("127.0.0.1", "localhost");
+  const { applied } = await applying(world)({
+    kubeconfig: kubeconfig(server, consumer.caPem, user),
+    installKonnector: true,
+  });
+  assert.equal(applied.length, 10);
+});
+
+Deno.test("applyToConsumer() refuses what it cannot do before it makes a Grant", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  const submitted = await adminKubeconfig();
+  const denying = (cidr: string) =>
+    applying(world, {
+      config: {
+        konnectorImage: KONNECTOR_IMAGE,
+        applyDenyCidrs: [cidr],
+        applyAllowInsecureTls: false,
+      },
+    });
+  await assert.rejects(
+    applying(world)({ kubeconfig: submitted }),
+    fails("INVALID_REQUEST", /nothing to do/),
+  );
+  await assert.rejects(
+    applying(world)({ kubeconfig: "%", export: name }),
+    fails("KUBECONFIG_REJECTED", /base64/),
+  );
+  for (
+    const [cidr, server] of [
+      ["127.0.0.0/8", consumer.server],
+      ["127.0.0.0/8", consumer.server.replace("127.0.0.1", "localhost")],
+      ["127.0.0.0/8", consumer.server.replace("127.0.0.1", "[::ffff:127.0.0.1]")],
+      ["127.0.0.0/8", consumer.server.replace("127.0.0.1", "0.0.0.0")],
+      ["169.254.0.0/16", "https://169.254.169.254"],
+    ] as const
+  ) {
+    await assert.rejects(
+      denying(cidr)({ kubeconfig: kubeconfig(server), export: name }),
+      fails("KUBECONFIG_REJECTED", /refuses/),
+      server,
+    );
+  }
+  await assert.rejects(
+    applying(world)({ kubeconfig: kubeconfig("https://no-such-host.invalid"), export: name }),
+    fails("APPLY_FAILED", /looked up/),
+  );
+  const grants = await world.kube.list(GRANTS);
+  assert.ok(!grants.some(({ spec }) => spec.exportName === name));
+});
+
+Deno.test("applyToConsumer() tells failures of the provider side", async () => {
+  await using world = await BindingWorld.start(plane);
+  const submitted = await adminKubeconfig();
+  for (const unknown of ["no-such-export", "Not/AName"]) {
+    await assert.rejects(
+      applying(world)({ kubeconfig: submitted, export: unknown }),
+      fails("APPLY_FAILED", /Cannot find Export/),
+    );
+  }
+  const name = await world.export("pg");
+  await world.hold();
+  await assert.rejects(
+    applying(world, { issuerWaitMs: 200 })({ kubeconfig: submitted, export: name }),
+    fails("GRANT_NOT_READY"),
+  );
+});
+
+Deno.test("applyToConsumer() tells failures of the consumer side without its words", async () => {
+  await using world = await BindingWorld.start(plane);
+  const install = (kubeconfig: string) => applying(world)({ kubeconfig, installKonnector: true });
+  const stranger = createAuthority("stranger");
+  await assert.rejects(
+    install(kubeconfig(consumer.server, stranger.cert)),
+    fails("APPLY_FAILED", /certificate is not trusted/),
+  );
+  await assert.rejects(
+    install(kubeconfig(consumer.server)),
+    fails("APPLY_FAILED", /does not accept the credentials/),
+  );
+  const nobody = consumer.userCertificate("nobody");
+  const user = {
+    "client-certificate-data": base64(nobody.cert),
+    "client-key-data": base64(nobody.key),
+  };
+  await assert.rejects(
+    install(kubeconfig(consumer.server, consumer.caPem, user)),
+    fails("APPLY_FAILED", /may not do that/),
+  );
+  await assert.rejects(
+    install(kubeconfig("https://127.0.0.1:1")),
+    fails("APPLY_FAILED", /cannot be reached/),
+  );
+});
+
+Deno.test("applyToConsumer() survives hostile servers", async (t) => {
+  await using world = await BindingWorld.start(plane);
+  for (const [name, { answer, timeoutMs = 20_000, words }] of Object.entries(HOSTILE)) {
+    await t.step(name, async () => {
+      await using server = await HostileApiServer.start(answer);
+      const apply = applying(world, { applyTimeoutMs: timeoutMs });
+      const request = { kubeconfig: server.kubeconfig(), installKonnector: true };
+      await assert.rejects(apply(request), fails("APPLY_FAILED", words));
+      assert.ok(server.requests <= 4, `${server.requests} requests`);
+    });
+  }
+});
+
+interface HostileServer {
+  answer: HostileAnswer;
+  timeoutMs?: number;
+  words: RegExp;
+}
+
+const HOSTILE: Record<string, HostileServer> = {
+  "that redirect": {
+    answer: (answer) => answer.writeHead(307, { Location: plane.server }).end(),
+    words: /answered 307/,
+  },
+  "that answer text": {
+    answer: (answer) => answer.end("<html>hello https: 127.0.0.1"),
+    words: /not one of an API server/,
+  },
+  "that quote secrets in a Status": {
+    answer: (answer) =>
+      answer.writeHead(422).end(JSON.stringify({
+        kind: "Status",
+        reason: "Invalid",
+        message: "-----BEGIN https: 127.0.0.1",
+      })),
+    words: /invalid/,
+  },
+  "that invent reasons": {
+    answer: (answer) =>
+      answer.writeHead(400).end(JSON.stringify({ kind: "Status", reason: "https:", code: {} })),
+    words: /answered 400/,
+  },
+  "that never stop": {
+    answer: (answer) => {
+      const chunk = "x".repeat(1024 * 1024);
+      const more = () => {
+        while (!answer.destroyed && answer.write(chunk));
+      };
+      answer.on("drain", more).on("error", () => {});
+      more();
+    },
+    words: /broke off/,
+  },
+  "that say nothing": { answer: () => {}, timeoutMs: 500, words: /longer than 0\.5 s/ },
+  "that dribble": {
+    answer: (answer) => {
+      answer.writeHead(200);
+      const timer = setInterval(() => answer.write(" "), 50);
+      answer.on("close", () => clearInterval(timer)).on("error", () => {});
+    },
+    timeoutMs: 500,
+    words: /longer than 0\.5 s/,
+  },
+  "that hang up": { answer: (_, socket) => void socket.destroy(), words: /broke off/ },
+  "that speak another protocol": {
+    answer: (_, socket) => void socket.end("SSH-2.0-OpenSSH_9.9\r\n\r\n"),
+    words: /./,
+  },
+  "that ask to come back much later": {
+    answer: (answer) => answer.writeHead(429, { "Retry-After": "86400" }).end(),
+    timeoutMs: 500,
+    words: /longer than 0\.5 s/,
+  },
+};
+
+Deno.test("applyToConsumer() lets one identity apply four times at once", async () => {
+  await using world = await BindingWorld.start(plane);
+  const slots = applySlots();
+  const { subject } = world.identity();
+  const enter = () => slots.enter(subject, AbortSignal.timeout(60_000));
+  const taken = await Promise.all(Array.from({ length: 4 }, enter));
+  const apply = applying(world, { slots });
+  const request = { kubeconfig: await adminKubeconfig(), installKonnector: true };
+  await assert.rejects(apply(request), fails("UNAVAILABLE"));
+  for (const slot of taken) slot[Symbol.dispose]();
+  await apply(request);
+});

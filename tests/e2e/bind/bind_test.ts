@@ -1,0 +1,401 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import {
+  EXPORTS,
+  type Grant,
+  GRANTS,
+  isDeleting,
+  isReady,
+  NAMESPACES,
+  type Secret,
+} from "../../../common/api/resources.ts";
+import { type BindDeps, bindExport, provisionGrant } from "../../../server/bind/bind.ts";
+import { assembleBundle } from "../../../server/bind/bundle.ts";
+import { grantFor } from "../../../server/bind/grant.ts";
+import { KeyedLock } from "../../../common/time/keyed_lock.ts";
+import { bindSlots } from "../../../server/bind/slots.ts";
+import { Cache } from "../../../common/kube/cache.ts";
+import { wholeObjects } from "../../../common/kube/follow.ts";
+import { ANNOTATIONS, boundaryName, FIELD_MANAGERS, grantName } from "../../../common/api/names.ts";
+import { sleep } from "../../../common/time/sleep.ts";
+import {
+  bind,
+  counting,
+  hasCode,
+  patchGrant,
+  patience,
+  pickUp,
+  tokenOf,
+} from "../../support/binding_steps.ts";
+import { BindingWorld, WIDGETS } from "../../support/binding_world.ts";
+import { sharedProvider } from "../../support/control_planes.ts";
+import { connect, running, temporaryDir, whoAmI } from "../../support/kube.ts";
+import { removeGrant } from "../../support/remove_grant.ts";
+
+const plane = await sharedProvider();
+Deno.test("bindExport() makes a Grant, and its pickup gives a bundle that works", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg", {
+    defaults: {
+      conflictPolicy: "Adopt",
+      relatedResources: [{ resource: "secrets", direction: "FromProvider" }],
+    },
+  });
+  const before = Date.now();
+  const result = await bind(world, name);
+  assert.match(result.pickupURL, /^\/api\/bundle\/[\w-]+\.[\w-]{32}$/);
+  const lifetime = Date.parse(result.expiresAt) - before;
+  assert.ok(lifetime >= 300_000 && lifetime < 330_000, result.expiresAt);
+
+  const stored = await world.grant(result.grant);
+  const desired = grantFor(world.identity(), await world.kube.get(EXPORTS, { name }));
+  assert.deepEqual(stored.spec, desired.spec);
+  assert.deepEqual(stored.metadata.finalizers, ["iam.xbind.io/cleanup"], "from the start");
+  const annotations = stored.metadata.annotations ?? {};
+  assert.equal(annotations[ANNOTATIONS.pickupExpiry], result.expiresAt);
+  assert.ok(Date.parse(annotations[ANNOTATIONS.boundAt] ?? "") >= before);
+  assert.ok(!JSON.stringify(stored).includes(tokenOf(result).split(".")[1] ?? "?"));
+
+  const grant = await pickUp(world, tokenOf(result));
+  assert.equal(grant.metadata.annotations?.[ANNOTATIONS.wantedUntil], undefined);
+  const provider = { externalAddress: "", restHost: plane.server };
+  const bundle = await assembleBundle({ kube: world.kube, provider }, grant, patience());
+  assert.deepEqual(bundle.map(({ kind, metadata }) => `${kind}/${metadata.name}`), [
+    `Secret/${grant.metadata.name}`,
+    `Connection/${grant.metadata.name}`,
+    `ClusterBinding/${grant.metadata.name}`,
+  ]);
+  await using dir = await temporaryDir();
+  const file = join(dir.path, "kubeconfig");
+  await Deno.writeTextFile(file, (bundle[0] as Secret).stringData?.["kubeconfig"] ?? "");
+  using consumer = await connect(file);
+  const boundary = boundaryName(world.identity().subject);
+  assert.equal(
+    await whoAmI(consumer.kube),
+    `system:serviceaccount:${boundary}:${grant.metadata.name}`,
+  );
+});
+
+Deno.test("bindExport() makes a Grant with its pickup on it, in one write", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  using client = await counting(plane);
+  const result = await bind(world, name, { kube: client.kube });
+  assert.deepEqual(client.counts, { GET: 1, POST: 1 });
+  await pickUp(world, tokenOf(result));
+});
+
+Deno.test("bindExport() gives a new pickup after a long wait, not one that has lost part of its life", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  await world.hold();
+  const ttlMs = 60_000;
+  using client = await counting(plane);
+  const config = { pickupTtlMs: ttlMs };
+  const waiting = bind(world, name, { kube: client.kube, config });
+  await eventually("the Grant is there", () => [...world.grants.values()].some(isFor(name)));
+  await sleep(ttlMs / 60);
+  const releasedAt = Date.now();
+  await world.release();
+  const result = await waiting;
+  assert.ok(Date.parse(result.expiresAt) >= releasedAt + ttlMs, result.expiresAt);
+  assert.deepEqual(client.counts, { GET: 1, POST: 1, PATCH: 1 });
+  await pickUp(world, tokenOf(result));
+});
+
+Deno.test("bindExport() gives no pickup that another bind replaced meanwhile", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  await world.hold();
+  const waiting = bind(world, name);
+  const grant = await eventually("the Grant is there", () => {
+    return [...world.grants.values()].find(isFor(name));
+  });
+  const annotations = { [ANNOTATIONS.pickupSha256]: "0".repeat(64) };
+  await patchGrant(world, grant.metadata.name, { annotations });
+  await world.release();
+  await pickUp(world, tokenOf(await waiting));
+});
+
+Deno.test("bindExport() reuses the Grant, writes it once, and ends the earlier pickup", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  const first = await bind(world, name);
+  const before = await world.grant(first.grant);
+  using client = await counting(plane);
+  const second = await bind(world, name, { kube: client.kube });
+  assert.deepEqual(client.counts, { GET: 2, PATCH: 1 });
+  const after = await world.grant(second.grant);
+  assert.equal(after.metadata.uid, before.metadata.uid);
+  assert.equal(after.metadata.generation, before.metadata.generation);
+  await assert.rejects(pickUp(world, tokenOf(first)), hasCode("PICKUP_GONE"));
+  await pickUp(world, tokenOf(second));
+  await assert.rejects(pickUp(world, tokenOf(second)), hasCode("PICKUP_GONE"));
+  // A new bind makes it good again.
+  await pickUp(world, tokenOf(await bind(world, name)));
+});
+
+Deno.test("bindExport() serves 20 at once with one Grant, over two processes", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  const otherCache = new Cache(wholeObjects(GRANTS));
+  await using _running = await running(otherCache, world.kube);
+  const other = { caches: { grants: otherCache }, turns: new KeyedLock() };
+  const results = await Promise.all(
+    Array.from({ length: 20 }, (_, i) => bind(world, name, i % 2 ? other : {})),
+  );
+  assert.equal(new Set(results.map(({ grant }) => grant)).size, 1);
+  const picked = await Promise.allSettled(
+    results.map((result) => pickUp(world, tokenOf(result))),
+  );
+  assert.equal(picked.filter(({ status }) => status === "fulfilled").length, 1);
+});
+
+Deno.test("bindExport() keeps people apart", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  const [ada, bob] = await Promise.all([bind(world, name), bind(world, name, {}, "bob")]);
+  assert.notEqual(ada.grant, bob.grant);
+  assert.equal((await pickUp(world, tokenOf(ada))).spec.identity.displayName, "ada");
+  assert.equal((await pickUp(world, tokenOf(bob))).spec.identity.displayName, "bob");
+});
+
+Deno.test("bindExport() refuses Exports that are unknown or not Ready", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  await world.setExportReady(await world.kube.get(EXPORTS, { name }), "False");
+  await assert.rejects(bind(world, name), hasCode("EXPORT_NOT_READY"));
+  await assert.rejects(bind(world, "no-such-export"), hasCode("EXPORT_NOT_FOUND"));
+  using client = await counting(plane);
+  for (
+    const impossible of ["", "A", "a/b", "../grants", "a%2fb", "a b", "a".repeat(254), "\ud800"]
+  ) {
+    await assert.rejects(
+      bind(world, impossible, { kube: client.kube }),
+      hasCode("EXPORT_NOT_FOUND"),
+      impossible,
+    );
+  }
+  assert.deepEqual(client.counts, {});
+});
+
+Deno.test("bindExport() never touches a Grant of its name that is somebody else's", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  const desired = grantFor(world.identity(), await world.kube.get(EXPORTS, { name }));
+  const foreign = await world.kube.create(GRANTS, {
+    ...desired,
+    spec: { ...desired.spec, identity: { subject: "somebody#else" } },
+  }, FIELD_MANAGERS.installer);
+  await world.hold();
+  const before = await world.grant(foreign.metadata.name);
+  await assert.rejects(bind(world, name), hasCode("PROVIDER_FAILED"));
+  assert.deepEqual(await world.grant(foreign.metadata.name), before);
+});
+
+Deno.test("bindExport() waits for the rights of a changed Export", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg", {
+    apis: [{ name: WIDGETS }, { name: "gadgets.example.org" }],
+    defaults: {
+      conflictPolicy: "Adopt",
+      relatedResources: [{ resource: "secrets", direction: "FromConsumer" }],
+    },
+  });
+  const first = await bind(world, name);
+  await world.hold();
+  await world.changeExport(name, { apis: [{ name: "gadgets.example.org" }] });
+  let isDone = false;
+  const second = bind(world, name).finally(() => isDone = true);
+  const changed = await eventually("the Grant follows the Export", async () => {
+    const grant = await world.grant(first.grant);
+    return grant.metadata.generation === 2 && grant;
+  });
+  assert.deepEqual(changed.spec.apis, [{ name: "gadgets.example.org" }]);
+  assert.equal(changed.spec.conflictPolicy, undefined);
+  assert.equal(changed.spec.relatedResources, undefined);
+  assert.ok(Date.parse(changed.metadata.annotations?.[ANNOTATIONS.wantedUntil] ?? "") > Date.now());
+  await pickUp(world, tokenOf(first)); // the earlier pickup is good until the bind succeeds
+  assert.ok(!isDone);
+  await world.release();
+  await pickUp(world, tokenOf(await second));
+});
+
+Deno.test("bindExport() gives up after its wait, and works when repeated", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  await world.hold();
+  const started = Date.now();
+  await assert.rejects(bind(world, name, { issuerWaitMs: 300 }), hasCode("GRANT_NOT_READY"));
+  assert.ok(Date.now() - started < 10_000);
+  const retry = bind(world, name);
+  await world.release();
+  await pickUp(world, tokenOf(await retry));
+});
+
+Deno.test("bindExport() waits for a place, no longer than for the issuer, and asks nothing meanwhile", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  using client = await counting(plane);
+  const slots = bindSlots();
+  const { subject } = world.identity();
+  const enter = () => slots.enter(subject, patience());
+  const places = await Promise.all(Array.from({ length: 8 }, enter));
+  const late = bind(world, name, { kube: client.kube, slots, issuerWaitMs: 300 });
+  await assert.rejects(late, hasCode("GRANT_NOT_READY"));
+  assert.deepEqual(client.counts, {});
+  await bind(world, name, { slots }, "bob");
+  const next = bind(world, name, { slots });
+  places[0]?.[Symbol.dispose]();
+  await pickUp(world, tokenOf(await next));
+  assert.equal(slots.taken, 7);
+});
+
+Deno.test("bindExport() reads the Grant live before it gives up", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  const stopped = new Cache(wholeObjects(GRANTS));
+  const { grant } = await bind(world, name, { caches: { grants: stopped }, issuerWaitMs: 3_000 });
+  assert.equal((await world.grant(grant)).spec.exportName, name);
+});
+
+Deno.test("bindExport() ends as soon as its caller is gone", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  await world.hold();
+  const caller = new AbortController();
+  const waiting = bindExport(world.deps(), world.identity(), name, caller.signal);
+  await eventually("the Grant is there", () => [...world.grants.values()].some(isFor(name)));
+  caller.abort("gone");
+  await assert.rejects(waiting, (error) => error === "gone");
+});
+
+const isFor = (exportName: string) => (grant: Grant): boolean =>
+  grant.spec.exportName === exportName;
+
+Deno.test("bindExport() waits a deletion out and makes the Grant anew", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  const first = await bind(world, name);
+  const key = { name: first.grant };
+  await world.kube.delete(GRANTS, key);
+  const deleting = await world.grant(key.name);
+  assert.ok(isDeleting(deleting));
+  await assert.rejects(pickUp(world, tokenOf(first)), hasCode("PICKUP_GONE"));
+  assert.equal(
+    (await world.grant(key.name)).metadata.annotations?.[ANNOTATIONS.pickupConsumed],
+    undefined,
+  );
+  const second = bind(world, name);
+  await patchGrant(world, key.name, { finalizers: [] });
+  const result = await second;
+  assert.notEqual((await world.grant(key.name)).metadata.uid, deleting.metadata.uid);
+  await assert.rejects(pickUp(world, tokenOf(first)), hasCode("PICKUP_GONE"));
+  await pickUp(world, tokenOf(result));
+});
+
+Deno.test("bindExport() notices that a Grant was replaced behind its cache", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  const first = await bind(world, name);
+  const old = await world.grant(first.grant);
+  await removeGrant(world.kube, first.grant);
+  const frozen = {
+    get: () => old,
+    learn: () => {},
+    waitFor: world.grants.waitFor.bind(world.grants),
+    waitForAbsence: world.grants.waitForAbsence.bind(world.grants),
+  };
+  const second = await bind(world, name, { caches: { grants: frozen } });
+  assert.notEqual((await pickUp(world, tokenOf(second))).metadata.uid, old.metadata.uid);
+});
+
+Deno.test("bindExport() takes the reaper's mark from the boundary", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  await bind(world, name);
+  const key = { name: boundaryName(world.identity().subject) };
+  const mark = async () =>
+    (await world.kube.get(NAMESPACES, key)).metadata.annotations?.[ANNOTATIONS.reapBoundary];
+  const { resourceVersion = "" } = (await world.kube.get(NAMESPACES, key)).metadata;
+  const annotations = { [ANNOTATIONS.reapBoundary]: "some-uid" };
+  const patch = { metadata: { resourceVersion, annotations } };
+  await world.kube.mergePatch(NAMESPACES, key, patch, FIELD_MANAGERS.reaper);
+  assert.equal(await mark(), "some-uid");
+  await bind(world, name);
+  assert.equal(await mark(), undefined);
+});
+
+Deno.test("provisionGrant() gives a Ready Grant without a pickup", async () => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  const grant = await provisionGrant(world.deps(), world.identity(), name, patience());
+  assert.ok(grant.status?.tokenSecret);
+  const stored = await world.grant(grant.metadata.name);
+  assert.equal(stored.metadata.annotations?.[ANNOTATIONS.pickupSha256], undefined);
+});
+
+Deno.test("provisionGrant() says that the Grant is bound, and leaves its pickup alone", async (t) => {
+  await using world = await BindingWorld.start(plane);
+  const name = await world.export("pg");
+  const provision = (edit?: Partial<BindDeps>) =>
+    provisionGrant(world.deps(edit), world.identity(), name, patience());
+  const boundAt = ({ metadata }: Grant) =>
+    Date.parse(metadata.annotations?.[ANNOTATIONS.boundAt] ?? "");
+  const grantKey = { name: grantName(name, world.identity().subject) };
+  const start = Date.now();
+
+  await t.step("a Grant that it makes says so from the start", async () => {
+    await world.hold();
+    const provisioned = provision();
+    const made = await eventually("the Grant is made", () => world.kube.find(GRANTS, grantKey));
+    assert.ok(!isReady(made) && boundAt(made) >= start);
+    await world.release();
+    assert.equal(boundAt(await provisioned), boundAt(made));
+    assert.equal(boundAt(await world.grant(grantKey.name)), boundAt(made));
+  });
+  const bound = await bind(world, name);
+  const stored = await world.grant(grantKey.name);
+
+  await t.step("a Grant that is Ready says so anew, and nothing else changes", async () => {
+    using client = await counting(plane);
+    const now = () => new Date(boundAt(stored) + 60_000);
+    const given = await provision({ kube: client.kube, now });
+    assert.deepEqual(client.counts, { GET: 2, PATCH: 1 }, "the Export, the boundary, the Grant");
+    const after = await world.grant(grantKey.name);
+    assert.deepEqual(given.metadata, after.metadata);
+    assert.equal(boundAt(after), boundAt(stored) + 60_000);
+    assert.deepEqual([after.spec, after.status], [stored.spec, stored.status]);
+    const others = ({ metadata: { annotations } }: Grant) =>
+      Object.entries(annotations ?? {}).filter(([key]) => key !== ANNOTATIONS.boundAt).sort();
+    assert.deepEqual(others(after), others(stored));
+  });
+  await t.step("a cache that is behind costs a conflict, and no change is lost", async () => {
+    const behind = {
+      get: () => stored,
+      learn: () => {},
+      waitFor: () => assert.fail("it is Ready"),
+      waitForAbsence: () => assert.fail("it is there"),
+    };
+    await provision({
+      caches: { grants: behind },
+      now: () => new Date(boundAt(stored) + 120_000),
+    });
+    assert.equal(boundAt(await world.grant(grantKey.name)), boundAt(stored) + 120_000);
+  });
+  await t.step("a Grant that is gone is made again, though the cache still has it", async () => {
+    const picked = await pickUp(world, tokenOf(bound));
+    assert.equal(picked.metadata.uid, stored.metadata.uid, "the pickup was still good");
+    await removeGrant(world.kube, grantKey.name);
+    const { grants } = world;
+    const behind = {
+      get: () => stored,
+      learn: grants.learn.bind(grants),
+      waitFor: grants.waitFor.bind(grants),
+      waitForAbsence: grants.waitForAbsence.bind(grants),
+    };
+    const again = await provision({ caches: { grants: behind } });
+    assert.notEqual(again.metadata.uid, stored.metadata.uid);
+  });
+});

@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { kubeconfigFor } from "../../../scripts/controlplane/kubeconfig.ts";
+import {
+  CLUSTER_BINDINGS,
+  CONNECTIONS,
+  EXPORTS,
+  GRANTS,
+  isReady,
+  type KubeObject,
+  type ResourceType,
+  SECRETS,
+} from "../../../common/api/resources.ts";
+import type { ApplyResult } from "../../../common/api/wire.ts";
+import { grantName } from "../../../common/api/names.ts";
+import { sharedConsumer } from "../../support/control_planes.ts";
+import { FaultProxy } from "../../support/fault_proxy.ts";
+import { Gateway, okJson, postJson } from "../../support/gateway_world.ts";
+import { WIDGETS } from "../../support/issuer_samples.ts";
+import { IssuerWorld } from "../../support/issuer_world.ts";
+import { connect } from "../../support/kube.ts";
+import { sealedSessions, sealedSubject } from "../../support/sealed_sessions.ts";
+import { killPoints, pointText, WriteGate } from "../../support/write_gate.ts";
+import { submitted } from "../../testdata/hostile_kubeconfigs/parts.ts";
+
+const WHO = `crash-${crypto.randomUUID()}`;
+const GRANT = grantName("widgets", sealedSubject(WHO));
+const BUNDLE: [type: ResourceType, namespace?: string][] = [
+  [SECRETS, "xbind"],
+  [CONNECTIONS],
+  [CLUSTER_BINDINGS],
+];
+
+// Before any test, so that no test is charged with processes it does not end.
+const consumerPlane = await sharedConsumer();
+const consumer = await connect(consumerPlane);
+const sessions = await sealedSessions();
+const world = await IssuerWorld.start();
+const gate = new WriteGate();
+const proxy = await FaultProxy.start(consumerPlane);
+proxy.faults = gate.faults;
+await world.offer("widgets", [WIDGETS]);
+await eventually("the Export is Ready", async () => {
+  return isReady(await world.kube.get(EXPORTS, { name: "widgets" }));
+});
+const startGateway = () =>
+  Gateway.start(world.plane, {
+    flags: ["--enable-issuer=false", "--enable-apply"],
+    env: sessions.env,
+  });
+let gateway = await startGateway();
+Deno.test.afterAll(async () => {
+  await removeBundle();
+  await gateway[Symbol.asyncDispose]();
+  consumer[Symbol.dispose]();
+  await proxy[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+const kubeconfig = submitted(kubeconfigFor({
+  cluster: "consumer",
+  server: proxy.server,
+  caPem: proxy.caPem,
+  user: "admin",
+  credentials: { token: "the-proxy-speaks-for-us" },
+}));
+const request = { kubeconfig, export: "widgets", installKonnector: true };
+
+const apply = async () =>
+  await okJson<ApplyResult>(
+    await gateway.as(await sessions.seal(WHO), "/api/apply", postJson(request)),
+  );
+
+async function removeBundle(): Promise<void> {
+  for (const [type, namespace] of BUNDLE) {
+    const key = { name: GRANT, namespace };
+    if (await consumer.kube.find(type, key)) await consumer.kube.delete(type, key);
+  }
+}
+
+/** What the consumer was given by us, without what only its API server knows. */
+async function bundleOf(): Promise<unknown[]> {
+  const found: unknown[] = [];
+  for (const [type, namespace] of BUNDLE) {
+    const listed = await consumer.kube.list<KubeObject & { spec?: unknown; data?: unknown }>(
+      type,
+      namespace ? { namespace } : {},
+    );
+    for (const { kind, metadata, spec, data } of listed) {
+      if (!metadata.name.startsWith(GRANT)) continue;
+      found.push({ kind, name: metadata.name, labels: metadata.labels, spec, data });
+    }
+  }
+  return found;
+}
+
+Deno.test("POST /api/apply killed at any write to the consumer can be done again", async (t) => {
+  const { applied } = await apply();
+  const [writes, complete] = [[...gate.passed], await bundleOf()];
+  await t.step("it writes every object that it names, once", () => {
+    assert.equal(writes.length, applied.length);
+    assert.deepEqual(new Set(writes.map((write) => write.split(" ")[0])), new Set(["patch"]));
+    assert.equal(complete.length, BUNDLE.length);
+  });
+  for (const point of killPoints(writes)) {
+    await t.step(`killed ${pointText(point)}`, async () => {
+      await removeBundle();
+      const victim = gateway;
+      gate.ambush(point, () => victim.backend.signal("SIGKILL"));
+      await assert.rejects(apply(), TypeError, "the connection broke");
+      assert.ok(gate.isShut);
+      assert.equal(await victim.backend.ended(), 137);
+      await victim[Symbol.asyncDispose]();
+      gate.open();
+      gateway = await startGateway();
+      assert.deepEqual((await apply()).applied, applied);
+      assert.deepEqual(await bundleOf(), complete);
+    });
+  }
+  await t.step("all that is one Grant", async () => {
+    const grants = await world.kube.list(GRANTS);
+    assert.deepEqual(grants.map(({ metadata }) => metadata.name), [GRANT]);
+  });
+});

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { Canaries } from "../../support/canaries.ts";
+import { sharedProvider } from "../../support/control_planes.ts";
+import { failure, Gateway, postJson } from "../../support/gateway_world.ts";
+import { ProcessView } from "../../support/process_view.ts";
+import {
+  baitedKubeconfigs,
+  companionedKubeconfig,
+} from "../../testdata/hostile_kubeconfigs/baited.ts";
+import { HOSTILE_KUBECONFIGS } from "../../testdata/hostile_kubeconfigs/refused.ts";
+
+const plane = await sharedProvider();
+
+/** Looks at the children of a process all the time, until disposed. */
+function watchChildren(view: ProcessView) {
+  const seen = new Set<number>();
+  const timer = setInterval(() => view.children().forEach((child) => seen.add(child)), 1);
+  return { seen, [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+Deno.test("the canaries notice", async () => {
+  await using canaries = await Canaries.start();
+  const path = canaries.file("token");
+  await eventually("it is there", () => Deno.lstatSync(path));
+  assert.deepEqual(await canaries.touched(), []);
+  assert.equal((await Deno.readTextFile(path)).trim(), canaries.text);
+  (await Deno.connect({ hostname: "127.0.0.1", port: Number(canaries.address.split(":")[1]) }))
+    .close();
+  using children = watchChildren(new ProcessView(Deno.pid));
+  await new Deno.Command(canaries.program, { args: ["x"], stdout: "null" }).output();
+  await eventually("all was noticed", async () => {
+    const touched = await canaries.touched();
+    assert.deepEqual(touched, ["token was opened", "the program ran", "1 connections"]);
+    return true;
+  });
+  canaries.file("never");
+  await eventually("its writer is seen", () => children.seen.size > 0);
+  assert.ok(new ProcessView(Deno.pid).faultsOfEndedChildren() > 0);
+});
+
+Deno.test("POST /api/apply runs, reads and calls nothing that a kubeconfig names", async (t) => {
+  await using canaries = await Canaries.start();
+  await using gateway = await Gateway.start(plane, {
+    flags: ["--enable-issuer=false", "--enable-apply", "--zap-log-level=10"],
+  });
+  const { token } = await gateway.login();
+  const view = new ProcessView(gateway.backend.pid);
+  using children = watchChildren(view);
+  const bait = {
+    file: (name: string) => canaries.file(name),
+    program: canaries.program,
+    address: canaries.address,
+  };
+  const apply = (kubeconfig: string) =>
+    gateway.as(token, "/api/apply", postJson({ kubeconfig, installKonnector: true }));
+
+  await t.step("it refuses those that try, whatever they try", async () => {
+    const baited = Object.entries(baitedKubeconfigs(bait));
+    assert.ok(baited.length >= 40);
+    for (const [name, kubeconfig] of baited) {
+      const answer = await apply(kubeconfig);
+      assert.equal(answer.status, 400, name);
+      const message = await failure(answer, 400, /^Cannot use the submitted kubeconfig: /);
+      for (const secret of [canaries.text, canaries.program, canaries.address]) {
+        assert.ok(!message.includes(secret), message);
+      }
+    }
+    const others = HOSTILE_KUBECONFIGS.filter(({ base64 }) =>
+      base64 !== "" && base64.length < 1_000_000
+    );
+    for (const { name, base64, names } of others) {
+      const answer = await apply(base64);
+      assert.equal(answer.status, 400, name);
+      await failure(answer, 400, names);
+    }
+    assert.deepEqual(await canaries.touched(), []);
+  });
+
+  await t.step(
+    "it uses one whose own user and cluster are plain, and leaves the others",
+    async () => {
+      await failure(await apply(companionedKubeconfig(bait)), 502);
+      const [connections, ...others] = await canaries.touched();
+      assert.match(connections ?? "", /^\d connections$/);
+      assert.deepEqual(others, []);
+    },
+  );
+
+  await t.step("it started no process, and wrote nothing of it to the log", () => {
+    assert.deepEqual([...children.seen], []);
+    assert.equal(view.faultsOfEndedChildren(), 0);
+    const log = gateway.backend.lines.join("\n");
+    for (const secret of [canaries.text, canaries.program, "a.token", "-----BEGIN"]) {
+      assert.ok(!log.includes(secret), secret);
+    }
+  });
+
+  await t.step("each refusal has its audit line", () => {
+    const lines = gateway.backend.log.filter(({ code }) => code === "kubeconfig");
+    assert.ok(lines.length > 100);
+    for (const { outcome, subject, requestId, reason } of lines) {
+      assert.equal(outcome, "rejected");
+      assert.ok(subject && requestId && reason);
+    }
+  });
+});

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { KONNECTOR_IMAGE } from "../../../common/api/names.ts";
+import { commands } from "../../../ui/logic/commands.ts";
+import { konnectorDeployment, makeAvailable } from "../../support/available_konnector.ts";
+import { CliWorld, KONNECTOR, SERVED_IMAGE } from "../../support/cli_world.ts";
+
+const APPLIED = KONNECTOR.map((name) => `${name} applied`);
+const OTHER_IMAGE = "registry.example.org/konnector:other";
+
+Deno.test("kubectl bind connect", async (t) => {
+  await using world = await CliWorld.start();
+  const noServer = { env: { HOME: `${world.user.home}/absent` } };
+  const image = async () => {
+    const { spec } = await konnectorDeployment(world.kube);
+    return (spec.template.spec["containers"] as { image: string }[])[0]?.image;
+  };
+
+  await t.step("changes nothing with --dry-run", async () => {
+    const writes = await world.writesDuring(async () => {
+      for (const spelling of ["--dry-run", "--dry-run=client", "--dry-run=server"]) {
+        const lines = await world.lines(["connect", spelling]);
+        assert.deepEqual(lines, KONNECTOR.map((name) => `${name} would be created`));
+      }
+      await world.fails(["connect", "--dry-run=maybe"], 2, /=client, =server or =none/);
+    });
+    assert.deepEqual(writes, []);
+  });
+
+  await t.step("installs what it knows itself when no server is known", async () => {
+    assert.deepEqual(await world.lines(["connect"], noServer), APPLIED);
+    assert.equal(await image(), KONNECTOR_IMAGE);
+  });
+
+  await t.step(
+    "installs what the gateway serves, and warns that it replaces an image",
+    async () => {
+      const { code, stdout, stderr } = await world.kubectl(["bind", "connect"]);
+      assert.equal(code, 0, stderr);
+      assert.deepEqual(stdout.split("\n"), [...APPLIED, ""]);
+      assert.equal(await image(), SERVED_IMAGE);
+      assert.ok(stderr.includes(`Warning: it replaces the konnector image ${KONNECTOR_IMAGE}\n`));
+    },
+  );
+
+  await t.step("warns of nothing and writes the same when it runs again", async () => {
+    const before = await konnectorDeployment(world.kube);
+    const { stderr } = await world.bind(["connect"]);
+    assert.doesNotMatch(stderr, /Warning/);
+    const after = await konnectorDeployment(world.kube);
+    assert.equal(after.metadata.resourceVersion, before.metadata.resourceVersion);
+  });
+
+  await t.step("installs the image that it is given, with or without a server", async () => {
+    await world.lines(["connect", "--konnector-image", OTHER_IMAGE]);
+    assert.equal(await image(), OTHER_IMAGE);
+    const dead = ["connect", "--server=http://127.0.0.1:1", `--konnector-image=${SERVED_IMAGE}`];
+    await world.lines(dead);
+    assert.equal(await image(), SERVED_IMAGE);
+    await world.fails(["connect", "--konnector-image", "two words"], 2, /no image name/);
+  });
+
+  await t.step("what it installed can be upgraded by the commands that the UI offers", async () => {
+    const { installKonnector, installKonnectorFile } = commands;
+    const manifest = await (await world.gateway.request("/api/konnector")).text();
+    await Deno.writeTextFile(`${world.user.home}/konnector.yaml`, manifest);
+    for (
+      const line of [installKonnector(world.gateway.url), installKonnectorFile("konnector.yaml")]
+    ) {
+      await world.lines(["connect", "--konnector-image", OTHER_IMAGE]);
+      const unforced = await world.shell(line.replace(" --force-conflicts", ""));
+      assert.equal(unforced.code, 1);
+      assert.match(unforced.stderr, /Apply failed with \d+ conflicts?: .*"xbind-installer"/);
+      assert.equal(await image(), OTHER_IMAGE);
+      const { code, stdout, stderr } = await world.shell(line);
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, /^deployment\.apps\/konnector serverside-applied$/m);
+      assert.equal(await image(), SERVED_IMAGE);
+    }
+    await world.lines(["connect"]);
+  });
+
+  await t.step("fails when the server that is known cannot be reached", async () => {
+    const dead = ["connect", "--server=http://127.0.0.1:1"];
+    const writes = await world.writesDuring(() => world.fails(dead, 1, /connection refused/));
+    assert.deepEqual(writes, []);
+  });
+
+  await t.step("waits until the konnector is available", async () => {
+    await world.fails(
+      ["connect", "--wait", "--timeout=5s"],
+      5,
+      /Deployment\/konnector has no status/,
+    );
+    await using running = world.startBind(["connect", "--wait", "--timeout=60s"]);
+    await running.said(/Waiting for Deployment\/konnector/);
+    await makeAvailable(world.kube);
+    const { code, stderr } = await running.ended();
+    assert.equal(code, 0, stderr);
+  });
+});

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { parse, stringify } from "yaml";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { CLUSTER_BINDINGS, CONNECTIONS } from "../../../common/api/resources.ts";
+import { isNotFound } from "../../../common/kube/kube_error.ts";
+import { sleep } from "../../../common/time/sleep.ts";
+import { makeAvailable } from "../../support/available_konnector.ts";
+import { CliWorld } from "../../support/cli_world.ts";
+
+/** The consumer's kubeconfig with its context under the name that the examples use. */
+async function asDev(world: CliWorld): Promise<string> {
+  const config = parse(await Deno.readTextFile(world.consumerPlane.adminKubeconfig));
+  const [{ context }] = config.contexts;
+  const file = `${world.user.home}/dev.kubeconfig`;
+  const contexts = [{ name: "dev", context }];
+  await Deno.writeTextFile(file, stringify({ ...config, contexts, "current-context": "dev" }));
+  return file;
+}
+
+/** Does what the konnector and the controller of Deployments would, until the signal aborts. */
+async function playKonnector(world: CliWorld, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await makeAvailable(world.kube).catch(expectNotFound); // no example installed it yet
+    for (const type of [CONNECTIONS, CLUSTER_BINDINGS]) {
+      const found = await world.bound(type);
+      if (!found) continue;
+      await world.judgeFound(type, found, "True", "").catch(expectNotFound); // one just unbound it
+    }
+    await sleep(200);
+  }
+}
+
+function expectNotFound(error: unknown): void {
+  if (!isNotFound(error)) throw error;
+}
+
+Deno.test("the examples of connect, export, unbind and doctor in --help work", async (t) => {
+  await using world = await CliWorld.start();
+  const env = { KUBECONFIG: await asDev(world) };
+  const stop = new AbortController();
+  const playing = playKonnector(world, stop.signal);
+  try {
+    for (const command of ["connect", "export", "unbind", "doctor"]) {
+      const help = (await world.lines([command, "--help"])).join("\n");
+      const examples = help.match(/(?<=^ {2}kubectl bind ).*$/gm) ?? [];
+      assert.ok(examples.length >= 2, help);
+      for (const example of examples) {
+        await t.step(`kubectl bind ${example}`, async () => {
+          const [line = "", file] = example.split(" > ");
+          const { code, stdout, stderr } = await world.bind(line.split(" "), { env });
+          // What a doctor finds wrong here is that no real konnector sends heartbeats.
+          if (command === "doctor") assert.match(stdout, /heartbeat/i, stderr);
+          else assert.equal(code, 0, stderr);
+          if (file) assert.match(stdout, /^kind: ClusterBinding$/m);
+        });
+      }
+    }
+    await eventually(
+      "unbind has left nothing",
+      async () => (await world.boundKinds()).length === 0,
+    );
+  } finally {
+    stop.abort();
+    await playing;
+  }
+});

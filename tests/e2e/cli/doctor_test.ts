@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { makeAvailable } from "../../support/available_konnector.ts";
+import { CLUSTER_BINDINGS, CONNECTIONS, NAMESPACES } from "../../../common/api/resources.ts";
+import type { Check } from "../../../cli/run/checks.ts";
+import { CliWorld } from "../../support/cli_world.ts";
+import { objectsIn, TestKonnector } from "../../support/test_konnector.ts";
+
+Deno.test("kubectl bind doctor", async (t) => {
+  await using world = await CliWorld.start();
+  const { grant } = world;
+
+  /** The lines of a check-up with this outcome, by check. */
+  const checkUp = async (code: number, env: Record<string, string> = {}) => {
+    const { stdout, stderr, code: ended } = await world.bind(["doctor"], { env });
+    assert.equal(ended, code, stdout + stderr);
+    return new Map(
+      stdout.split("\n").slice(0, -1).map((line) => {
+        const [, status = "", check = "", detail = ""] = /^(\w+) +(\w+(?: \w+)?) {2,}(.*)$/
+          .exec(line) ?? assert.fail(line);
+        return [check, `${status}: ${detail}`];
+      }),
+    );
+  };
+
+  await t.step("names what is missing on a new cluster, each with its remedy", async () => {
+    const lines = await checkUp(1);
+    assert.match(lines.get("gateway") ?? "", /^ok: http:\/\/127\.0\.0\.1:\d+ answers as "xbind"/);
+    assert.match(lines.get("session") ?? "", /^ok: you are jane\.doe@example\.com/);
+    assert.match(lines.get("gateway clock") ?? "", /^ok: it differs from ours by \d+ s$/);
+    assert.match(lines.get("consumer") ?? "", /^ok: context "admin@own" .* Kubernetes v1\./);
+    assert.match(lines.get("consumer clock") ?? "", /^ok: it differs from ours by \d+ s$/);
+    assert.match(lines.get("rights") ?? "", /^ok: /);
+    assert.match(
+      lines.get("konnector") ?? "",
+      /^failed: it is not installed\. Run: kubectl bind c/,
+    );
+    assert.equal(lines.get("connections"), "ok: there are none yet");
+    assert.match(lines.get("heartbeat") ?? "", /^skipped: no Connection here/);
+    assert.equal(lines.size, 10);
+  });
+
+  await t.step("tells what a konnector that does not work leaves undone", async () => {
+    await world.lines(["export", "widgets"]);
+    await world.judge(CONNECTIONS, "False", "no route");
+    const lines = await checkUp(1);
+    assert.match(lines.get("konnector") ?? "", /^failed: it does not run, image .*:served: /);
+    const unready = `failed: Connection/${grant} Ready=False (Unreachable): no route. See`;
+    assert.ok(lines.get("connections")?.startsWith(unready), [...lines].join("\n"));
+    assert.match(lines.get("clusterbindings") ?? "", /^failed: .* has no status yet/);
+    assert.match(lines.get("heartbeat") ?? "", /^failed: the provider never heard from widgets-/);
+  });
+
+  await t.step("finds nothing wrong when all is well", async () => {
+    await makeAvailable(world.kube);
+    await world.judge(CONNECTIONS, "True", "");
+    await world.judge(CLUSTER_BINDINGS, "True", "");
+    const { metadata } = await world.kube.get(NAMESPACES, { name: "kube-system" });
+    const bundle = objectsIn((await world.bind(["export", "widgets", "-oyaml"])).stdout);
+    using konnector = await TestKonnector.start(bundle, metadata.uid ?? "");
+    await konnector.beat();
+    const lines = await checkUp(0);
+    assert.deepEqual([...lines.values()].filter((line) => !line.startsWith("ok: ")), []);
+    assert.equal(lines.get("heartbeat"), `ok: the provider hears from ${grant}`);
+  });
+
+  await t.step("prints the same as JSON", async () => {
+    const { stdout } = await world.bind(["doctor", "-o", "json"]);
+    const { checks }: { checks: Check[] } = JSON.parse(stdout);
+    assert.deepEqual(new Set(checks.map(({ status }) => status)), new Set(["ok"]));
+    assert.equal(checks.length, 10);
+  });
+
+  await t.step("goes on when the gateway, the session or the cluster fails", async () => {
+    const noGateway = await checkUp(1, { XBIND_SERVER: "http://127.0.0.1:1" });
+    assert.match(noGateway.get("gateway") ?? "", /^failed: .*connection refused/);
+    assert.match(noGateway.get("connections") ?? "", /^ok: /);
+    const noSession = await checkUp(1, { XBIND_TOKEN: "nonsense" });
+    assert.match(noSession.get("session") ?? "", /^failed: .*not valid.*XBIND_TOKEN/);
+    assert.match(noSession.get("heartbeat") ?? "", /^skipped: /);
+    const noCluster = await checkUp(1, { KUBECONFIG: `${world.user.home}/absent` });
+    assert.match(noCluster.get("consumer") ?? "", /^failed: .*no file of KUBECONFIG exists/);
+    assert.match(noCluster.get("rights") ?? "", /^skipped: /);
+    assert.match(noCluster.get("session") ?? "", /^ok: /);
+  });
+
+  await t.step("lists the rights that are missing", async () => {
+    const KUBECONFIG = await world.consumerPlane.kubeconfigFor("powerless");
+    const lines = await checkUp(1, { KUBECONFIG });
+    const missing = lines.get("rights") ?? "";
+    assert.match(missing, /^failed: you may not .*create deployments\.apps in namespace "xbind"/);
+    assert.match(missing, /patch secrets in namespace "xbind"/);
+    assert.match(lines.get("konnector") ?? "", /^failed: .*forbidden/);
+  });
+});

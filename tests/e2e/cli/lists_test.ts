@@ -1,0 +1,217 @@
+import assert from "node:assert/strict";
+import { parse } from "yaml";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { CATALOG_API_VERSION } from "../../../common/api/groups.ts";
+import { COLLECTIONS } from "../../../common/api/resources.ts";
+import type { Catalog, Clusters, Instances, Me } from "../../../common/api/wire.ts";
+import { boundaryName, FIELD_MANAGERS, grantName } from "../../../common/api/names.ts";
+import { CliUser } from "../../support/cli.ts";
+import { ownPlane } from "../../support/control_planes.ts";
+import { Gateway, okJson, Provider } from "../../support/gateway_world.ts";
+import { customType, WIDGETS } from "../../support/issuer_samples.ts";
+import { objectsIn, TestKonnector } from "../../support/test_konnector.ts";
+
+const CLUSTER = "5f0c2f3e-9d6a-4f0e-8f6b-0a1b2c3d4e5f";
+const HOSTILE = "\u001b[31mEvil\u001b]0;owned\u0007\r\nrow\u202e\u009b2J";
+const SHOWN = "�[31mEvil�]0;owned� row��2J";
+
+/** Text of lines; ages become `<age>` in as many places. */
+const golden = (...lines: string[]): string => lines.map((line) => `${line}\n`).join("");
+const withoutAges = (text: string): string =>
+  text.replace(
+    /(?<=\s)\d+[smh]\S*( *)/g,
+    (found, rest: string) => rest === "" ? "<age>" : "<age>".padEnd(found.length),
+  );
+
+Deno.test("kubectl bind lists what a provider offers and knows", async (t) => {
+  await using plane = await ownPlane();
+  await using gateway = await Gateway.start(plane);
+  using provider = await Provider.of(plane);
+  await using user = await CliUser.create();
+  const { token } = await gateway.login();
+  await user.saveSession(gateway.url, token);
+  const { subject } = await gateway.read<Me>(token, "/api/me");
+  const read = <T>(path: string) => gateway.read<T>(token, path);
+
+  await t.step("says so when there is nothing", async () => {
+    for (const list of ["catalog", "clusters", "instances"]) {
+      const { code, stdout, stderr } = await user.run([list]);
+      assert.deepEqual({ code, stdout }, { code: 0, stdout: "" }, list);
+      assert.match(stderr, /^No .+\.\n$/);
+    }
+    assert.equal(await user.output(["catalog", "-o", "json"]), golden("{", '  "exports": []', "}"));
+    assert.equal(await user.output(["catalog", "-o", "name"]), "");
+  });
+
+  await provider.define(WIDGETS);
+  await provider.makeNamespace("team");
+  await provider.offerReady("widgets", [WIDGETS], {
+    title: "Widgets",
+    description: "All sizes",
+    docs: "https://example.org/docs",
+    defaults: {
+      relatedResources: [{
+        resource: "configmaps",
+        direction: "FromProvider",
+        selector: { names: ["settings"] },
+      }],
+    },
+  });
+  await provider.offerReady("evil", [WIDGETS], { title: HOSTILE });
+  await provider.kube.create(COLLECTIONS, {
+    apiVersion: CATALOG_API_VERSION,
+    kind: "Collection",
+    metadata: { name: "tools" },
+    spec: { title: "Tools", exports: [{ name: "widgets" }, { name: "evil" }] },
+  }, FIELD_MANAGERS.installer);
+  await eventually("the catalog is complete", async () => {
+    const { exports, collections } = await read<Catalog>("/api/catalog");
+    return exports.length === 2 && collections?.length === 1;
+  });
+
+  await t.step("catalog prints Exports, then Collections", async () => {
+    assert.equal(
+      await user.output(["catalog"]),
+      golden(
+        `EXPORT    ${"TITLE".padEnd(SHOWN.length)}   APIS`,
+        `evil      ${SHOWN}   widgets.example.org`,
+        `widgets   ${"Widgets".padEnd(SHOWN.length)}   widgets.example.org`,
+        "",
+        "COLLECTION   TITLE   EXPORTS",
+        "tools        Tools   widgets,evil",
+      ),
+    );
+    assert.equal(
+      await user.output(["catalog", "-owide", "--no-headers"]),
+      golden(
+        `evil      ${SHOWN}   widgets.example.org   <none>      <none>                    <none>`,
+        `widgets   ${"Widgets".padEnd(SHOWN.length)}   widgets.example.org   All sizes   ` +
+          "configmaps FromProvider   https://example.org/docs",
+        "",
+        "tools   Tools   widgets,evil   <none>",
+      ),
+    );
+    assert.equal(
+      await user.output(["catalog", "-o=name"]),
+      golden(
+        "export.catalog.xbind.io/evil",
+        "export.catalog.xbind.io/widgets",
+        "collection.catalog.xbind.io/tools",
+      ),
+    );
+  });
+
+  await t.step("json and yaml hold what the gateway said", async () => {
+    const said = await read<Catalog>("/api/catalog");
+    assert.deepEqual(JSON.parse(await user.output(["catalog", "--output=json"])), said);
+    assert.deepEqual(parse(await user.output(["-o", "yaml", "catalog"])), said);
+  });
+
+  const bound = await gateway.bind(token, "widgets");
+  await t.step("clusters shows Grants that nobody uses yet", async () => {
+    const pending = await eventually("the Grant is pending", async () => {
+      const text = await user.output(["clusters"]);
+      return text.includes("PENDING") && text;
+    });
+    const width = grantName("widgets", subject).length;
+    assert.equal(
+      withoutAges(pending),
+      golden(
+        `${"PENDING".padEnd(width)}   EXPORT    IDENTITY               AGE`,
+        `${grantName("widgets", subject)}   widgets   jane.doe@example.com   <age>`,
+      ),
+    );
+  });
+
+  const bundle = await okJson<{ bundle: ReturnType<typeof objectsIn> }>(
+    await gateway.request(bound.pickupURL, { headers: { Accept: "application/json" } }),
+  );
+  using konnector = await TestKonnector.start(bundle.bundle, CLUSTER);
+  await konnector.beat();
+  await konnector.sync(customType(WIDGETS), "team", "first");
+  await konnector.sync(customType(WIDGETS), "team", "second");
+  await eventually("both objects are counted", async () => {
+    const { clusters } = await read<Clusters>("/api/clusters");
+    return clusters[0]?.bindings[0]?.apis[0]?.syncedCount === 2;
+  });
+
+  await t.step("clusters shows who is alive, what is bound, and how much is synced", async () => {
+    assert.equal(
+      withoutAges(await user.output(["clusters"])),
+      golden(
+        `CLUSTER${" ".repeat(32)}LIVE   HEARTBEAT   EXPORT    IDENTITY               SYNCED`,
+        `${CLUSTER}   yes    <age>       widgets   jane.doe@example.com   2`,
+      ),
+    );
+    const wide = await user.output(["clusters", "-o", "wide", "--no-headers"]);
+    assert.deepEqual(wide.trim().split(/ {3,}/).slice(6), [
+      grantName("widgets", subject),
+      boundaryName(subject),
+      `${WIDGETS}=2`,
+    ]);
+    assert.equal(await user.output(["clusters", "-o", "name"]), `cluster/${CLUSTER}\n`);
+    const json = JSON.parse(await user.output(["clusters", "-o", "json"]));
+    assert.deepEqual(json, await read("/api/clusters"));
+  });
+
+  await t.step("instances shows the objects of one Export, or of all", async () => {
+    const one = [
+      "API                   NAMESPACE   NAME     IDENTITY               AGE",
+      "widgets.example.org   team        first    jane.doe@example.com   <age>",
+      "widgets.example.org   team        second   jane.doe@example.com   <age>",
+    ];
+    for (const name of ["widgets", "export.catalog.xbind.io/widgets"]) {
+      assert.equal(withoutAges(await user.output(["instances", name])), golden(...one));
+    }
+    const all = await user.output(["instances", "--no-headers"]);
+    assert.deepEqual(
+      all.trim().split("\n").map((line) => line.split(/ {3,}/).slice(0, 4).join(" ")),
+      [
+        "evil widgets.example.org team first",
+        "evil widgets.example.org team second",
+        "widgets widgets.example.org team first",
+        "widgets widgets.example.org team second",
+      ],
+    );
+    assert.match(await user.output(["instances", "widgets", "-o", "wide"]), new RegExp(CLUSTER));
+    const said = await read<Instances>("/api/catalog/widgets/instances");
+    assert.deepEqual(JSON.parse(await user.output(["instances", "widgets", "-ojson"])), said);
+    const names = golden("widgets.example.org/first", "widgets.example.org/second");
+    assert.equal(await user.output(["instances", "widgets", "-o", "name"]), names);
+  });
+
+  await t.step("an unknown Export is not found, and the right one is guessed", async () => {
+    const { code, stdout, stderr } = await user.run(["instances", "wigdets"]);
+    assert.deepEqual({ code, stdout }, { code: 4, stdout: "" });
+    assert.match(
+      stderr,
+      /^error: Cannot list the objects of Export "wigdets" at .*: there is no such Export\nDid you mean "widgets"\?/,
+    );
+  });
+
+  await t.step("nothing that a provider wrote reaches the terminal as a command", async () => {
+    const lists = [["catalog"], ["catalog", "-owide"], ["instances"], ["catalog", "-ojson"], [
+      "catalog",
+      "-oyaml",
+    ]];
+    for (const args of lists) {
+      const text = await user.output(args);
+      assert.doesNotMatch(text, /[^\P{Cc}\n]|[\u202a-\u202e]/u, args.join(" "));
+    }
+  });
+
+  await t.step("XBIND_SERVER and XBIND_TOKEN need no login and no home", async () => {
+    await using other = await CliUser.create();
+    const env = { XBIND_SERVER: gateway.url, XBIND_TOKEN: token, HOME: "" };
+    assert.match(await other.output(["catalog"], { env }), /^widgets /m);
+    const wrong = await other.run(["catalog"], { env: { ...env, XBIND_TOKEN: "wrong" } });
+    assert.equal(wrong.code, 3);
+    assert.match(wrong.stderr, /XBIND_TOKEN/);
+  });
+
+  await t.step("version prints both ends", async () => {
+    const text = await user.output(["version"]);
+    assert.match(text, /^Client: \S+\nServer: \S+ \(xbind at http:\/\/127\.0\.0\.1:\d+\)\n$/);
+    assert.match(await user.output(["version", "--client"]), /^Client: \S+\n$/);
+  });
+});

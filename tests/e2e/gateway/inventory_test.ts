@@ -1,0 +1,328 @@
+import assert from "node:assert/strict";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import {
+  CONFIG_MAPS,
+  EXPORTS,
+  isDeleting,
+  isReady,
+  type RelatedResource,
+  SECRETS,
+} from "../../../common/api/resources.ts";
+import type { Catalog, Clusters, Instances } from "../../../common/api/wire.ts";
+import type { InventoryAnswer } from "../../../server/inventory/inventory.ts";
+import { boundaryName, FIELD_MANAGERS } from "../../../common/api/names.ts";
+import { sharedProvider } from "../../support/control_planes.ts";
+import { InventoryWorld, synced } from "../../support/inventory_world.ts";
+import { configMap, plainSecret } from "../../support/kube.ts";
+
+const { cli } = FIELD_MANAGERS;
+
+// Before any test, so that no test is charged with processes it does not end.
+const provider = await sharedProvider();
+
+const decoded = <T>({ body }: InventoryAnswer): T => JSON.parse(new TextDecoder().decode(body));
+
+const places = ({ instances }: Instances): string[] =>
+  instances.map(({ api, namespace = "", name }) => `${api} ${namespace}/${name}`);
+
+/** Asks until the answer is as wanted. */
+const answerWhen = <T>(
+  what: string,
+  ask: () => Promise<InventoryAnswer>,
+  isWanted: (answer: T) => boolean,
+): Promise<T> =>
+  eventually(what, async () => {
+    const answer = decoded<T>(await ask());
+    return isWanted(answer) && answer;
+  }) as Promise<T>;
+
+Deno.test("Inventory.catalog() lists Ready Exports, and follows what happens to them", async () => {
+  await using world = await InventoryWorld.start(provider);
+  const { metadata: { name } } = await world.offer("one", ["a"]);
+  await world.offer("hidden", ["a"], {}, false);
+  await using at = await world.inventory();
+  const first = await at.inventory.catalog();
+  const catalog = decoded<Catalog>(first);
+  assert.deepEqual(catalog, { exports: [{ name, title: "one", apis: [world.api("a")] }] });
+  assert.equal(first.ageSeconds, undefined);
+  assert.equal((await at.inventory.catalog()).etag, first.etag);
+
+  await world.offer("two", ["b"]);
+  await answerWhen<Catalog>(
+    "the second Export is listed",
+    () => at.inventory.catalog(),
+    ({ exports }) => exports.length === 2,
+  );
+  assert.notEqual((await at.inventory.catalog()).etag, first.etag);
+});
+
+Deno.test("Inventory.catalog() does not list a Ready Export that is being deleted", async () => {
+  await using world = await InventoryWorld.start(provider);
+  const { kube } = world;
+  const staying = (await world.offer("staying", ["a"])).metadata.name;
+  const { metadata: { name: going, resourceVersion = "" } } = await world.offer("going", ["a"]);
+  const finalizers = (list: readonly string[] | null, version: string) =>
+    kube.mergePatch(
+      EXPORTS,
+      { name: going },
+      { metadata: { resourceVersion: version, finalizers: list } },
+      cli,
+    );
+  await finalizers(["example.org/held"], resourceVersion);
+  await world.collect("both", [going, staying]);
+  await world.collect("alone", [going]);
+  await using at = await world.inventory();
+  const shown = ({ exports, collections = [] }: Catalog) => [
+    exports.map(({ name }) => name),
+    collections.map(({ title, exports }) => [title, exports]),
+  ];
+  assert.deepEqual(shown(decoded<Catalog>(await at.inventory.catalog())), [[going, staying], [
+    ["alone", [going]],
+    ["both", [going, staying]],
+  ]]);
+
+  await kube.delete(EXPORTS, { name: going });
+  // Whoever judges Exports may judge this one once more.
+  const held = await world.judge(await kube.get(EXPORTS, { name: going }));
+  assert.ok(isReady(held) && isDeleting(held), "it is Ready, and it is going");
+  await answerWhen<Catalog>(
+    "it is no longer listed",
+    () => at.inventory.catalog(),
+    ({ exports }) => exports.length === 1,
+  );
+  assert.deepEqual(shown(decoded<Catalog>(await at.inventory.catalog())), [[staying], [
+    ["both", [staying]],
+  ]]);
+  await finalizers(null, held.metadata.resourceVersion ?? "");
+});
+
+Deno.test("Inventory shows clusters and instances as konnectors wrote them", async (t) => {
+  await using world = await InventoryWorld.start(provider);
+  const { namespace, id } = world;
+  await world.define("a");
+  const rules: RelatedResource[] = [
+    { resource: "secrets", direction: "FromProvider", selector: { names: [`ca-${id}`] } },
+    {
+      resource: "configmaps",
+      direction: "FromProvider",
+      selector: { labelSelector: { matchLabels: { [id]: "shared" } } },
+    },
+    {
+      resource: "secrets",
+      direction: "FromConsumer",
+      selector: { labelSelector: { matchLabels: { [id]: "input" } }, names: ["in-1", "in-2"] },
+    },
+    { resource: "configmaps", direction: "FromConsumer" },
+  ];
+  const offer = await world.offer("pg", ["a"], { defaults: { relatedResources: rules } });
+  const [ada, bob] = [await world.grant(offer, "ada"), await world.grant(offer, "bob")];
+  const [uid1, uid2] = [`1-${id}`, `2-${id}`];
+  await world.beat(ada, uid1);
+  await world.beat(ada, uid2, {
+    renewTime: new Date(Date.now() - 500_000).toISOString().replace("Z", "000Z"),
+  });
+  await world.widget("a", "w1", synced(uid1));
+  await world.widget("a", "w2", synced(uid1));
+  await world.widget("a", "w3", synced(uid2));
+  await world.widget("a", "unmanaged", {});
+
+  const { kube } = world;
+  await kube.create(SECRETS, plainSecret(namespace, `ca-${id}`), cli);
+  await kube.create(SECRETS, plainSecret(namespace, `other-${id}`), cli);
+  await kube.create(CONFIG_MAPS, configMap(namespace, "cm", {}, { [id]: "shared" }), cli);
+  const grantName = ada.metadata.name;
+  for (const [name, label] of [["in-1", "input"], ["in-2", "other"], ["in-3", "input"]]) {
+    const metadata = synced(uid1, grantName);
+    const labels = { ...metadata.labels, [id]: label };
+    await kube.create(SECRETS, plainSecret(namespace, name ?? "", { ...metadata, labels }), cli);
+  }
+
+  await using at = await world.inventory();
+  await t.step("clusters() has a cluster per UID, and who is pending", async () => {
+    const { clusters, pending } = decoded<Clusters>(await at.inventory.clusters());
+    const row = {
+      grant: grantName,
+      export: offer.metadata.name,
+      identity: "ada@example.org",
+      subject: world.subject("ada"),
+      boundaryNamespace: boundaryName(world.subject("ada")),
+    };
+    const known = clusters.map(({ lastHeartbeat: _, bindings, ...cluster }) => ({
+      ...cluster,
+      bindings: bindings.map(({ lastHeartbeat: _, ...binding }) => binding),
+    }));
+    const apis = (syncedCount: number) => [{ name: world.api("a"), syncedCount }];
+    assert.deepEqual(known, [
+      { uid: uid1, live: true, bindings: [{ ...row, live: true, apis: apis(2) }] },
+      { uid: uid2, live: false, bindings: [{ ...row, live: false, apis: apis(1) }] },
+    ]);
+    assert.deepEqual(pending, [{
+      grant: bob.metadata.name,
+      export: offer.metadata.name,
+      identity: "bob@example.org",
+      createdAt: bob.metadata.creationTimestamp,
+    }]);
+  });
+
+  await t.step("instances() has objects and what travels along, attributed", async () => {
+    const answer = decoded<Instances>(await at.inventory.instances(offer));
+    assert.equal(answer.export, offer.metadata.name);
+    assert.deepEqual(
+      places(answer),
+      [
+        ...["w1", "w2", "w3"].map((name) => `${world.api("a")} ${namespace}/${name}`),
+        `configmaps ${namespace}/cm`,
+        `secrets ${namespace}/ca-${id}`,
+        `secrets ${namespace}/in-1`,
+      ],
+    );
+    const shown = answer.instances.map(({ clusterUID, identity, related, direction }) => [
+      clusterUID,
+      identity,
+      related,
+      direction,
+    ]);
+    assert.deepEqual(shown, [
+      [uid1, "ada@example.org", undefined, undefined],
+      [uid1, "ada@example.org", undefined, undefined],
+      [uid2, "ada@example.org", undefined, undefined],
+      [undefined, undefined, true, "FromProvider"],
+      [undefined, undefined, true, "FromProvider"],
+      [uid1, "ada@example.org", true, "FromConsumer"],
+    ]);
+    assert.doesNotMatch(JSON.stringify(answer), /marker/);
+  });
+
+  await t.step("a UID under two identities is attributed to neither", async () => {
+    await world.beat(bob, uid1);
+    const answer = await answerWhen<Instances>(
+      "nobody owns the first cluster",
+      () => at.inventory.instances(offer),
+      ({ instances }) => instances[0]?.identity === undefined,
+    );
+    assert.deepEqual(
+      answer.instances.slice(0, 3).map(({ clusterUID, identity }) => [clusterUID, identity]),
+      [[uid1, undefined], [uid1, undefined], [uid2, "ada@example.org"]],
+    );
+    const { clusters, pending } = decoded<Clusters>(await at.inventory.clusters());
+    assert.equal(clusters.find(({ uid }) => uid === uid1)?.bindings.length, 2);
+    assert.equal(pending, undefined);
+  });
+
+  await t.step("a synced object counts as soon as it is there", async () => {
+    await world.widget("a", "w4", synced(uid2));
+    const count = ({ clusters }: Clusters) =>
+      clusters.find(({ uid }) => uid === uid2)?.bindings[0]?.apis[0]?.syncedCount;
+    await answerWhen<Clusters>(
+      "2 objects",
+      () => at.inventory.clusters(),
+      (all) => count(all) === 2,
+    );
+  });
+  assert.deepEqual(at.logged, []);
+});
+
+Deno.test("Inventory.clusters() lets a silent cluster die without any event", async () => {
+  await using world = await InventoryWorld.start(provider);
+  const offer = await world.offer("pg", ["a"], { apis: [{ name: world.api("a") }] });
+  const grant = await world.grant(offer, "ada");
+  await using at = await world.inventory();
+  await world.beat(grant, `1-${world.id}`, { leaseDurationSeconds: 1 });
+  const isLive = (live: boolean) => ({ clusters }: Clusters) => clusters[0]?.live === live;
+  const ask = () => at.inventory.clusters();
+  await answerWhen<Clusters>("it is live", ask, isLive(true));
+  const { etag } = await ask();
+  await answerWhen<Clusters>("it is not live", ask, isLive(false));
+  assert.notEqual((await ask()).etag, etag);
+  await world.beat(grant, `1-${world.id}`);
+  await answerWhen<Clusters>("it is live again", ask, isLive(true));
+});
+
+Deno.test("ApiCaches opens one watch for all callers, and closes it when nobody asks", async () => {
+  await using world = await InventoryWorld.start(provider);
+  await world.define("a");
+  const offer = await world.offer("pg", ["a"]);
+  const grant = await world.grant(offer, "ada");
+  await world.beat(grant, "uid-1");
+  await world.widget("a", "w1", synced("uid-1"));
+  await using at = await world.inventory({ idleMs: 4_000, firstSyncMs: 5_000, retryMs: 5_000 });
+  assert.equal(at.apis.size, 0);
+  assert.deepEqual(await world.watches("widgets"), []);
+
+  const calls = Array.from({ length: 20 }, () => at.inventory.instances(offer));
+  const answers = await Promise.all([...calls, at.inventory.clusters()]);
+  assert.equal(places(decoded<Instances>(answers[0] as InventoryAnswer)).length, 1);
+  assert.equal(at.apis.size, 1);
+  const requests = await world.requests(async () => {
+    for (let i = 0; i < 100; i++) {
+      await at.inventory.instances(offer);
+      await at.inventory.clusters();
+      await at.inventory.catalog();
+    }
+  });
+  assert.deepEqual(requests.map(({ requestURI }) => requestURI), []);
+  assert.equal((await world.watches("widgets")).length, 1);
+
+  await eventually("the idle watch is closed", () => at.apis.size === 0);
+  await world.widget("a", "w2", synced("uid-1"));
+  const again = decoded<Instances>(await at.inventory.instances(offer));
+  assert.equal(places(again).length, 2);
+  await eventually("a second watch", async () => (await world.watches("widgets")).length === 2);
+});
+
+Deno.test("ApiCaches lets go of an API that disappears, and finds it when it is back", async () => {
+  await using world = await InventoryWorld.start(provider);
+  await world.define("a");
+  await world.define("b");
+  const offer = await world.offer("pg", ["a", "b"]);
+  const grant = await world.grant(offer, "ada");
+  await world.beat(grant, "uid-1");
+  await world.widget("a", "w1", synced("uid-1"));
+  await world.widget("b", "w2", synced("uid-1"));
+  await using at = await world.inventory({ idleMs: 60_000, firstSyncMs: 5_000, retryMs: 50 });
+  const ask = () => at.inventory.instances(offer);
+  assert.equal(places(decoded(await ask())).length, 2);
+
+  await world.undefine("a");
+  const rest = await answerWhen<Instances>(
+    "one row is left",
+    ask,
+    (all) => all.instances.length === 1,
+  );
+  assert.deepEqual(places(rest), [`${world.api("b")} ${world.namespace}/w2`]);
+  await eventually("it is said", () => ask().then(() => at.logged.length > 0));
+  for (let i = 0; i < 5; i++) await ask();
+  assert.equal(at.logged.length, 1);
+  assert.match(at.logged[0] ?? "", /left out of the inventory.*widgets\.a\./);
+  const { clusters } = decoded<Clusters>(await at.inventory.clusters());
+  assert.deepEqual(clusters[0]?.bindings[0]?.apis.map(({ syncedCount }) => syncedCount), [0, 1]);
+
+  await world.define("a");
+  await world.widget("a", "w3", synced("uid-1"));
+  const back = await answerWhen<Instances>("two rows", ask, (all) => all.instances.length === 2);
+  assert.deepEqual(places(back)[0], `${world.api("a")} ${world.namespace}/w3`);
+});
+
+Deno.test("Inventory answers the rest when an API cannot be listed, and says so once", async () => {
+  await using world = await InventoryWorld.start(provider);
+  await world.define("a");
+  await world.define("forbidden");
+  const offer = await world.offer("pg", ["forbidden", "a"]);
+  const grant = await world.grant(offer, "ada");
+  await world.beat(grant, "uid-1");
+  await world.widget("a", "w1", synced("uid-1"));
+  await world.widget("forbidden", "w2", synced("uid-1"));
+  await using at = await world.inventory({ idleMs: 60_000, firstSyncMs: 60_000, retryMs: 50 });
+  const started = performance.now();
+  for (let i = 0; i < 3; i++) {
+    const answer = decoded<Instances>(await at.inventory.instances(offer));
+    assert.deepEqual(places(answer), [`${world.api("a")} ${world.namespace}/w1`]);
+    const { clusters } = decoded<Clusters>(await at.inventory.clusters());
+    const apis = clusters[0]?.bindings[0]?.apis;
+    const known = { name: world.api("a"), syncedCount: 1 };
+    assert.deepEqual(apis, [{ name: world.api("forbidden") }, known], "its count is unknown");
+  }
+  assert.ok(performance.now() - started < 30_000, "a refusal is not waited for");
+  assert.equal(at.logged.length, 1);
+  assert.match(at.logged[0] ?? "", /widgets\.forbidden\..*forbidden/);
+});

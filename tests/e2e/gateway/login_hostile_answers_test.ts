@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { HOSTILE_CLIENT, HostileIdp, type Reply } from "../../support/hostile_idp.ts";
+import { assertRefused, LoginGateway } from "../../support/login_gateway.ts";
+
+const MARKER = "body-that-must-not-leak";
+const HUGE = `{"${MARKER}":"${"x".repeat(1024 * 1024)}"}`;
+
+type Case = readonly [name: string, reply: Reply, status: number];
+
+const BROKEN: readonly Case[] = [
+  ["500", { status: 500, body: `<h1>${MARKER}</h1>` }, 503],
+  ["429", { status: 429 }, 503],
+  ["over 1 MiB", { body: HUGE }, 503],
+  ["over 1 MiB with a status of refusal", { status: 400, body: HUGE }, 503],
+  ["an answer that breaks off", { headers: { "Content-Length": "100" }, body: MARKER }, 503],
+];
+
+/** Starts a login and comes back with a code that is worth this answer. */
+async function answerTo(idp: HostileIdp, gateway: LoginGateway, reply?: Reply) {
+  const browser = gateway.browser();
+  const { location = "" } = await browser.get("/api/auth/oidc/login");
+  const answer = await browser.get(idp.approve(location, reply ? { reply } : {}));
+  return { browser, answer };
+}
+
+Deno.test("the token endpoint may answer anything", async (t) => {
+  await using idp = await HostileIdp.start();
+  await using gateway = await LoginGateway.start(idp, { client: HOSTILE_CLIENT });
+  const cases: readonly Case[] = [
+    ...BROKEN,
+    ["garbage", { body: `{"id_token": ${MARKER}` }, 401],
+    ["null", { body: "null" }, 401],
+    ["an array", { body: `["${MARKER}"]` }, 401],
+    ["an ID token that is a number", { body: `{"id_token":7}` }, 401],
+    ["very deep", { body: `${"[".repeat(200_000)}${"]".repeat(200_000)}` }, 401],
+    ["nothing", { status: 204 }, 401],
+    ["a redirect", { status: 302, headers: { Location: "/jwks" } }, 401],
+    ["a redirect that keeps the form", { status: 307, headers: { Location: "/token2" } }, 401],
+    ["a refusal", { status: 400, body: `{"error":"invalid_grant"}` }, 401],
+    ["a refusal with markup", { status: 400, body: `{"error":"<b>${MARKER}</b>"}` }, 401],
+  ];
+  for (const [name, reply, status] of cases) {
+    await t.step(`${name}: ${status}`, async () => {
+      const { browser, answer } = await answerTo(idp, gateway, reply);
+      await assertRefused(browser, answer, status);
+      assert.equal(answer.text.includes(MARKER), false);
+      assert.equal(answer.headers.has("Retry-After"), status === 503);
+    });
+  }
+  assert.deepEqual(idp.asked.filter((path) => path === "/token2" || path === "/jwks"), []);
+  assert.equal((await answerTo(idp, gateway)).answer.status, 302);
+  gateway.assertNotLogged([...idp.secrets, MARKER]);
+});
+
+Deno.test("the keys may be anything", async (t) => {
+  await using idp = await HostileIdp.start();
+  await using gateway = await LoginGateway.start(idp, { client: HOSTILE_CLIENT });
+  const cases: readonly Case[] = [
+    ...BROKEN,
+    ["garbage", { body: `{"keys": ${MARKER}` }, 503],
+    ["no list", { body: `{"keys":7}` }, 503],
+    ["a list of other things", { body: `{"keys":[null,7,"x"]}` }, 503],
+    ["a redirect", { status: 302, headers: { Location: "/keys2" } }, 503],
+  ];
+  for (const [name, reply, status] of cases) {
+    await t.step(`${name}: ${status}`, async () => {
+      idp.jwks = reply;
+      const { browser, answer } = await answerTo(idp, gateway);
+      await assertRefused(browser, answer, status);
+    });
+  }
+  idp.jwks = undefined;
+  assert.equal((await answerTo(idp, gateway)).answer.status, 302);
+  assert.equal(idp.asked.includes("/keys2"), false);
+  gateway.assertNotLogged([...idp.secrets, MARKER]);
+});
+
+Deno.test("the discovery document may be anything", async (t) => {
+  const cases: readonly [string, Partial<Pick<HostileIdp, "discovery" | "metadata">>, RegExp][] = [
+    ["500", { discovery: { status: 500, body: MARKER } }, /answered 500/],
+    ["over 1 MiB", { discovery: { body: HUGE } }, /larger than/],
+    ["garbage", { discovery: { body: `{"issuer": ${MARKER}` } }, /not valid/],
+    ["a redirect", { discovery: { status: 302, headers: { Location: "/other" } } }, /302/],
+    ["another issuer", { metadata: { issuer: "https://evil.example" } }, /names another issuer/],
+    ["plain http", { metadata: { token_endpoint: "http://127.0.0.1:1/" } }, /token_endpoint/],
+    [
+      "shared secrets only",
+      { metadata: { id_token_signing_alg_values_supported: ["none", "HS256"] } },
+      /no public-key algorithm/,
+    ],
+  ];
+  for (const [name, behaviour, reason] of cases) {
+    await t.step(name, async () => {
+      await using idp = await HostileIdp.start();
+      Object.assign(idp, behaviour);
+      await using gateway = await LoginGateway.start(idp, { client: HOSTILE_CLIENT });
+      const { status, text } = await gateway.browser().get("/api/auth/oidc/login");
+      assert.equal(status, 503, text);
+      assert.match(await gateway.complaint(), reason);
+      await gateway.assertUp();
+      gateway.assertNotLogged([...idp.secrets, MARKER]);
+    });
+  }
+});
+
+Deno.test("an identity provider that stalls is given up within 15 s, and others are served", async () => {
+  const limitMs = 15_000;
+  await using silent = await HostileIdp.start();
+  await using idp = await HostileIdp.start();
+  silent.discovery = { stall: "head" };
+  idp.jwks = { stall: "body" };
+  await using waiting = await LoginGateway.start(silent, { client: HOSTILE_CLIENT });
+  await using gateway = await LoginGateway.start(idp, { client: HOSTILE_CLIENT });
+  await gateway.ready();
+  const startedAt = performance.now();
+  const stalled = Promise.all([
+    waiting.browser().get("/api/auth/oidc/login").then(({ status }) => status),
+    ...[{ stall: "head" }, { stall: "body" }, undefined].map(async (reply) => {
+      const { browser, answer } = await answerTo(idp, gateway, reply as Reply | undefined);
+      assert.equal(browser.cookie("xbind_session"), undefined);
+      return answer.status;
+    }),
+  ]);
+  await gateway.assertUp();
+  await waiting.assertUp();
+  assert.deepEqual(await stalled, [503, 503, 503, 503]);
+  const tookMs = performance.now() - startedAt;
+  assert.ok(tookMs > 5_000, `it did wait: ${tookMs} ms`);
+  assert.ok(tookMs < limitMs, `${tookMs} ms`);
+  gateway.assertNotLogged(idp.secrets);
+});

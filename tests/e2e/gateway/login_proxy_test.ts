@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import http from "node:http";
+import net from "node:net";
+import type { Duplex } from "node:stream";
+import { IdentityProvider } from "../../support/identity_provider.ts";
+import { LoginGateway } from "../../support/login_gateway.ts";
+
+/** A name that only the proxies of this test can reach. */
+const HOST = "idp.example";
+/** Deno itself would use the proxy too, to look for a newer Deno. */
+const QUIET = { DENO_NO_UPDATE_CHECK: "1" };
+
+/** A CONNECT proxy that leads every name to one port of this machine. */
+async function startProxy(port: number) {
+  const asked: string[] = [];
+  const sockets = new Set<Duplex>();
+  const server = http.createServer();
+  server.on("connect", (request, client: Duplex) => {
+    asked.push(request.url ?? "");
+    const upstream = net.connect(port, "127.0.0.1", () => {
+      client.write("HTTP/1.1 200 OK\r\n\r\n");
+      upstream.pipe(client);
+      client.pipe(upstream);
+    });
+    for (const [socket, peer] of [[client, upstream], [upstream, client]] as const) {
+      sockets.add(socket);
+      socket.on("error", () => {}).on("close", () => peer.destroy());
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`,
+    asked,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+Deno.test("HTTPS_PROXY carries the calls to the identity provider, unless NO_PROXY names it", async (t) => {
+  await using idp = await IdentityProvider.start({ host: HOST });
+  await using browsers = await startProxy(idp.port);
+  const tunnel = `${HOST}:${idp.port}`;
+  await t.step("through the proxy", async () => {
+    await using proxy = await startProxy(idp.port);
+    await using gateway = await LoginGateway.start(idp, {
+      env: { ...QUIET, HTTPS_PROXY: proxy.url, NO_PROXY: "other.example" },
+      browserProxy: browsers.url,
+    });
+    assert.deepEqual(await gateway.identityAfterLogin(), {
+      subject: `${idp.issuer}#ada`,
+      displayName: "ada",
+    });
+    // Discovery, the code and the keys; the API server, on a loopback address, is not among them.
+    assert.deepEqual(proxy.asked, [tunnel, tunnel, tunnel]);
+  });
+  for (const exception of [HOST, ".example", tunnel, "*"]) {
+    await t.step(`directly with NO_PROXY=${exception.replace(/\d+/, "<port>")}`, async () => {
+      await using proxy = await startProxy(idp.port);
+      await using gateway = await LoginGateway.start(idp, {
+        env: { ...QUIET, HTTPS_PROXY: proxy.url, NO_PROXY: `other.example,${exception}` },
+      });
+      assert.equal((await gateway.browser().get("/api/auth/oidc/login")).status, 503);
+      assert.match(await gateway.complaint(), /host name/);
+      assert.deepEqual(proxy.asked, []);
+    });
+  }
+  await t.step("a proxy that is away makes logins fail, and the process stays up", async () => {
+    const proxy = await startProxy(idp.port);
+    await proxy[Symbol.asyncDispose]();
+    const url = new URL(proxy.url);
+    url.username = "somebody";
+    url.password = "proxy-password";
+    await using gateway = await LoginGateway.start(idp, {
+      env: { ...QUIET, HTTPS_PROXY: url.href },
+    });
+    assert.equal((await gateway.browser().get("/api/auth/oidc/login")).status, 503);
+    assert.match(await gateway.complaint(), /./);
+    await gateway.assertUp();
+    gateway.assertNotLogged([url.password]);
+  });
+});

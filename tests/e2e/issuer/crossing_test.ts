@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { CRDS, type Grant, GRANTS, SECRETS } from "../../../common/api/resources.ts";
+import { CrashWorld } from "../../support/crash_world.ts";
+import { HeldWatches } from "../../support/held_watches.ts";
+import { allRules } from "../../support/issued_rights.ts";
+import { boundaryOf, grantFor, WIDGETS } from "../../support/issuer_samples.ts";
+import { writeOf } from "../../support/write_gate.ts";
+
+const GADGETS = "gadgets.example.org";
+
+// Before any test, so that no test is charged with processes it does not end.
+const world = await CrashWorld.start();
+Deno.test.afterAll(() => world[Symbol.asyncDispose]());
+const { provider: { kube }, provider, gate, proxy } = world;
+await provider.define(GADGETS);
+
+const watches = new HeldWatches();
+proxy.faults = (arrival) => watches.fault(arrival) ?? gate.faults(arrival);
+await world.succeed(); // whose watches can be held
+
+/** For its first two seconds the issuer looks at a Grant more often than it has to. */
+const isGrownUp = async (grant: Grant): Promise<boolean> => {
+  const { metadata } = await kube.get(GRANTS, grant.metadata);
+  return Date.now() - Date.parse(metadata.creationTimestamp ?? "") > 3_000;
+};
+
+/**
+ * Makes a Grant that somebody changes right before its status is written. Only the answer to that
+ * write tells of the change: the watches are held until the Grant has settled.
+ */
+async function changedAtStatus(
+  who: string,
+  change: (grant: Grant) => Promise<unknown>,
+  settled: (grant: Grant) => Promise<unknown>,
+): Promise<Grant> {
+  const api = `${who}s.example.org`;
+  await provider.define(api, {});
+  const grant = await provider.grant({ who, apis: [WIDGETS, api] });
+  await provider.unready(GRANTS, grant, "APINotExported");
+  await eventually("it has grown up", () => isGrownUp(grant));
+  const { inspect } = gate;
+  gate.inspect = async (write) => {
+    await inspect(write);
+    if (write.what !== "patch grants/status" || write.name !== grant.metadata.name) return;
+    gate.inspect = inspect;
+    await change(grant);
+  };
+  watches.hold(CRDS.plural);
+  await provider.label(api, "true"); // so that it becomes Ready
+  await eventually("it was changed", () => gate.inspect === inspect);
+  await settled(grant).finally(() => watches.release());
+  return grant;
+}
+
+Deno.test("issuer() revokes a Grant that is deleted while its status is written", async () => {
+  await changedAtStatus(
+    "ada",
+    ({ metadata: { name } }) => kube.delete(GRANTS, { name }),
+    (grant) => world.revoked(grant),
+  );
+});
+
+Deno.test("issuer() follows a Grant that is changed while its status is written", async () => {
+  const apis = [{ name: GADGETS }];
+  const grant = await changedAtStatus(
+    "bob",
+    ({ metadata: { name } }) => provider.edit(GRANTS, { name }, { spec: { apis } }),
+    (grant) => provider.ready(grant),
+  );
+  using consumer = await provider.issued(grant);
+  await eventually("it has the rights that it was changed to", async () => {
+    const rules = await allRules(consumer.kube, "default");
+    const opened = rules.filter((rule) => rule.includes("example.org/"));
+    assert.deepEqual(opened.map((rule) => rule.split("/")[1]), ["gadgets", "gadgets"]);
+    return true;
+  });
+});
+
+Deno.test("issuer() sees a token that came while the answer and the event were lost", async () => {
+  const grant = grantFor({ who: "eve" });
+  const key = { name: `${grant.metadata.name}-token`, namespace: boundaryOf(grant) };
+  const { faults } = proxy;
+  proxy.faults = (arrival) => {
+    const isOurs = arrival.path.includes(`/${key.namespace}/`);
+    if (!isOurs || writeOf(arrival)?.what !== "create secrets") return faults(arrival);
+    proxy.faults = faults;
+    return {
+      kind: "gate",
+      pass: async (forward) => {
+        watches.hold();
+        await forward();
+        await eventually("the token is there", async () => (await kube.get(SECRETS, key)).data);
+        await eventually("it has grown up", () => isGrownUp(grant));
+        return false;
+      },
+    };
+  };
+  await provider.grant({ who: "eve" });
+  await provider.ready(grant).finally(() => watches.release());
+});

@@ -1,0 +1,229 @@
+import assert from "node:assert/strict";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import {
+  CLUSTER_ROLE_BINDINGS,
+  CLUSTER_ROLES,
+  type Condition,
+  condition,
+  type Grant,
+  GRANTS,
+  isDeleting,
+  type Lease,
+  LEASES,
+  NAMESPACES,
+} from "../../../common/api/resources.ts";
+import type { KubeClient } from "../../../common/kube/client.ts";
+import { KubeError } from "../../../common/kube/kube_error.ts";
+import {
+  ANNOTATIONS,
+  FIELD_MANAGERS,
+  heartbeatLeaseName,
+  LABELS,
+} from "../../../common/api/names.ts";
+import { boundaryOf, customType, WIDGETS } from "../../support/issuer_samples.ts";
+import { IssuerWorld } from "../../support/issuer_world.ts";
+
+const TTL_MS = 6_000;
+const REAPER = ["--enable-reaper", `--reaper-ttl=${TTL_MS}ms`, "--reaper-interval=1s"];
+const RBAC = "rbac.authorization.k8s.io";
+
+// Before any test, so that no test is charged with processes it does not end.
+const world = await IssuerWorld.start();
+Deno.test.afterAll(() => world[Symbol.asyncDispose]());
+const { kube } = world;
+await allowReaping("xbind-backend");
+
+/** Adds to an issuer's rights the documented rights of a reaper, and nothing more. */
+async function allowReaping(user: string): Promise<void> {
+  const metadata = { name: "reaping" };
+  const rule = (group: string, resource: string, ...verbs: string[]) => ({
+    apiGroups: [group],
+    resources: [resource],
+    verbs,
+  });
+  await world.create(CLUSTER_ROLES, {
+    metadata,
+    rules: [
+      rule("iam.xbind.io", "grants", "patch", "delete"),
+      rule("iam.xbind.io", "grants/status", "patch"),
+      rule("", "namespaces", "get", "list", "patch", "delete"),
+      rule("coordination.k8s.io", "leases", "get", "list", "watch"),
+    ],
+  });
+  await world.create(CLUSTER_ROLE_BINDINGS, {
+    metadata,
+    roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: metadata.name },
+    subjects: [{ apiGroup: RBAC, kind: "User", name: user }],
+  });
+}
+
+/** Writes a heartbeat as a konnector does. */
+async function beat(as: KubeClient, grant: Grant, renewedMs = Date.now()): Promise<Lease> {
+  const { name } = grant.metadata;
+  const uid = "0123456789-consumer";
+  return await as.apply(LEASES, {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: {
+      name: heartbeatLeaseName(name, uid),
+      namespace: boundaryOf(grant),
+      labels: { [LABELS.managed]: "true" },
+      annotations: { [ANNOTATIONS.connection]: name, [ANNOTATIONS.consumerClusterUid]: uid },
+    },
+    spec: {
+      holderIdentity: uid,
+      leaseDurationSeconds: 60,
+      renewTime: new Date(renewedMs).toISOString().replace("Z", "000Z"),
+    },
+  }, FIELD_MANAGERS.cli);
+}
+
+/** Beats each second with the credentials of a Grant, until it is disposed. */
+async function beating(grant: Grant): Promise<AsyncDisposable> {
+  const consumer = await world.issued(grant);
+  await eventually("it may beat", () => beat(consumer.kube, grant));
+  const stop = new AbortController();
+  const run = (async () => {
+    while (!stop.signal.aborted) {
+      await beat(consumer.kube, grant);
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+    }
+  })();
+  return {
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await run;
+      consumer[Symbol.dispose]();
+    },
+  };
+}
+
+/** Waits until a Grant is marked. */
+const stale = ({ metadata: { name } }: Grant): Promise<Condition> =>
+  eventually(`Grant ${name} is Stale`, async () => {
+    const found = condition(await kube.get(GRANTS, { name }), "Stale");
+    return found?.status === "True" && found;
+  });
+
+const gone = ({ metadata: { name } }: Grant): Promise<boolean> =>
+  eventually(`Grant ${name} is gone`, async () => !await kube.find(GRANTS, { name }));
+
+/** The statuses that a client gets for a call, until the last of them; each change once. */
+async function statusesUntil(last: number, call: () => Promise<unknown>): Promise<number[]> {
+  const seen: number[] = [];
+  await eventually(`the answer is ${last}`, async () => {
+    const status = await call().then(() => 200, (error) => {
+      if (error instanceof KubeError) return error.status;
+      throw error;
+    });
+    if (seen.at(-1) !== status) seen.push(status);
+    return status === last;
+  }, { timeoutMs: 60_000, everyMs: 100 });
+  return seen;
+}
+
+Deno.test("xbind-backend as issuer and reaper revokes the silent, and keeps the living", async (t) => {
+  await world.restart(...REAPER, "--reaper-revoke", "--reaper-delete-boundary");
+  const silent = await world.ready(await world.grant());
+  const live = await world.ready(await world.grant({ exportName: "others" }));
+  const consumer = await beating(live);
+  using credentials = await world.issued(silent);
+
+  await t.step("its rights end, then its credentials", async () => {
+    const statuses = statusesUntil(401, () => credentials.kube.list(customType(WIDGETS)));
+    const { reason, message } = await stale(silent);
+    assert.equal(reason, "NoLease");
+    assert.match(message, /^No heartbeat since the Grant became Ready at /);
+    await gone(silent);
+    assert.ok(Date.now() - Date.parse(silent.metadata.creationTimestamp ?? "") > TTL_MS);
+    assert.deepEqual(await statuses, [200, 403, 401]);
+  });
+
+  await t.step(
+    "the other Grant of that identity is left alone, and the boundary, too",
+    async () => {
+      const stored = await world.ready(live);
+      assert.equal(stored.metadata.uid, live.metadata.uid);
+      assert.notEqual(condition(stored, "Stale")?.status, "True");
+      const boundary = await kube.get(NAMESPACES, { name: boundaryOf(live) });
+      assert.ok(!isDeleting(boundary));
+      assert.equal(boundary.metadata.annotations?.[ANNOTATIONS.reapBoundary], undefined);
+    },
+  );
+
+  await t.step("the boundary goes with the last", async () => {
+    await consumer[Symbol.asyncDispose]();
+    const { reason } = await stale(live);
+    assert.equal(reason, "LeaseExpired");
+    await gone(live);
+    await eventually(
+      "the boundary is gone",
+      async () => !await kube.find(NAMESPACES, { name: boundaryOf(live) }),
+    );
+    assert.deepEqual(world.backend.log.filter(({ level }) => level === "error"), []);
+  });
+});
+
+/** Asserts that a Grant gets its whole time, as one without any heartbeat. */
+async function assertBornFresh(grant: Grant): Promise<void> {
+  const readyAt = condition(await world.ready(grant), "Ready")?.lastTransitionTime ?? "";
+  const { reason, lastTransitionTime } = await stale(grant);
+  assert.equal(reason, "NoLease");
+  assert.ok(Date.parse(lastTransitionTime) - Date.parse(readyAt) >= TTL_MS);
+}
+
+Deno.test("xbind-backend provisions a Grant anew that is made when its revocation ends", async () => {
+  const hourAgo = Date.now() - 3_600_000;
+  await world.restart(...REAPER);
+  const samples = [{ who: "at-once" }, { who: "later" }];
+  const [first, second] = await Promise.all(samples.map(async (sample) => {
+    const grant = await world.ready(await world.grant(sample));
+    await beat(kube, grant, hourAgo);
+    return grant;
+  }));
+  assert.ok(first && second);
+  await world.stop();
+  for (const { metadata: { name } } of [first, second]) await kube.delete(GRANTS, { name });
+  assert.ok(isDeleting(await kube.get(GRANTS, first.metadata)), "nobody revokes");
+
+  const again = eventually("it can be made again", () => world.grant(samples[0]), { everyMs: 1 });
+  await world.restart(...REAPER);
+  const atOnce = await again;
+  assert.notEqual(atOnce.metadata.uid, first.metadata.uid);
+  assert.deepEqual(await kube.list(LEASES, { namespace: boundaryOf(first) }), []);
+
+  await gone(second);
+  const { metadata } = await beat(kube, second, hourAgo); // which its konnector left behind
+  const madeMs = Date.parse(metadata.creationTimestamp ?? "");
+  await eventually("that was before", () => Date.now() - madeMs > 1_000);
+  const later = await world.grant(samples[1]);
+  await Promise.all([assertBornFresh(atOnce), assertBornFresh(later)]);
+});
+
+Deno.test("--reaper-delete-boundary deletes nothing without --reaper-revoke, and is warned of", async () => {
+  await world.restart(...REAPER, "--reaper-delete-boundary");
+  const warning = "--reaper-delete-boundary has no effect without --reaper-revoke";
+  assert.equal((await world.backend.logged(warning)).level, "warn");
+  const grant = await world.ready(await world.grant({ who: "kept" }));
+  await stale(grant);
+  const wouldRevoke = async () => {
+    const text = await (await fetch(`${await world.backend.addressOf("/metrics")}/metrics`)).text();
+    return Number(/^xbind_grants_would_revoke (\d+)$/m.exec(text)?.[1]);
+  };
+  const all = await kube.list(GRANTS);
+  await eventually("a sweep finds that every Grant could go", async () => {
+    return await wouldRevoke() === all.length;
+  });
+  // A later sweep would have deleted the Grant, and a boundary that was marked before.
+  const key = { name: boundaryOf(grant) };
+  const { metadata: { resourceVersion = "" } } = await kube.get(NAMESPACES, key);
+  await world.stop();
+  const boundary = await kube.get(NAMESPACES, key);
+  assert.deepEqual(
+    [isDeleting(boundary), boundary.metadata.resourceVersion],
+    [false, resourceVersion],
+  );
+  assert.equal(boundary.metadata.annotations?.[ANNOTATIONS.reapBoundary], undefined);
+  assert.deepEqual((await kube.list(GRANTS)).filter(isDeleting), []);
+  assert.equal((await kube.list(GRANTS)).length, all.length);
+});

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { CONFIG_MAPS } from "../../../common/api/resources.ts";
+import { Cache } from "../../../common/kube/cache.ts";
+import { wholeObjects } from "../../../common/kube/follow.ts";
+import { sharedProvider } from "../../support/control_planes.ts";
+import { type Fault, FaultProxy } from "../../support/fault_proxy.ts";
+import { connect, running, workspace } from "../../support/kube.ts";
+
+// Before any test, so that no test is charged with processes it does not end.
+const provider = await sharedProvider();
+
+const BACKOFF_MS = 2_000;
+
+/** A cache that reaches a namespace through a proxy, and is patient when its watch breaks. */
+async function cacheBehindProxy() {
+  const at = await workspace(provider, "kube-outage");
+  const proxy = await FaultProxy.start(provider);
+  const { kube, transport } = await connect(await proxy.kubeconfig());
+  const backoff = { baseMs: BACKOFF_MS, capMs: BACKOFF_MS };
+  const timing = { silenceMs: 90_000, backoff };
+  const cache = new Cache(wholeObjects(CONFIG_MAPS, { namespace: at.namespace }), { timing });
+  return {
+    kube,
+    cache,
+    proxy,
+    async break(fault: Fault) {
+      proxy.faults = () => fault;
+      proxy.cutStreams();
+      await eventually("the break was noticed", () => cache.brokenForMs() !== undefined);
+    },
+    async [Symbol.asyncDispose]() {
+      transport[Symbol.dispose]();
+      await proxy[Symbol.asyncDispose]();
+      await at[Symbol.asyncDispose]();
+    },
+  };
+}
+
+Deno.test("Cache.whenConnected() waits for the end of a break, or of patience", async () => {
+  await using at = await cacheBehindProxy();
+  await using _ = await running(at.cache, at.kube);
+  await at.cache.whenConnected();
+
+  await at.break({ kind: "resetBefore" });
+  const reason = new Error("no more patience");
+  const impatient = new AbortController();
+  const givenUp = at.cache.whenConnected(impatient.signal);
+  impatient.abort(reason);
+  await assert.rejects(givenUp, reason);
+
+  let isBack = false;
+  const patient = at.cache.whenConnected().then(() => isBack = true);
+  const tries = at.proxy.arrivals.length;
+  await eventually("it was tried again", () => at.proxy.arrivals.length > tries);
+  assert.equal(isBack, false);
+  at.proxy.faults = () => undefined;
+  await patient;
+  assert.equal(at.cache.brokenForMs(), undefined);
+});
+
+Deno.test("Cache reads everything anew at once when the server is back and has forgotten", async () => {
+  await using at = await cacheBehindProxy();
+  await using _ = await running(at.cache, at.kube);
+  at.proxy.arrivals.length = 0;
+  const isResumed = (path: string) => !path.includes("sendInitialEvents");
+  const body = JSON.stringify({ kind: "Status", code: 410, reason: "Expired", message: "old" });
+  await at.break({ kind: "resetBefore" });
+  at.proxy.faults = ({ path }) => isResumed(path) ? { kind: "status", code: 410, body } : undefined;
+  const { atMs: readAtMs } = await eventually(
+    "all is read anew",
+    () => at.proxy.arrivals.find(({ path }) => !isResumed(path)),
+  );
+  const resumed = at.proxy.arrivals.filter(({ path }) => isResumed(path)).at(-1);
+  const waitedMs = readAtMs - (resumed?.atMs ?? assert.fail("it was not resumed"));
+  assert.ok(waitedMs < BACKOFF_MS / 2, `it waited ${waitedMs} ms`);
+});

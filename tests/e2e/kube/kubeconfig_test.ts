@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { delimiter, dirname, join } from "node:path";
+import { stringify } from "yaml";
+import { KubeClient } from "../../../common/kube/client.ts";
+import { runExecPlugin } from "../../../common/kube/exec_credential.ts";
+import { loadTarget } from "../../../common/kube/load_target.ts";
+import { Transport } from "../../../common/kube/transport.ts";
+import { sharedProvider } from "../../support/control_planes.ts";
+import {
+  accountToken,
+  reviewSelf,
+  temporaryDir,
+  TEST_USER_AGENT,
+  type UserInfo,
+  workspace,
+} from "../../support/kube.ts";
+import { acceptedKubeconfigs } from "../../testdata/kubeconfigs/accepted.ts";
+import { type KubeconfigCase, kubeconfigParts } from "../../testdata/kubeconfigs/parts.ts";
+import { refusedKubeconfigs } from "../../testdata/kubeconfigs/refused.ts";
+
+// Before any test, so that no test is charged with processes it does not end.
+const provider = await sharedProvider();
+
+/** Two ServiceAccounts with tokens, and all else that the cases need. */
+async function caseParts() {
+  const at = await workspace(provider, "kubeconfig");
+  const { namespace } = at;
+  const robotToken = await accountToken(at.kube, namespace, "robot");
+  const secondToken = await accountToken(at.kube, namespace, "second");
+  return {
+    ...kubeconfigParts(provider, { namespace, robotToken, secondToken }),
+    [Symbol.asyncDispose]: () => at[Symbol.asyncDispose](),
+  };
+}
+
+/** Who kubectl turns out to be, with all that the API server says, or its error. */
+async function askKubectl(env: Record<string, string>, context = ""): Promise<UserInfo | Error> {
+  const args = ["auth", "whoami", "-o", "json", `--context=${context}`];
+  const { code, stdout, stderr } = await provider.kubectl(args, { env });
+  return code === 0 ? JSON.parse(stdout).status.userInfo : new Error(stderr);
+}
+
+/** Who we turn out to be by the same files, or our error. */
+async function askOurselves(env: Record<string, string>, context = ""): Promise<UserInfo | Error> {
+  try {
+    const target = await loadTarget({ env, context, order: "file-first", accountDir: "/none" });
+    const options = { userAgent: TEST_USER_AGENT, runExec: runExecPlugin };
+    using transport = new Transport(target, options);
+    return await reviewSelf(new KubeClient(transport));
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+/** Asks both with the files of a case. */
+async function askBoth({ files, list = ["config"], context }: KubeconfigCase) {
+  await using dir = await temporaryDir();
+  for (const [file, content] of Object.entries(files)) {
+    const path = join(dir.path, file);
+    const text = typeof content === "string" ? content : stringify(content, { version: "1.1" });
+    await Deno.mkdir(dirname(path), { recursive: true });
+    await Deno.writeTextFile(path, text, { mode: 0o700 });
+  }
+  const KUBECONFIG = list.map((file) => file && join(dir.path, file)).join(delimiter);
+  const env = { KUBECONFIG, HOME: dir.path };
+  const [theirs, ours] = await Promise.all([askKubectl(env, context), askOurselves(env, context)]);
+  return { theirs, ours };
+}
+
+Deno.test("loadTarget() leads to the user that kubectl is by the same files", async (t) => {
+  await using parts = await caseParts();
+  for (const { user, kubectlRefuses, ...files } of acceptedKubeconfigs(parts)) {
+    await t.step(files.name, async () => {
+      const { theirs, ours } = await askBoth(files);
+      if (ours instanceof Error) throw ours;
+      assert.equal(ours.username, user);
+      if (kubectlRefuses) assert.ok(theirs instanceof Error, JSON.stringify(theirs));
+      else assert.deepEqual(ours, theirs);
+    });
+  }
+});
+
+Deno.test("loadTarget() or the first call fails where kubectl fails, and says why", async (t) => {
+  await using parts = await caseParts();
+  for (const { says, ...files } of refusedKubeconfigs(parts)) {
+    await t.step(files.name, async () => {
+      const { theirs, ours } = await askBoth(files);
+      assert.ok(theirs instanceof Error, `kubectl is ${JSON.stringify(theirs)}`);
+      assert.ok(ours instanceof Error, `we are ${JSON.stringify(ours)}; kubectl: ${theirs}`);
+      assert.match(ours.message, says);
+    });
+  }
+});

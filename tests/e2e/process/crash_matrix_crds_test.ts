@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
+import { serviceCrds } from "../../../common/api/crd_manifests.ts";
+import { CRDS, EXPORTS, GRANTS } from "../../../common/api/resources.ts";
+import { contains } from "../../../common/kube/crds.ts";
+import { FIELD_MANAGERS } from "../../../common/api/names.ts";
+import { Backend } from "../../support/backend.ts";
+import { ownPlane } from "../../support/control_planes.ts";
+import { FaultProxy } from "../../support/fault_proxy.ts";
+import { connect, type Connected } from "../../support/kube.ts";
+import { type KillPoint, killPoints, pointText, WriteGate } from "../../support/write_gate.ts";
+
+const NAMES = serviceCrds().map(({ metadata }) => metadata.name).sort();
+/** Installs the CRDs, and that is all. */
+const FLAGS = ["--enable-gateway=false", "--enable-issuer=false"];
+
+/**
+ * A provider on which only CRDs are installed, through a gate for the writes. Each begins empty: an
+ * API server may take minutes to delete CRDs that it has only begun to serve.
+ */
+class Site implements AsyncDisposable {
+  readonly gate = new WriteGate();
+  readonly #plane: ControlPlane;
+  readonly #proxy: FaultProxy;
+  readonly #admin: Connected;
+
+  private constructor(plane: ControlPlane, proxy: FaultProxy, admin: Connected) {
+    this.#plane = plane;
+    this.#proxy = proxy;
+    this.#admin = admin;
+    proxy.faults = this.gate.faults;
+  }
+
+  /** One without any CRD. */
+  static async start(): Promise<Site> {
+    const plane = await ownPlane({ controllerManager: false });
+    return new Site(plane, await FaultProxy.start(plane), await connect(plane));
+  }
+
+  async install(): Promise<Backend> {
+    return await Backend.start(this.#plane, {
+      flags: FLAGS,
+      kubeconfig: await this.#proxy.kubeconfig(),
+    });
+  }
+
+  /** Installs to the end, which writes no more than this. */
+  async installed(most: number): Promise<string[]> {
+    const { gate } = this;
+    const { kube } = this.#admin;
+    gate.open();
+    gate.passed.length = 0;
+    await using backend = await this.install();
+    assert.equal(await backend.ended(), 0, backend.lines.join("\n"));
+    assert.ok(gate.passed.length <= most, gate.passed.join());
+    const stored = await kube.list(CRDS);
+    assert.deepEqual(stored.map(({ metadata }) => metadata.name), NAMES);
+    for (const crd of serviceCrds()) {
+      assert.ok(contains(stored.find(({ metadata }) => metadata.name === crd.metadata.name), crd));
+    }
+    await Promise.all([kube.list(EXPORTS), kube.list(GRANTS)]); // and they are served
+    return [...gate.passed];
+  }
+
+  /** What somebody does who should not. */
+  async edit(): Promise<void> {
+    const { kube } = this.#admin;
+    for (const { metadata: { name, resourceVersion = "" } } of await kube.list(CRDS)) {
+      const patch = { metadata: { resourceVersion }, spec: { names: { categories: ["edited"] } } };
+      await kube.mergePatch(CRDS, { name }, patch, FIELD_MANAGERS.installer);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#admin[Symbol.dispose]();
+    await this.#proxy[Symbol.asyncDispose]();
+    await this.#plane[Symbol.asyncDispose]();
+  }
+}
+
+const ALL = NAMES.map(() => "patch customresourcedefinitions");
+
+async function assertInstalledAfterKill(site: Site, point: KillPoint): Promise<void> {
+  {
+    await using victim = await site.install();
+    site.gate.ambush(point, () => victim.signal("SIGKILL"));
+    assert.equal(await victim.ended(), 137);
+  }
+  await site.installed(NAMES.length);
+  assert.deepEqual(await site.installed(0), [], "there was nothing left to do");
+}
+
+Deno.test("xbind-backend killed at any write of a CRD installs all of them when it is back", async (t) => {
+  {
+    await using site = await Site.start();
+    assert.deepEqual(await site.installed(NAMES.length), ALL);
+  }
+  for (const point of killPoints(ALL)) {
+    await t.step(`killed ${pointText(point)}`, async () => {
+      await using site = await Site.start();
+      await assertInstalledAfterKill(site, point);
+    });
+  }
+});
+
+Deno.test("xbind-backend killed at any repair of an edited CRD repairs all of them when it is back", async (t) => {
+  await using site = await Site.start();
+  await site.installed(NAMES.length);
+  await site.edit();
+  assert.deepEqual(await site.installed(NAMES.length), ALL);
+  for (const point of killPoints(ALL)) {
+    await t.step(`killed ${pointText(point)}`, async () => {
+      await site.edit();
+      await assertInstalledAfterKill(site, point);
+    });
+  }
+});

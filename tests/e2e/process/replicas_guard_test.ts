@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { INSPECTABLE, Inspector } from "../../support/inspector.ts";
+import { IssuerWorld } from "../../support/issuer_world.ts";
+import { acquiredAfter, isElection, Replica, writesBy } from "../../support/replica_world.ts";
+
+const TAKEOVER = { timeoutMs: 40_000 };
+/** Where a leader that is about to write makes sure that it still leads. */
+const LAST_CHECK = "assertLeading(){";
+/** How many writes of the provisioning get through before. */
+const WRITES_BEFORE = 2;
+
+// Before any test, so that no test is charged with processes it does not end.
+const world = await IssuerWorld.start();
+await world.stop();
+const first = await Replica.start(world, "first", { denoFlags: INSPECTABLE });
+await first.leads();
+const second = await Replica.start(world, "second");
+await second.standsBy();
+Deno.test.afterAll(async () => {
+  await first[Symbol.asyncDispose]();
+  await second[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+Deno.test("a leader that is frozen right before a write does not make it when it goes on", async () => {
+  const since = new Date().toISOString();
+  await using inspector = await Inspector.attach(first.backend);
+  const breakpointId = await inspector.haltAfter(LAST_CHECK);
+  const grant = await world.grant({ who: "ada" });
+  for (let writes = 1; writes <= WRITES_BEFORE; writes++) {
+    await inspector.halted(writes);
+    await inspector.ask("Debugger.resume");
+  }
+  await inspector.halted(WRITES_BEFORE + 1);
+  // On an open connection, between its last look at the clock and the first byte.
+  first.backend.signal("SIGSTOP");
+  await second.leads(TAKEOVER);
+  await world.ready(grant);
+
+  first.backend.signal("SIGCONT");
+  await inspector.ask("Debugger.removeBreakpoint", { breakpointId });
+  await inspector.ask("Debugger.resume");
+  await first.standsBy();
+  await world.ready(await world.grant({ who: "bob" })); // it hears of this, too
+
+  const writes = await writesBy(world, first);
+  const own = writes.filter((write) =>
+    !isElection(write) && write.requestReceivedTimestamp > since
+  );
+  assert.ok(own.length >= WRITES_BEFORE, "it was frozen in the middle of its work");
+  const acquired = acquiredAfter(await writesBy(world, second), since);
+  const late = writes.filter(({ requestReceivedTimestamp: at }) => at > acquired);
+  assert.deepEqual(late.map(({ verb, objectRef }) => `${verb} ${objectRef?.resource}`), []);
+  const { reason } = await first.backend.logged("leadership lost");
+  assert.equal(reason, "the last renewal is too long ago", "a timer came first");
+});

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import type { Instances } from "../../../common/api/wire.ts";
+import { Backend } from "../../support/backend.ts";
+import { sharedProvider } from "../../support/control_planes.ts";
+import { INSPECTABLE, Inspector } from "../../support/inspector.ts";
+import { uniqueName, workspace } from "../../support/kube.ts";
+import { GATEWAY_URL, LoginBrowser } from "../../support/login_browser.ts";
+
+const plane = await sharedProvider();
+
+/** Without the second one, V8 leaves out all but the first 1,024 characters of a string. */
+const WHOLE_STRINGS = {
+  denoFlags: INSPECTABLE,
+  env: { DENO_V8_FLAGS: "--heap-snapshot-string-limit=10000000" },
+};
+
+const marker = () => `marker${crypto.randomUUID().replaceAll("-", "")}`;
+
+/** Applies an object as people do: kubectl keeps all of it in an annotation too. */
+async function apply(plane: ControlPlane, object: object): Promise<void> {
+  const stdin = JSON.stringify(object);
+  const { code, stderr } = await plane.kubectl(["apply", "-f", "-"], { stdin });
+  assert.equal(code, 0, stderr);
+}
+
+/** Everything that the process can reach in its heap, as text. */
+async function heapOf(backend: Backend): Promise<string> {
+  await using inspector = await Inspector.attach(backend);
+  const parts: unknown[] = [];
+  inspector.onEvent = ({ params: { chunk } }) => {
+    if (chunk !== undefined) parts.push(chunk);
+  };
+  await inspector.ask("HeapProfiler.takeHeapSnapshot");
+  return parts.join("");
+}
+
+Deno.test("the inventory holds no value of a Secret, not even by last-applied-configuration", async (t) => {
+  await using place = await workspace(plane, "secrets-in-memory");
+  await using backend = await Backend.start(plane, {
+    flags: [
+      "--enable-issuer=false",
+      "--oidc-mock",
+      "--listen-address=127.0.0.1:0",
+      `--external-url=${GATEWAY_URL}`,
+    ],
+    ...WHOLE_STRINGS,
+  });
+  using browser = new LoginBrowser({ gateway: await backend.addressOf("/") });
+  const exportName = uniqueName("secrets-in-memory");
+  const app = { app: exportName };
+  const [known, byName, byLabel, later] = ["known", "by-name", "by-label", "later"].map(uniqueName);
+  assert.ok(known && byName && byLabel && later);
+  const control = marker();
+  const values: string[] = [];
+  const secret = (name: string, labels: Record<string, string> = {}) => {
+    const [inText, inData] = [marker(), marker()];
+    values.push(inText, inData);
+    const metadata = { name, namespace: place.namespace, labels, annotations: { [known]: inText } };
+    return {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata,
+      stringData: { text: inText },
+      data: { data: btoa(inData) },
+    };
+  };
+  const shownSecrets = async () => {
+    const { status, text } = await browser.get(`/api/catalog/${exportName}/instances`);
+    assert.equal(status, 200, text);
+    for (const value of values) {
+      for (const form of [value, btoa(value)]) assert.equal(text.includes(form), false);
+    }
+    const { instances }: Instances = JSON.parse(text);
+    return instances.filter(({ related }) => related).map(({ name }) => name).sort();
+  };
+
+  const related = { resource: "secrets", direction: "FromProvider" };
+  await apply(plane, {
+    apiVersion: "catalog.xbind.io/v1alpha1",
+    kind: "Export",
+    metadata: { name: exportName },
+    spec: {
+      title: "Secrets",
+      description: `${"x".repeat(5_000)}${control}`,
+      apis: [{ name: "nothing.example.org" }],
+      defaults: {
+        relatedResources: [
+          // Two names cannot be selected by the API server: all Secrets are looked through.
+          { ...related, selector: { names: [byName, "nobody"] } },
+          { ...related, selector: { labelSelector: { matchLabels: app } } },
+        ],
+      },
+    },
+  });
+  try {
+    await apply(plane, secret(byName));
+    await apply(plane, secret(byLabel, app));
+    await apply(plane, secret("unwanted"));
+    assert.equal((await browser.logIn()).status, 302);
+    await t.step("Secrets that were there are shown", async () => {
+      await eventually("both rows are shown", async () => (await shownSecrets()).length === 2);
+      assert.deepEqual(await shownSecrets(), [byName, byLabel].sort());
+    });
+    await t.step("one that came while the watch is open is shown", async () => {
+      await apply(plane, secret(byName)); // new values in an object that is known
+      await apply(plane, secret(later, app));
+      await eventually("its row is shown", async () => (await shownSecrets()).includes(later));
+    });
+    await t.step("their names are in the heap, their values are not", async () => {
+      const heap = await heapOf(backend);
+      for (const name of [byName, byLabel, later, control]) {
+        assert.ok(heap.includes(name), `${name} is found, or the search is worth nothing`);
+      }
+      assert.equal(values.length, 10);
+      for (const value of values) {
+        for (const form of [value, btoa(value).replace(/=+$/, "")]) {
+          assert.equal(heap.includes(form), false, `a value of a Secret is in the heap: ${form}`);
+        }
+      }
+    });
+    await t.step("nor are they in the log", () => {
+      const log = backend.lines.join("\n");
+      for (const value of values) assert.equal(log.includes(value), false);
+    });
+  } finally {
+    await plane.kubectl(["delete", "exports.catalog.xbind.io", exportName]);
+  }
+});

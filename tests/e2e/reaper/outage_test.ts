@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { ownPlane } from "../../support/control_planes.ts";
+import { ReaperWorld } from "../../support/reaper_world.ts";
+
+const TTL = 4_000;
+
+Deno.test("reaper() revokes nobody who could not renew while the API server was down", async () => {
+  await using plane = await ownPlane();
+  await using world = await ReaperWorld.start(plane);
+  const live = await world.grant({ who: "live" });
+  const silent = await world.grant({ who: "silent" });
+  await using _consumer = world.beating(live, 1_000);
+  const reaper = await world.reaper({
+    reaperTtlMs: TTL,
+    reaperIntervalMs: 20,
+    reaperRevoke: true,
+  });
+  reaper.run();
+  const { leaseWatch, caches } = reaper.deps;
+  const watchedSince = () => leaseWatch.observation("", () => true).watchedSince?.steadyMs ?? 0;
+  const firstSince = watchedSince();
+  await eventually("the silent one is gone", async () => !await world.stored(silent));
+  assert.equal(watchedSince(), firstSince);
+
+  await plane.apiServer.kill();
+  await eventually("the outage is noticed", () => caches.heartbeats.brokenForMs() !== undefined);
+  const sweeps = reaper.counts.length;
+  await eventually("the outage is longer than the TTL", () => {
+    return (caches.heartbeats.brokenForMs() ?? 0) > TTL + 1_000;
+  });
+  assert.equal(reaper.counts.length, sweeps, "nothing is judged by what may be outdated");
+
+  await plane.apiServer.start();
+  await eventually("it watches anew", () => watchedSince() > firstSince);
+  await eventually("it sweeps again, for longer than the TTL", () => {
+    return reaper.counts.length > sweeps && performance.now() - watchedSince() > TTL + 1_000;
+  });
+  assert.ok(await world.stored(live), "the living are spared");
+
+  const later = await world.grant({ who: "later" });
+  await eventually("who is silent after the outage goes", async () => !await world.stored(later));
+  assert.ok(await world.stored(live));
+});

@@ -1,0 +1,306 @@
+import assert from "node:assert/strict";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { condition, type Grant, isDeleting } from "../../../common/api/resources.ts";
+import { ANNOTATIONS, boundaryName } from "../../../common/api/names.ts";
+import { sharedProvider } from "../../support/control_planes.ts";
+import { ReaperWorld, seconds } from "../../support/reaper_world.ts";
+import type { ReaperFlags, TestReaper } from "../../support/test_reaper.ts";
+
+const LONG = 3_600_000;
+const CLEANUP = ["iam.xbind.io/cleanup"];
+
+// Before any test, so that no test is charged with processes it does not end.
+const provider = await sharedProvider();
+
+const messageOf = (grant: Grant | undefined) => grant && condition(grant, "Stale")?.message;
+const codes = (reaper: TestReaper) => reaper.records.map(({ code }) => code).filter(Boolean);
+
+/** A Grant that went silent long ago. */
+const silentGrant = async (
+  world: ReaperWorld,
+  { forMs = LONG, ...sample }: { who?: string; forMs?: number } = {},
+): Promise<Grant> => {
+  const grant = await world.grant({ ...sample, readyAtMs: Date.now() - LONG });
+  await world.beat(grant, { renewTimeMs: Date.now() - forMs });
+  return grant;
+};
+
+/** So many of them, each of another consumer; the first of them is silent for the longest time. */
+const silentGrants = (world: ReaperWorld, count: number, apartMs = 0): Promise<Grant[]> =>
+  Promise.all(Array.from({ length: count }, (_, index) => {
+    return silentGrant(world, { who: `user-${index}`, forMs: LONG + (count - index) * apartMs });
+  }));
+
+/** A reaper that has watched for long enough and marked what is stale: its next sweep revokes. */
+const readyToRevoke = async (
+  world: ReaperWorld,
+  flags: ReaperFlags = {},
+): Promise<TestReaper> => {
+  const reaper = await world.reaper({ reaperTtlMs: 1_500, reaperRevoke: true, ...flags });
+  await world.upToDate(reaper);
+  const config = { ...reaper.deps.config, reaperRevoke: false };
+  await eventually("no guard holds", async () => (await reaper.sweep({ config }))?.wouldRevoke);
+  await world.upToDate(reaper);
+  return reaper;
+};
+
+Deno.test("sweep() without --reaper-revoke deletes nothing, but counts what it would", async () => {
+  await using world = await ReaperWorld.start(provider);
+  const grant = await silentGrant(world);
+  const reaper = await world.reaper({ reaperTtlMs: 300 });
+  await world.upToDate(reaper);
+  assert.equal((await reaper.sweep())?.wouldRevoke, 0, "it has not watched for long enough");
+  const counts = await eventually("no guard holds", async () => {
+    const found = await reaper.sweep();
+    return found && found.wouldRevoke > 0 && found;
+  });
+  assert.deepEqual(counts, {
+    stale: 1,
+    wouldRevoke: 1,
+    silentTogether: 1,
+    isHolding: false,
+    held: 0,
+    revoked: 0,
+    waiting: 0,
+    boundariesDeleted: 0,
+    failed: 0,
+  });
+  await reaper.sweep();
+  const stored = await world.stored(grant);
+  assert.ok(stored && !isDeleting(stored));
+  assert.ok(!messageOf(stored)?.includes("revocation"));
+});
+
+Deno.test("reaper() shows a Grant as stale, then deletes it, and the finalizer holds it", async () => {
+  await using world = await ReaperWorld.start(provider);
+  const silent = await world.grant({ finalizers: CLEANUP });
+  const live = await world.grant({ exportName: "redis" });
+  const lastBeatMs = Date.now();
+  await world.beat(silent, { renewTimeMs: lastBeatMs });
+  await using _consumer = world.beating(live, 100);
+  const reaper = await world.reaper({ reaperTtlMs: 2_000, reaperRevoke: true });
+  reaper.run();
+
+  const deleting = await eventually("it is deleted", async () => {
+    const stored = await world.stored(silent);
+    return stored && isDeleting(stored) && stored;
+  });
+  assert.ok(Date.parse(deleting.metadata.deletionTimestamp ?? "") >= lastBeatMs + 1_000);
+  assert.equal(condition(deleting, "Stale")?.status, "True");
+  assert.equal(condition(deleting, "Ready")?.status, "True");
+  await eventually("it is told", () => codes(reaper).length > 1);
+  assert.deepEqual(codes(reaper), ["grant.stale", "grant.reaped"]);
+  assert.equal(reaper.events.length, 1, "the issuer tells of the revocation, once it is done");
+  assert.ok(
+    !isDeleting(await world.stored(live) ?? assert.fail()),
+    "the same identity's other one",
+  );
+  assert.ok(reaper.counts.some(({ revoked }) => revoked === 1));
+});
+
+Deno.test("reaper() leaves a bound Grant the time to connect", async () => {
+  await using world = await ReaperWorld.start(provider);
+  // Ahead, so that the grace ends after the time that the reaper itself has to watch.
+  const boundAtMs = Math.floor(Date.now() / 1000) * 1000 + 4_000;
+  const boundAt = seconds(boundAtMs);
+  const grant = await world.grant({
+    readyAtMs: Date.now() - LONG,
+    annotations: { [ANNOTATIONS.boundAt]: boundAt },
+  });
+  const reaper = await world.reaper({ reaperTtlMs: 3_000, reaperRevoke: true });
+  reaper.run();
+  const message = await eventually(
+    "it is marked",
+    async () => messageOf(await world.stored(grant)),
+  );
+  assert.match(message, new RegExp(`; revocation not before ${seconds(boundAtMs + 3_000)}$`));
+  await eventually("it is gone", async () => {
+    const stored = await world.stored(grant);
+    if (!stored) return true;
+    assert.equal(messageOf(stored), message, "the promise stays as it was given");
+  });
+  assert.ok(Date.now() >= boundAtMs + 3_000);
+});
+
+Deno.test("sweep() spares a Grant", async (t) => {
+  const bindNow = { [ANNOTATIONS.boundAt]: seconds(Date.now()) };
+  const table: [string, (world: ReaperWorld, grant: Grant) => Promise<unknown>][] = [
+    ["that was bound again, though its cache does not know", (world, grant) => {
+      return world.annotate(grant, { [ANNOTATIONS.boundAt]: new Date().toISOString() });
+    }],
+    ["whose Lease was renewed, though its cache does not know", (world, grant) => {
+      return world.beat(grant);
+    }],
+    ["whose consumer came back, though its cache does not know", (world, grant) => {
+      return world.beat(grant, { connection: "renamed" });
+    }],
+    ["that is no longer Ready, though its cache does not know", (world, grant) => {
+      return world.setReady(grant, { status: "False", reason: "Pending" });
+    }],
+  ];
+  for (const [what, meanwhile] of table) {
+    await t.step(what, async () => {
+      await using world = await ReaperWorld.start(provider);
+      const grant = await silentGrant(world);
+      const reaper = await readyToRevoke(world);
+      await reaper.freeze();
+      await meanwhile(world, grant);
+      const counts = await reaper.sweep();
+      assert.deepEqual([counts?.wouldRevoke, counts?.revoked, counts?.failed], [1, 0, 0]);
+      assert.ok(await world.stored(grant));
+    });
+  }
+  await t.step("that is bound between its last look and the delete", async () => {
+    await using world = await ReaperWorld.start(provider);
+    const grant = await silentGrant(world);
+    const reaper = await readyToRevoke(world);
+    const boundaries = {
+      mark: () => world.annotate(grant, bindNow), // the last thing before the delete
+      reap: () => Promise.resolve(0),
+    };
+    const config = { ...reaper.deps.config, reaperDeleteBoundary: true };
+    const counts = await reaper.sweep({ boundaries, config });
+    assert.deepEqual([counts?.wouldRevoke, counts?.revoked, counts?.failed], [1, 0, 0]);
+    const stored = await world.stored(grant);
+    assert.deepEqual(
+      stored?.metadata.annotations?.[ANNOTATIONS.boundAt],
+      bindNow[ANNOTATIONS.boundAt],
+    );
+  });
+  await t.step("no longer, once nothing speaks for it", async () => {
+    await using world = await ReaperWorld.start(provider);
+    const grant = await silentGrant(world);
+    const reaper = await readyToRevoke(world);
+    assert.equal((await reaper.sweep())?.revoked, 1);
+    assert.equal(await world.stored(grant), undefined);
+  });
+});
+
+Deno.test("sweep() revokes all five Grants of a small provider", async () => {
+  await using world = await ReaperWorld.start(provider);
+  const grants = await silentGrants(world, 5);
+  const reaper = await readyToRevoke(world);
+  const counts = await reaper.sweep();
+  assert.deepEqual([counts?.silentTogether, counts?.isHolding, counts?.revoked], [5, false, 5]);
+  for (const grant of grants) assert.equal(await world.stored(grant), undefined);
+});
+
+Deno.test("sweep() works off a backlog in parts, the longest silent first", async () => {
+  await using world = await ReaperWorld.start(provider);
+  const grants = await silentGrants(world, 12, LONG);
+  const reaper = await readyToRevoke(world);
+  for (const [revoked, waiting] of [[5, 7], [5, 2], [2, 0]]) {
+    const counts = await reaper.sweep();
+    assert.deepEqual([counts?.revoked, counts?.waiting, counts?.isHolding], [
+      revoked,
+      waiting,
+      false,
+    ]);
+    for (const [index, grant] of grants.entries()) {
+      assert.equal(await world.stored(grant) !== undefined, index >= 12 - (waiting ?? 0));
+    }
+    await world.upToDate(reaper);
+  }
+  const parts = reaper.records.filter(({ waiting }) => waiting);
+  assert.deepEqual(parts.map(({ revoked, waiting }) => [revoked, waiting]), [[5, 7], [5, 2]]);
+});
+
+Deno.test("sweep() with --reaper-hold-percent=100 never holds", async () => {
+  await using world = await ReaperWorld.start(provider);
+  await silentGrants(world, 12);
+  const held = await readyToRevoke(world);
+  const before = await held.sweep();
+  assert.deepEqual([before?.isHolding, before?.held, before?.revoked], [true, 12, 0]);
+  const reaper = await readyToRevoke(world, { reaperHoldPercent: 100, reaperMaxPercent: 100 });
+  const counts = await reaper.sweep();
+  assert.deepEqual([counts?.silentTogether, counts?.isHolding], [12, false]);
+  assert.equal(counts?.revoked, 12);
+});
+
+Deno.test("sweep() spares a held Grant whose approval was taken back", async () => {
+  await using world = await ReaperWorld.start(provider);
+  const [grant = assert.fail(), ...others] = await silentGrants(world, 7);
+  await world.annotate(grant, { [ANNOTATIONS.reap]: "approved" });
+  const reaper = await readyToRevoke(world);
+  await reaper.freeze();
+  await world.annotate(grant, { [ANNOTATIONS.reap]: "no" });
+  const counts = await reaper.sweep();
+  assert.deepEqual([counts?.isHolding, counts?.held, counts?.revoked], [true, 6, 0]);
+  for (const each of [grant, ...others]) assert.ok(await world.stored(each));
+});
+
+Deno.test("reaper() that starts anew does not revoke before it has watched itself", async () => {
+  await using world = await ReaperWorld.start(provider);
+  const grant = await silentGrant(world);
+  const first = await world.reaper({ reaperTtlMs: 3_000, reaperRevoke: true });
+  await world.upToDate(first);
+  await first.sweep();
+  const promised = messageOf(await world.stored(grant));
+  await first[Symbol.asyncDispose]();
+  await eventually("the first would have revoked by now", () => {
+    const notBefore = promised?.split("revocation not before ")[1] ?? assert.fail();
+    return Date.now() > Date.parse(notBefore) + 1_000;
+  });
+
+  const startedAt = performance.now();
+  const second = await world.reaper({ reaperTtlMs: 3_000, reaperRevoke: true });
+  second.run();
+  const message = await eventually("it promises anew", async () => {
+    const said = messageOf(await world.stored(grant));
+    return said !== promised && said;
+  });
+  assert.match(message, /; revocation not before /);
+  await eventually("it is gone", async () => !await world.stored(grant));
+  assert.ok(performance.now() - startedAt >= 3_000);
+});
+
+Deno.test("reaper() never revokes a consumer whose clock is late, while it lives", async () => {
+  await using world = await ReaperWorld.start(provider);
+  const grant = await world.grant({ readyAtMs: Date.now() - LONG });
+  const late = () => ({ renewTimeMs: Date.now() - LONG });
+  await world.beat(grant, late());
+  const reaper = await world.reaper({ reaperTtlMs: 1_000, reaperRevoke: true });
+  {
+    await using _consumer = world.beating(grant, 100, late);
+    reaper.run();
+    const marked = await eventually("it is marked", async () => {
+      const stored = await world.stored(grant);
+      return messageOf(stored) && stored?.metadata.annotations?.[ANNOTATIONS.staleSince] && stored;
+    });
+    const swept = reaper.counts.length;
+    await eventually("many sweeps pass", () => reaper.counts.length > swept + 40);
+    const stored = await world.stored(grant);
+    assert.equal(
+      stored?.metadata.resourceVersion,
+      marked.metadata.resourceVersion,
+      "beats of a late clock are no reason to write",
+    );
+  }
+  await eventually("it is gone once it falls silent", async () => !await world.stored(grant));
+});
+
+Deno.test("reaper() gives a Grant whose Lease vanished the time to come back", async () => {
+  await using world = await ReaperWorld.start(provider);
+  const grant = await world.grant({ readyAtMs: Date.now() - LONG });
+  const { metadata: { name } } = await world.beat(grant);
+  const reaper = await world.reaper({ reaperTtlMs: 2_000, reaperRevoke: true });
+  await world.upToDate(reaper);
+  await eventually("it has watched long enough", async () => {
+    await world.beat(grant);
+    await world.upToDate(reaper);
+    await reaper.sweep();
+    const { watchedSince } = reaper.deps.leaseWatch.observation("", () => true);
+    return watchedSince && performance.now() - watchedSince.steadyMs > 2_500;
+  });
+  const namespace = boundaryName(grant.spec.identity.subject);
+  await world.plane.kubectl(["delete", "lease", name, "-n", namespace]);
+  await eventually("it is noticed", () => {
+    return !reaper.deps.caches.heartbeats.get({ name, namespace });
+  });
+  const vanishedAt = performance.now();
+  reaper.run();
+  await eventually("it is gone", async () => !await world.stored(grant));
+  assert.ok(performance.now() - vanishedAt >= 1_500);
+  await eventually("it is told", () => codes(reaper).length > 1);
+  assert.deepEqual(codes(reaper), ["grant.stale", "grant.reaped"]);
+});

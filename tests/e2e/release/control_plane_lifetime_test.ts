@@ -1,0 +1,140 @@
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+
+/** Boots a control plane with a backend, tells directory and process ids, and waits for ever. */
+const BOOT = `
+  import { ControlPlane } from "../scripts/controlplane/control_plane.ts";
+  import { Backend } from "../tests/support/backend.ts";
+  const plane = await ControlPlane.start({ name: "doomed" });
+  const backend = await Backend.start(await ControlPlane.attach(plane.dir));
+  const { dir, etcd, apiServer, controllerManager } = plane;
+  const pids = [etcd, apiServer, controllerManager, backend].map(({ pid }) => pid);
+  await Deno.stdout.write(new TextEncoder().encode(JSON.stringify({ dir, pids }) + "\\n"));
+  setTimeout(() => {}, 600_000);
+`;
+
+/**
+ * Starts Deno at the root of the repository, in a process group of its own like a job of a shell.
+ * Held with `await using`, so that a test that fails leaves nothing running.
+ */
+const start = (args: string[]): Deno.ChildProcess =>
+  new Deno.Command(Deno.execPath(), {
+    args,
+    cwd: ROOT,
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+    detached: true,
+  }).spawn();
+
+/** What a program writes until it has written the given text, or until it ends. */
+const outputUntil = async (child: Deno.ChildProcess, end: string): Promise<string> => {
+  const reader = child.stdout.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  while (!text.includes(end)) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    text += decoder.decode(value, { stream: true });
+  }
+  reader.releaseLock(); // and not closed: its next line must not fail
+  return text;
+};
+
+/** How a program ended, and what it said to people. */
+const ending = async (child: Deno.ChildProcess): Promise<{ code: number; talk: string }> => {
+  const talk = await new Response(child.stderr).text();
+  return { code: (await child.status).code, talk };
+};
+
+const isAlive = (pid: number): boolean => {
+  try {
+    Deno.kill(pid, "SIGCONT");
+  } catch {
+    return false;
+  }
+  try {
+    // Where nobody collects orphans, as in many containers, a killed one stays as a zombie.
+    return !/\) [ZX] /.test(Deno.readTextFileSync(`/proc/${pid}/stat`));
+  } catch {
+    return Deno.build.os !== "linux";
+  }
+};
+
+const isGone = (path: string): Promise<boolean> =>
+  Deno.lstat(path).then(() => false, (error) => error instanceof Deno.errors.NotFound);
+
+Deno.test("a control plane ends with the process that started it, and backends end with it", async (t) => {
+  for (const signal of ["SIGKILL", "SIGINT", "SIGTERM"] as const) {
+    await t.step(`which gets ${signal}`, async () => {
+      await using parent = start(["eval", "--ext=ts", BOOT]);
+      const line = await outputUntil(parent, "\n");
+      assert.notEqual(line, "", "both start");
+      const { dir, pids }: { dir: string; pids: number[] } = JSON.parse(line);
+      assert.deepEqual(pids.map(isAlive), [true, true, true, true]);
+      assert.equal(await isGone(dir), false);
+
+      Deno.kill(-parent.pid, signal);
+      await parent.status;
+
+      await eventually("every process is gone", () => !pids.some(isAlive));
+      await eventually(
+        "the directory is gone",
+        async () => await isGone(dir) && await isGone(`${dir}.gone`),
+      );
+    });
+  }
+});
+
+Deno.test("scripts/demo.ts --check finds everything in place", async () => {
+  await using demo = start(["run", "-A", "scripts/demo.ts", "--check"]);
+  const output = await outputUntil(demo, "\0");
+  const { code, talk } = await ending(demo);
+  assert.equal(code, 0, talk);
+  assert.match(talk, /^\[1\/4\] provider and consumer control planes … done in \d+ s$/m);
+  for (
+    const name of [
+      "export.catalog.xbind.io/widgets",
+      "collection.catalog.xbind.io/getting-started",
+      "customresourcedefinition.apiextensions.k8s.io/grants.iam.xbind.io",
+      "customresourcedefinition.apiextensions.k8s.io/clusterbindings.core.xbind.io",
+      "Bound: widgets-",
+    ]
+  ) {
+    assert.ok(output.includes(name), name);
+  }
+});
+
+Deno.test("scripts/demo.ts prints commands that work, and Ctrl-C removes everything", async () => {
+  await using demo = start(["run", "-A", "scripts/demo.ts"]);
+  const output = await outputUntil(demo, "Press Ctrl-C");
+  // Those of the plugin need somebody who signs in: docs_commands_test.ts has one.
+  const commands = [...output.matchAll(/^ {2}(kubectl (?!bind).*)$/gm)].map((match) => match[1]);
+  assert.ok(commands.length >= 5, output);
+  const [, settings = ""] = /^ {2}\. (\S+)$/m.exec(output) ?? [];
+  const dirs = [...output.matchAll(/^ {2}data +(\S+)$/gm)].map((match) => match[1] ?? "");
+  const env = { KUBECACHEDIR: `${dirs[0]}/kubectl-cache` }; // nothing stays in the home directory
+  for (const command of commands) {
+    const args = ["-c", `. ${settings}; ${command}`];
+    const { code, stderr } = await new Deno.Command("sh", { args, env }).output();
+    assert.equal(code, 0, `${command}: ${new TextDecoder().decode(stderr)}`);
+  }
+  assert.equal(dirs.length, 2);
+
+  Deno.kill(-demo.pid, "SIGINT");
+
+  const { code, talk } = await ending(demo);
+  assert.equal(code, 0, talk);
+  assert.deepEqual(await Promise.all(dirs.map(isGone)), [true, true]);
+});
+
+Deno.test("scripts/demo.ts refuses an unknown flag with exit code 2", async () => {
+  await using demo = start(["run", "-A", "scripts/demo.ts", "--chekc"]);
+  await outputUntil(demo, "\0");
+  const { code, talk } = await ending(demo);
+  assert.equal(code, 2);
+  assert.match(talk, /Cannot run the demo with --chekc/);
+});

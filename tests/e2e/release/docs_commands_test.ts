@@ -1,0 +1,34 @@
+import path from "node:path";
+import { commandBlocks } from "../../../scripts/docs/docs_blocks.ts";
+import { say } from "../../../scripts/say.ts";
+import { ownPlane } from "../../support/control_planes.ts";
+import { Terminal } from "../../support/docs_commands.ts";
+
+/** The pages that promise that all their commands work. */
+const PAGES = ["README.md", "docs/quick-start.md"];
+
+for (const page of PAGES) {
+  Deno.test(`the commands of ${page} work as they stand there`, async (t) => {
+    const url = new URL(`../../../${page}`, import.meta.url);
+    const blocks = commandBlocks(await Deno.readTextFile(url));
+    const marked = blocks.filter(({ mode }) => mode.kind === "not run");
+    await using planes = new AsyncDisposableStack();
+    const provider = planes.use(await ownPlane());
+    const consumer = planes.use(await ownPlane({ controllerManager: false }));
+    await using terminal = await Terminal.open({
+      programs: path.dirname(provider.kubectlPath),
+      files: {
+        "provider.kubeconfig": provider.adminKubeconfig,
+        "consumer.kubeconfig": consumer.adminKubeconfig,
+      },
+    });
+    let ran = 0;
+    for (const block of blocks.filter((each) => !marked.includes(each))) {
+      const [first = ""] = block.commands.split("\n");
+      // What comes after rests on it.
+      if (!await t.step(`line ${block.line}: ${first}`, () => terminal.follow(block))) break;
+      ran++;
+    }
+    say(`${page}: ${ran} blocks ran, ${marked.length} are marked as not run`);
+  });
+}

@@ -1,0 +1,233 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import path from "node:path";
+import { gunzipSync } from "node:zlib";
+import { BUILD_EXIT } from "../../../scripts/build/build_error.ts";
+import { hostPlatform } from "../../../scripts/build/platforms.ts";
+import { BACKEND_BUNDLE_FLAGS } from "../../../scripts/run_flags.ts";
+import type { Catalog, ProviderInfo } from "../../../common/api/wire.ts";
+import {
+  fileSums,
+  Folder,
+  runScript,
+  SOURCES,
+  STAND_IN_RUNTIME,
+} from "../../support/build_world.ts";
+import { ownPlane } from "../../support/control_planes.ts";
+import { Gateway, Provider } from "../../support/gateway_world.ts";
+import {
+  blobFile,
+  containerCommand,
+  mayChroot,
+  readImage,
+  unpackRoot,
+} from "../../support/image_root.ts";
+import { WIDGETS } from "../../support/issuer_samples.ts";
+
+const MAX_BYTES = 150_000_000;
+const { arch } = hostPlatform();
+const sha256 = (bytes: Uint8Array) => `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+
+Deno.test("deno task image", async (t) => {
+  await using folder = await Folder.create();
+  const built = await runScript("image.ts", ["--version=1.2.3", `--out=${folder.path}`]);
+  assert.equal(built.code, BUILD_EXIT.ok, built.stderr);
+  const layout = folder.at("image");
+  const image = await readImage(layout);
+  const isCompiled = image.run.Entrypoint.length === 1;
+  await unpackRoot(layout, image, folder.at("root"));
+
+  await t.step("writes a layout whose digests and sizes are true, and nothing else", async () => {
+    const expected = new Set(["oci-layout", "index.json", "manifest.json"]);
+    for (const blob of [image.manifest, image.config, ...image.layers]) {
+      const file = blobFile(layout, blob);
+      const content = await Deno.readFile(file);
+      assert.equal(sha256(content), blob.digest);
+      assert.equal(content.length, blob.size);
+      expected.add(path.relative(layout, file));
+    }
+    assert.deepEqual(new Set(Object.keys(await fileSums(layout))), expected);
+    for (const [index, layer] of image.layers.entries()) {
+      const unpacked = gunzipSync(await Deno.readFile(blobFile(layout, layer)));
+      assert.equal(sha256(unpacked), image.diffIds[index]);
+    }
+  });
+
+  await t.step("holds the program, its libraries, certificates and a user; no shell", async () => {
+    const files = Object.keys(await fileSums(folder.at("root")));
+    const others = files.filter((file) =>
+      !/^(usr\/)?lib(64)?\/([\w-]+\/)?[\w.-]+\.so(\.\d+)?$/.test(file)
+    );
+    assert.deepEqual(others, [
+      "etc/group",
+      "etc/nsswitch.conf",
+      "etc/passwd",
+      "etc/ssl/certs/ca-certificates.crt",
+      ...(isCompiled
+        ? ["usr/bin/xbind-backend"]
+        : ["usr/bin/deno", "usr/lib/xbind/xbind-backend.js"]),
+    ]);
+    const libraries = files.filter((file) => !others.includes(file)).map((file) =>
+      path.basename(file)
+    );
+    assert.ok(
+      libraries.includes("libc.so.6") && libraries.some((name) => name.startsWith("ld-linux")),
+    );
+    assert.ok(libraries.length <= 8, libraries.join());
+    assert.match(
+      await Deno.readTextFile(folder.at("root", "etc", "passwd")),
+      /^\w+:x:65532:65532:/,
+    );
+  });
+
+  await t.step("runs as nobody, with exactly the flags that tests run it with", () => {
+    const { run, architecture } = image;
+    assert.equal(run.User, "65532:65532");
+    assert.equal(architecture, arch);
+    if (!isCompiled) {
+      assert.deepEqual(run.Entrypoint.slice(2, -1), BACKEND_BUNDLE_FLAGS);
+      assert.equal(run.Entrypoint.at(-1), "/usr/lib/xbind/xbind-backend.js");
+    }
+    assert.deepEqual(Object.keys(run.ExposedPorts), ["8080/tcp", "8082/tcp", "8086/tcp"]);
+    assert.equal(run.Labels["org.opencontainers.image.version"], "1.2.3");
+    assert.equal(run.Labels["org.opencontainers.image.licenses"], "Apache-2.0");
+    assert.match(
+      run.Labels["org.opencontainers.image.revision"] ?? "",
+      /^([0-9a-f]{40}(-dirty)?)?$/,
+    );
+  });
+
+  await t.step("is small enough", async () => {
+    const sizes = await Promise.all(
+      image.layers.map(async (layer) => (await Deno.stat(blobFile(layout, layer))).size),
+    );
+    const total = sizes.reduce((sum, size) => sum + size, 0);
+    assert.ok(total > 1_000_000 && total <= MAX_BYTES, `${total} bytes`);
+  });
+
+  await t.step({
+    name: "serves logins and binds from its read-only root file system, without any right",
+    ignore: !await mayChroot(),
+    async fn() {
+      await using plane = await ownPlane();
+      const kubeconfig = await plane.kubeconfigFor("image", ["system:masters"]);
+      const root = folder.at("root");
+      // Container runtimes make such a file where something is mounted.
+      await Deno.copyFile(kubeconfig, path.join(root, "kubeconfig"));
+      await Deno.chmod(path.join(root, "kubeconfig"), 0o444);
+      await Deno.copyFile("/etc/hosts", path.join(root, "etc", "hosts"));
+      const env = Object.fromEntries(image.run.Env.map((pair) => pair.split(/=(.*)/s).slice(0, 2)));
+      await using gateway = await Gateway.start(plane, {
+        launch: [...await containerCommand(root, image.run), ...image.run.Entrypoint],
+        kubeconfig: "/kubeconfig",
+        env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", ...env },
+      });
+      const status = await Deno.readTextFile(`/proc/${gateway.backend.pid}/status`);
+      assert.match(status, /^Uid:\s65532\s65532\s65532\s65532$/m);
+      assert.match(status, /^Groups:\s*$/m);
+      assert.match(status, /^CapEff:\s0+$/m);
+      assert.match(status, /^NoNewPrivs:\s1$/m);
+      const mounts = await Deno.readTextFile(`/proc/${gateway.backend.pid}/mountinfo`);
+      assert.match(mounts, / \/ ro[, ]/);
+
+      assert.equal(await (await gateway.request("/api/healthz")).text(), "ok");
+      const info: ProviderInfo = await (await gateway.request("/api/provider")).json();
+      assert.equal(info.version, "1.2.3");
+      assert.match(await (await gateway.request("/")).text(), /<html/);
+      const metrics = await fetch(new URL("/metrics", await gateway.backend.addressOf("/metrics")));
+      assert.match(await metrics.text(), /^xbind_build_info\{version="1\.2\.3"\} 1$/m);
+
+      using provider = await Provider.of(plane);
+      await provider.define(WIDGETS);
+      await provider.offerReady("widgets", [WIDGETS]);
+      const { token } = await gateway.login();
+      const catalog = await gateway.read<Catalog>(token, "/api/catalog");
+      assert.deepEqual(catalog.exports.map(({ name }) => name), ["widgets"]);
+      const { pickupURL } = await gateway.bind(token, "widgets");
+      const bundle = await (await gateway.request(`/${pickupURL.replace(/^\//, "")}`)).text();
+      assert.match(bundle, /^kind: ClusterBinding$/m);
+      assert.equal(await gateway.backend.stop(), 0);
+    },
+  });
+});
+
+Deno.test("deno task image --form=executable", async (t) => {
+  await using folder = await Folder.create();
+  const env = { DENORT_BIN: STAND_IN_RUNTIME, SOURCE_DATE_EPOCH: "1700000000" };
+  const make = async (...args: string[]) => {
+    const { code, stderr } = await runScript("image.ts", [
+      "--form=executable",
+      "--version=1.2.3",
+      ...args,
+    ], env);
+    assert.equal(code, BUILD_EXIT.ok, stderr);
+  };
+  await make("--archive", `--out=${folder.at("a")}`);
+  const image = await readImage(folder.at("a", "image"));
+
+  await t.step("gives the same bytes twice, as a folder and as an archive", async () => {
+    await make("--archive", `--out=${folder.at("b")}`);
+    assert.deepEqual(await fileSums(folder.at("b")), await fileSums(folder.at("a")));
+  });
+
+  await t.step("runs the executable alone", () => {
+    assert.deepEqual(image.run.Entrypoint, ["/usr/bin/xbind-backend"]);
+  });
+
+  // No engine can run here, so the Containerfile is read instead of built: its files are those of
+  // --rootfs, its settings are compared word by word.
+  await t.step("holds what deploy/Containerfile copies from --rootfs", async () => {
+    await make(`--rootfs=${folder.at("rootfs")}`);
+    await unpackRoot(folder.at("a", "image"), image, folder.at("unpacked"));
+    assert.deepEqual(await fileSums(folder.at("rootfs")), await fileSums(folder.at("unpacked")));
+  });
+
+  await t.step("is set up as deploy/Containerfile says", async () => {
+    const text = await Deno.readTextFile(path.join(SOURCES, "deploy", "Containerfile"));
+    const [build = "", last = ""] = text.replaceAll(/^#.*\n/gm, "").split(/^FROM scratch\n/m);
+    assert.match(build, /task image --form=executable --version="\$VERSION" --rootfs=\/rootfs$/m);
+    const of = (word: string) =>
+      [...last.matchAll(new RegExp(`^${word} (.*)$`, "gm"))].map(([, rest = ""]) => rest);
+    assert.deepEqual(of("COPY"), ["--from=build /rootfs/ /"]);
+    assert.deepEqual(of("RUN"), []);
+    assert.deepEqual(of("USER"), [image.run.User]);
+    assert.deepEqual(of("WORKDIR"), [image.run.WorkingDir]);
+    assert.deepEqual(of("STOPSIGNAL"), [image.run.StopSignal]);
+    assert.deepEqual(of("ENTRYPOINT").map((list) => JSON.parse(list)), [image.run.Entrypoint]);
+    assert.deepEqual(of("ENV"), image.run.Env);
+    assert.deepEqual(of("EXPOSE"), [Object.keys(image.run.ExposedPorts).join(" ")]);
+    const { "org.opencontainers.image.revision": _, ...labels } = image.run.Labels;
+    assert.deepEqual(
+      Object.fromEntries(
+        of("LABEL").map((label) => {
+          const [, name = "", value = ""] = /^([\w.]+)="(.*)"$/.exec(label) ?? [];
+          return [name, value.replace("$VERSION", "1.2.3")];
+        }),
+      ),
+      labels,
+    );
+  });
+});
+
+Deno.test("deno task image refuses bad input with one line, and leaves nothing", async (t) => {
+  await using folder = await Folder.create();
+  const { usage, failed } = BUILD_EXIT;
+  const cases: [string[], Record<string, string>, number, RegExp][] = [
+    [["--from=x"], {}, usage, /Unknown option '--from'/],
+    [["--form=rpm"], {}, usage, /--form "rpm" is neither executable nor bundle/],
+    [["--version=1"], {}, usage, /"1" is not a version/],
+    [["--platform=linux/s390x"], {}, failed, /image for linux\/s390x on linux\/.*run the build on/],
+    [["--form=executable"], { DENORT_BIN: "/absent" }, failed, /DENORT_BIN "\/absent"/],
+  ];
+  for (const [args, env, expected, message] of cases) {
+    await t.step(JSON.stringify({ args, ...env }), async () => {
+      const out = folder.at("out");
+      const { code, stderr } = await runScript("image.ts", [`--out=${out}`, ...args], env);
+      assert.equal(code, expected, stderr);
+      assert.match(stderr, message);
+      assert.equal(stderr.trim().split("\n").length, 1, stderr);
+      const left = await Array.fromAsync(Deno.readDir(out)).catch(() => []);
+      assert.deepEqual(left, []);
+    });
+  }
+});
