@@ -1,8 +1,8 @@
 import { ControlPlane } from "../scripts/controlplane/control_plane.ts";
 import { sleep } from "../common/time/sleep.ts";
-import { Gateway } from "../tests/support/gateway_world.ts";
-import { accountToken, connect } from "../tests/support/kube.ts";
-import { type SealedSessions, sealedSessions } from "../tests/support/sealed_sessions.ts";
+import { Gateway } from "../tests/support/worlds/gateway_world.ts";
+import { accountToken, connect } from "../tests/support/planes/kube.ts";
+import { type SealedSessions, sealedSessions } from "../tests/support/planes/sealed_sessions.ts";
 import { type Figure, latencies, median, ms, timed } from "./figure.ts";
 import { load } from "./load.ts";
 import type { Run } from "./scenario.ts";

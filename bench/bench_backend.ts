@@ -4,8 +4,8 @@ import type { BindResult } from "../common/api/wire.ts";
 import { Connections } from "../common/http/connections.ts";
 import { dialTo } from "../common/http/dial.ts";
 import { exchangeText } from "../common/http/exchange.ts";
-import { Backend, type BackendOptions } from "../tests/support/backend.ts";
-import { type SealedSessions, sealedSessions } from "../tests/support/sealed_sessions.ts";
+import { Backend, type BackendOptions } from "../tests/support/programs/backend.ts";
+import { type SealedSessions, sealedSessions } from "../tests/support/planes/sealed_sessions.ts";
 
 /** How a backend under measurement is started. */
 export interface BenchBackendOptions extends Pick<BackendOptions, "flags"> {

@@ -5,7 +5,7 @@ import {
   type SealedSessions,
   sealedSessions,
   sealedSubject,
-} from "../tests/support/sealed_sessions.ts";
+} from "../tests/support/planes/sealed_sessions.ts";
 import { BenchBackend } from "./bench_backend.ts";
 import { type BindWorld, startBindWorld } from "./bind_world.ts";
 import { type Figure, latencies, median, ms, percentile, timed } from "./figure.ts";

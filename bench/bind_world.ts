@@ -3,7 +3,7 @@ import { eventually } from "../scripts/controlplane/eventually.ts";
 import { CRDS, EXPORTS, isReady } from "../common/api/resources.ts";
 import type { KubeClient } from "../common/kube/client.ts";
 import { FIELD_MANAGERS } from "../common/api/names.ts";
-import { connect } from "../tests/support/kube.ts";
+import { connect } from "../tests/support/planes/kube.ts";
 import { BenchBackend } from "./bench_backend.ts";
 import { COG_CRD, EXPORT, exportFor } from "./samples.ts";
 

@@ -2,7 +2,7 @@ import { ControlPlane } from "../scripts/controlplane/control_plane.ts";
 import { eventually } from "../scripts/controlplane/eventually.ts";
 import { CRDS, EXPORTS, isReady } from "../common/api/resources.ts";
 import { FIELD_MANAGERS } from "../common/api/names.ts";
-import { connect } from "../tests/support/kube.ts";
+import { connect } from "../tests/support/planes/kube.ts";
 import { apiRequestsDuring } from "./api_requests.ts";
 import { BenchBackend } from "./bench_backend.ts";
 import { type Figure, median, ms } from "./figure.ts";

@@ -1,7 +1,7 @@
 import { LEASES } from "../common/api/resources.ts";
 import type { KubeClient } from "../common/kube/client.ts";
 import { boundaryName, FIELD_MANAGERS, grantName } from "../common/api/names.ts";
-import { connect } from "../tests/support/kube.ts";
+import { connect } from "../tests/support/planes/kube.ts";
 import { median, timed } from "./figure.ts";
 import { type GrowingProvider, subject } from "./growing_provider.ts";
 import { consumerUid, EXPORT, grantFor, leaseFor } from "./samples.ts";

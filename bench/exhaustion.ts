@@ -1,7 +1,7 @@
 import { sleep } from "../common/time/sleep.ts";
-import { type Attack, ATTACKS } from "../tests/support/attacks.ts";
-import { ExhaustionWorld } from "../tests/support/exhaustion_world.ts";
-import { ProcessView } from "../tests/support/process_view.ts";
+import { type Attack, ATTACKS } from "../tests/support/faults/attacks.ts";
+import { ExhaustionWorld } from "../tests/support/worlds/exhaustion_world.ts";
+import { ProcessView } from "../tests/support/programs/process_view.ts";
 import { type Figure, latencies, ms, percentile } from "./figure.ts";
 
 const MEASURED_MS = 5_000;

@@ -1,6 +1,6 @@
-import { API_FAULTS, LONG_API_FAULTS } from "../tests/support/api_faults.ts";
-import { FaultWorld } from "../tests/support/fault_world.ts";
-import { suffer } from "../tests/support/suffer.ts";
+import { API_FAULTS, LONG_API_FAULTS } from "../tests/support/faults/api_faults.ts";
+import { FaultWorld } from "../tests/support/worlds/fault_world.ts";
+import { suffer } from "../tests/support/faults/suffer.ts";
 import type { Figure } from "./figure.ts";
 
 const RECOVERY_GOAL_S = 10;

@@ -22,7 +22,7 @@ import type { KubeClient } from "../common/kube/client.ts";
 import { installCrds } from "../common/kube/crds.ts";
 import { FIELD_MANAGERS } from "../common/api/names.ts";
 import { createLogger } from "../common/log/log.ts";
-import { connect } from "../tests/support/kube.ts";
+import { connect } from "../tests/support/planes/kube.ts";
 import { inTurn } from "./in_turn.ts";
 import {
   API,

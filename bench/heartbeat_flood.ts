@@ -4,7 +4,7 @@ import { type Grant, GRANTS, LEASES, NAMESPACES } from "../common/api/resources.
 import type { Clusters } from "../common/api/wire.ts";
 import type { KubeClient } from "../common/kube/client.ts";
 import { boundaryName, FIELD_MANAGERS } from "../common/api/names.ts";
-import { connect } from "../tests/support/kube.ts";
+import { connect } from "../tests/support/planes/kube.ts";
 import { BenchBackend } from "./bench_backend.ts";
 import type { Figure } from "./figure.ts";
 import { consumerUid, grantFor, leaseFor } from "./samples.ts";

@@ -6,7 +6,7 @@ import type { KubeClient } from "../common/kube/client.ts";
 import { wholeObjects } from "../common/kube/follow.ts";
 import { keyOf } from "../common/kube/paths.ts";
 import { FIELD_MANAGERS } from "../common/api/names.ts";
-import { connect, running } from "../tests/support/kube.ts";
+import { connect, running } from "../tests/support/planes/kube.ts";
 import { BenchBackend, type BenchBackendOptions } from "./bench_backend.ts";
 import { COG_CRD, EXPORT, exportFor, grantFor } from "./samples.ts";
 

@@ -5,7 +5,7 @@ import { Cache } from "../common/kube/cache.ts";
 import type { KubeClient } from "../common/kube/client.ts";
 import { wholeObjects } from "../common/kube/follow.ts";
 import { FIELD_MANAGERS } from "../common/api/names.ts";
-import { connect } from "../tests/support/kube.ts";
+import { connect } from "../tests/support/planes/kube.ts";
 import { type Figure, median, ms } from "./figure.ts";
 import type { Run } from "./scenario.ts";
 

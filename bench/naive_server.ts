@@ -19,7 +19,7 @@ import { ClusterList } from "../server/inventory/clusters.ts";
 import { connectionKey, decodeHeartbeat, type Heartbeat } from "../server/provider/heartbeats.ts";
 import { instancesOf } from "../server/inventory/instances.ts";
 import { ANNOTATIONS, LABELS } from "../common/api/names.ts";
-import { connect } from "../tests/support/kube.ts";
+import { connect } from "../tests/support/planes/kube.ts";
 import { COGS } from "./samples.ts";
 
 const MANAGED = { labelSelector: `${LABELS.managed}=true` };

@@ -22,7 +22,7 @@ import type { KubeClient } from "../common/kube/client.ts";
 import { metadataObjects } from "../common/kube/follow.ts";
 import { keyOf } from "../common/kube/paths.ts";
 import { ANNOTATIONS, FIELD_MANAGERS, LABELS } from "../common/api/names.ts";
-import { running } from "../tests/support/kube.ts";
+import { running } from "../tests/support/planes/kube.ts";
 import { API, EXPORT, grantFor } from "./samples.ts";
 
 /** How long a bind by hand took, in milliseconds. */

@@ -6,7 +6,7 @@ import { runCaches } from "../server/provider/caches.ts";
 import { createLogger } from "../common/log/log.ts";
 import { createMetrics } from "../common/control/metrics.ts";
 import { all } from "../common/time/runnable.ts";
-import { connect } from "../tests/support/kube.ts";
+import { connect } from "../tests/support/planes/kube.ts";
 import type { Figure } from "./figure.ts";
 
 const RESYNC_MS = 3_000;

@@ -8,7 +8,7 @@ import {
   heartbeatLeaseName,
   LABELS,
 } from "../common/api/names.ts";
-import { crdFor, customType, EXPORTED } from "../tests/support/issuer_samples.ts";
+import { crdFor, customType, EXPORTED } from "../tests/support/planes/issuer_samples.ts";
 
 /** Limits of the controller manager with which it is not what is measured. */
 export const FAST_TOKENS = { kubeApiQps: 500, kubeApiBurst: 1_000, concurrentTokenSyncs: 20 };

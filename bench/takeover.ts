@@ -4,9 +4,9 @@ import { IAM_API_VERSION } from "../common/api/groups.ts";
 import { CRDS, GRANTS } from "../common/api/resources.ts";
 import { FIELD_MANAGERS, grantName } from "../common/api/names.ts";
 import { sleep } from "../common/time/sleep.ts";
-import { Backend } from "../tests/support/backend.ts";
-import { crdFor, EXPORTED, WIDGETS } from "../tests/support/issuer_samples.ts";
-import { connect } from "../tests/support/kube.ts";
+import { Backend } from "../tests/support/programs/backend.ts";
+import { crdFor, EXPORTED, WIDGETS } from "../tests/support/planes/issuer_samples.ts";
+import { connect } from "../tests/support/planes/kube.ts";
 import type { Figure } from "./figure.ts";
 
 /** How a leader goes, and how soon another must be at work. */

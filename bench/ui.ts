@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { UiWorld } from "../tests/support/ui_world.ts";
+import { UiWorld } from "../tests/support/worlds/ui_world.ts";
 import { type Figure, ms, percentile } from "./figure.ts";
 import type { Run } from "./scenario.ts";
 

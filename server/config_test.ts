@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { base64, type Env, OIDC, problems, run } from "../tests/support/config_runs.ts";
+import { base64, type Env, OIDC, problems, run } from "../tests/support/programs/config_runs.ts";
 import { type Config, configWarnings, describeConfig, parseConfig } from "./config.ts";
 import { FLAGS } from "./flag_table.ts";
 import { envName } from "../common/flags/flag_kinds.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { base64, OIDC, run } from "../tests/support/config_runs.ts";
+import { base64, OIDC, run } from "../tests/support/programs/config_runs.ts";
 import { configWarnings, describeConfig, logSettings } from "./config.ts";
 
 Deno.test("configWarnings() names what will surprise", async (t) => {

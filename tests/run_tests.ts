@@ -3,10 +3,10 @@
  * `soak` for those that take long, and for longer forms of some of the others.
  * Arguments after `--` go to `deno test`. Ends with one line: `N passed, M failed[, K skipped]`.
  */
-import { BUNDLE_VARIABLE } from "./support/backend.ts";
-import { CLI_VARIABLE } from "./support/cli.ts";
-import { startSharedPlanes } from "./support/control_planes.ts";
-import { SOAK_VARIABLE } from "./support/soak.ts";
+import { BUNDLE_VARIABLE } from "./support/programs/backend.ts";
+import { CLI_VARIABLE } from "./support/programs/cli.ts";
+import { startSharedPlanes } from "./support/planes/control_planes.ts";
+import { SOAK_VARIABLE } from "./support/planes/soak.ts";
 import { bundleBackend, bundleCli } from "../scripts/build/pack.ts";
 import { chromiumBinary } from "../scripts/tools/chromium.ts";
 import { helmBinary } from "../scripts/tools/helm.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { parse, stringify } from "yaml";
 import { createAuthority } from "../../scripts/controlplane/certificates.ts";
 import { bundleFor } from "../../server/bind/bundle.ts";
-import { grantFor } from "../../tests/support/issuer_samples.ts";
+import { grantFor } from "../../tests/support/planes/issuer_samples.ts";
 import { CliError } from "../cli_error.ts";
 import { bundleObjects, checkBundle } from "./check_bundle.ts";
 

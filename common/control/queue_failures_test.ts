@@ -1,5 +1,10 @@
 import assert from "node:assert/strict";
-import { NEVER, takeAll, virtualQueue, VirtualTime } from "../../tests/support/virtual_queue.ts";
+import {
+  NEVER,
+  takeAll,
+  virtualQueue,
+  VirtualTime,
+} from "../../tests/support/programs/virtual_queue.ts";
 import { Queue } from "./queue.ts";
 
 Deno.test("Queue doubles the back-off of a failing key up to its cap", async () => {

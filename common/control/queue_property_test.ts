@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { NEVER, virtualQueue } from "../../tests/support/virtual_queue.ts";
+import { NEVER, virtualQueue } from "../../tests/support/programs/virtual_queue.ts";
 
 interface Step {
   readonly act: "add" | "addAfter" | "take" | "succeed" | "fail" | "putBack" | "advance";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { NEVER, takeAll, virtualQueue } from "../../tests/support/virtual_queue.ts";
+import { NEVER, takeAll, virtualQueue } from "../../tests/support/programs/virtual_queue.ts";
 import { Queue } from "./queue.ts";
 
 Deno.test("Queue gives each key once, in the order they came", async () => {

@@ -4,7 +4,7 @@ import {
   HARMLESS_SERVERS,
   ODD_SERVERS,
   OddAuthority,
-} from "../../tests/support/odd_tls.ts";
+} from "../../tests/support/peers/odd_tls.ts";
 import { dialTo } from "./dial.ts";
 import type { TlsOptions } from "./start_tls.ts";
 

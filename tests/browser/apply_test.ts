@@ -4,10 +4,10 @@ import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { DEPLOYMENTS, SECRETS } from "../../common/api/resources.ts";
 import { grantName } from "../../common/api/names.ts";
 import { commands } from "../../ui/logic/commands.ts";
-import { ownPlane } from "../support/control_planes.ts";
-import { connect, type Connected, uniqueName } from "../support/kube.ts";
-import { SecretSearch } from "../support/secret_search.ts";
-import { once, subjectOf, UiWorld } from "../support/ui_world.ts";
+import { ownPlane } from "../support/planes/control_planes.ts";
+import { connect, type Connected, uniqueName } from "../support/planes/kube.ts";
+import { SecretSearch } from "../support/programs/secret_search.ts";
+import { once, subjectOf, UiWorld } from "../support/worlds/ui_world.ts";
 import { SAMPLE_GROUPS, SAMPLE_OFFERS } from "../testdata/sample_catalog.ts";
 
 const IMAGE = "registry.example.org/konnector:browser";

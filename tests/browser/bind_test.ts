@@ -6,10 +6,10 @@ import type { ControlPlane } from "../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { EXPORTS } from "../../common/api/resources.ts";
 import { grantName } from "../../common/api/names.ts";
-import { picture, seriousFindings } from "../support/browser.ts";
-import { sharedConsumer } from "../support/control_planes.ts";
-import { temporaryDir, uniqueName } from "../support/kube.ts";
-import { once, subjectOf, UiWorld } from "../support/ui_world.ts";
+import { picture, seriousFindings } from "../support/peers/browser.ts";
+import { sharedConsumer } from "../support/planes/control_planes.ts";
+import { temporaryDir, uniqueName } from "../support/planes/kube.ts";
+import { once, subjectOf, UiWorld } from "../support/worlds/ui_world.ts";
 import { SAMPLE_GROUPS, SAMPLE_OFFERS } from "../testdata/sample_catalog.ts";
 
 const PICKUP_TTL_SECONDS = 6;

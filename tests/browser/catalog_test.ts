@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { ICON_HOST } from "../support/browser.ts";
-import { customType } from "../support/issuer_samples.ts";
-import { once, UiWorld } from "../support/ui_world.ts";
+import { ICON_HOST } from "../support/peers/browser.ts";
+import { customType } from "../support/planes/issuer_samples.ts";
+import { once, UiWorld } from "../support/worlds/ui_world.ts";
 import { SAMPLE_GROUPS, SAMPLE_OFFERS } from "../testdata/sample_catalog.ts";
 
 let world: UiWorld;

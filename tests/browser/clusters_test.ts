@@ -3,10 +3,10 @@ import type { Page } from "playwright-core";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import type { Clusters } from "../../common/api/wire.ts";
 import { grantName } from "../../common/api/names.ts";
-import { seriousFindings } from "../support/browser.ts";
-import { customType } from "../support/issuer_samples.ts";
-import { TestKonnector } from "../support/test_konnector.ts";
-import { once, subjectOf, UiWorld } from "../support/ui_world.ts";
+import { seriousFindings } from "../support/peers/browser.ts";
+import { customType } from "../support/planes/issuer_samples.ts";
+import { TestKonnector } from "../support/worlds/test_konnector.ts";
+import { once, subjectOf, UiWorld } from "../support/worlds/ui_world.ts";
 import { SAMPLE_GROUPS, SAMPLE_OFFERS } from "../testdata/sample_catalog.ts";
 
 const LIVE = "0a57a3ca-1111-4e6c-9d0e-6b1f0b0c0a01";

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import type { Clusters } from "../../common/api/wire.ts";
-import { picture, seriousFindings, SIZES, type Visit } from "../support/browser.ts";
-import { customType } from "../support/issuer_samples.ts";
-import { TestKonnector } from "../support/test_konnector.ts";
-import { once, UiWorld } from "../support/ui_world.ts";
+import { picture, seriousFindings, SIZES, type Visit } from "../support/peers/browser.ts";
+import { customType } from "../support/planes/issuer_samples.ts";
+import { TestKonnector } from "../support/worlds/test_konnector.ts";
+import { once, UiWorld } from "../support/worlds/ui_world.ts";
 import { SAMPLE_GROUPS, SAMPLE_OFFERS } from "../testdata/sample_catalog.ts";
 
 const UIDS = [

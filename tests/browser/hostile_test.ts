@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { ICON_HOST, picture, SIZES } from "../support/browser.ts";
-import { customType } from "../support/issuer_samples.ts";
-import { once, UiWorld } from "../support/ui_world.ts";
+import { ICON_HOST, picture, SIZES } from "../support/peers/browser.ts";
+import { customType } from "../support/planes/issuer_samples.ts";
+import { once, UiWorld } from "../support/worlds/ui_world.ts";
 import { BAD_LINKS, HOSTILE_GROUPS, hostileOffers } from "../testdata/hostile_catalog.ts";
 
 const LONG_UID = "u".repeat(200);

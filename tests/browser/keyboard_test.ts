@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { once, UiWorld } from "../support/ui_world.ts";
+import { once, UiWorld } from "../support/worlds/ui_world.ts";
 import { SAMPLE_GROUPS, SAMPLE_OFFERS } from "../testdata/sample_catalog.ts";
 
 let world: UiWorld;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { sessionCookie } from "../support/browser.ts";
-import { once, UiWorld } from "../support/ui_world.ts";
+import { sessionCookie } from "../support/peers/browser.ts";
+import { once, UiWorld } from "../support/worlds/ui_world.ts";
 import { SAMPLE_GROUPS, SAMPLE_OFFERS } from "../testdata/sample_catalog.ts";
 
 let world: UiWorld;

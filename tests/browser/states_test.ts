@@ -3,9 +3,9 @@ import type { Page } from "playwright-core";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { freePort } from "../../scripts/controlplane/free_port.ts";
 import { EXPORTS, GRANTS } from "../../common/api/resources.ts";
-import { picture, seriousFindings } from "../support/browser.ts";
-import { FaultProxy } from "../support/fault_proxy.ts";
-import { once, UiWorld } from "../support/ui_world.ts";
+import { picture, seriousFindings } from "../support/peers/browser.ts";
+import { FaultProxy } from "../support/faults/fault_proxy.ts";
+import { once, UiWorld } from "../support/worlds/ui_world.ts";
 
 const COUNT = 500;
 const API = "widgets.example.org";

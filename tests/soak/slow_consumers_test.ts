@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { sharedProvider } from "../support/control_planes.ts";
-import { failure, Gateway, postJson } from "../support/gateway_world.ts";
-import { type HostileAnswer, HostileApiServer } from "../support/hostile_api_server.ts";
+import { sharedProvider } from "../support/planes/control_planes.ts";
+import { failure, Gateway, postJson } from "../support/worlds/gateway_world.ts";
+import { type HostileAnswer, HostileApiServer } from "../support/peers/hostile_api_server.ts";
 
 const plane = await sharedProvider();
 

@@ -1,5 +1,5 @@
-import { ICON_HOST } from "../support/browser.ts";
-import type { Group, Offer } from "../support/ui_world.ts";
+import { ICON_HOST } from "../support/peers/browser.ts";
+import type { Group, Offer } from "../support/worlds/ui_world.ts";
 
 const MARKUP = `<img src=x onerror="globalThis.wasHit=1"><script>globalThis.wasHit=1</script>`;
 const UNBROKEN = "w".repeat(200);

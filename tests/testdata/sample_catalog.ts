@@ -1,5 +1,5 @@
-import { ICON_HOST } from "../support/browser.ts";
-import type { Group, Offer } from "../support/ui_world.ts";
+import { ICON_HOST } from "../support/peers/browser.ts";
+import type { Group, Offer } from "../support/worlds/ui_world.ts";
 
 const docs = (name: string) => `https://docs.example.org/${name}`;
 

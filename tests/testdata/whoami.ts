@@ -1,6 +1,6 @@
 /** Prints who the API server says we are: `whoami.ts <kubeconfig>`, with exec plugins allowed. */
 import { runExecPlugin } from "../../common/kube/exec_credential.ts";
-import { connect, whoAmI } from "../support/kube.ts";
+import { connect, whoAmI } from "../support/planes/kube.ts";
 
 try {
   using connected = await connect(Deno.args[0] ?? "", { runExec: runExecPlugin });

@@ -16,7 +16,7 @@ import {
   SECRET,
   startIssuer,
   startOidc,
-} from "../../../tests/support/hostile_issuer.ts";
+} from "../../../tests/support/peers/hostile_issuer.ts";
 
 Deno.test("finishLogin() refuses what the issuer should not have said", async (t) => {
   await using issuer = await startIssuer();

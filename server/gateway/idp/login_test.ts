@@ -13,7 +13,7 @@ import {
   SECRET,
   startIssuer,
   startOidc,
-} from "../../../tests/support/hostile_issuer.ts";
+} from "../../../tests/support/peers/hostile_issuer.ts";
 import { startMockIssuer } from "./mock_idp.ts";
 
 Deno.test("createOidc() logs in with the mock issuer", async () => {

@@ -19,11 +19,11 @@ import {
   KONNECTOR_IMAGE,
   tokenSecretName,
 } from "../../../common/api/names.ts";
-import { bind, pickUp, tokenOf } from "../../support/binding_steps.ts";
-import { BindingWorld } from "../../support/binding_world.ts";
-import { ownPlane, sharedProvider } from "../../support/control_planes.ts";
-import { type HostileAnswer, HostileApiServer } from "../../support/hostile_api_server.ts";
-import { connect } from "../../support/kube.ts";
+import { bind, pickUp, tokenOf } from "../../support/worlds/binding_steps.ts";
+import { BindingWorld } from "../../support/worlds/binding_world.ts";
+import { ownPlane, sharedProvider } from "../../support/planes/control_planes.ts";
+import { type HostileAnswer, HostileApiServer } from "../../support/peers/hostile_api_server.ts";
+import { connect } from "../../support/planes/kube.ts";
 
 const plane = await sharedProvider();
 /** Nothing but an API server: no other test has installed anything on it. */

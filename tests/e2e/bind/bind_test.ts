@@ -27,11 +27,11 @@ import {
   patience,
   pickUp,
   tokenOf,
-} from "../../support/binding_steps.ts";
-import { BindingWorld, WIDGETS } from "../../support/binding_world.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { connect, running, temporaryDir, whoAmI } from "../../support/kube.ts";
-import { removeGrant } from "../../support/remove_grant.ts";
+} from "../../support/worlds/binding_steps.ts";
+import { BindingWorld, WIDGETS } from "../../support/worlds/binding_world.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { connect, running, temporaryDir, whoAmI } from "../../support/planes/kube.ts";
+import { removeGrant } from "../../support/planes/remove_grant.ts";
 
 const plane = await sharedProvider();
 Deno.test("bindExport() makes a Grant, and its pickup gives a bundle that works", async () => {

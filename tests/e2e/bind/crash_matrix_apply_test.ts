@@ -13,14 +13,14 @@ import {
 } from "../../../common/api/resources.ts";
 import type { ApplyResult } from "../../../common/api/wire.ts";
 import { grantName } from "../../../common/api/names.ts";
-import { sharedConsumer } from "../../support/control_planes.ts";
-import { FaultProxy } from "../../support/fault_proxy.ts";
-import { Gateway, okJson, postJson } from "../../support/gateway_world.ts";
-import { WIDGETS } from "../../support/issuer_samples.ts";
-import { IssuerWorld } from "../../support/issuer_world.ts";
-import { connect } from "../../support/kube.ts";
-import { sealedSessions, sealedSubject } from "../../support/sealed_sessions.ts";
-import { killPoints, pointText, WriteGate } from "../../support/write_gate.ts";
+import { sharedConsumer } from "../../support/planes/control_planes.ts";
+import { FaultProxy } from "../../support/faults/fault_proxy.ts";
+import { Gateway, okJson, postJson } from "../../support/worlds/gateway_world.ts";
+import { WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
+import { connect } from "../../support/planes/kube.ts";
+import { sealedSessions, sealedSubject } from "../../support/planes/sealed_sessions.ts";
+import { killPoints, pointText, WriteGate } from "../../support/faults/write_gate.ts";
 import { submitted } from "../../testdata/hostile_kubeconfigs/parts.ts";
 
 const WHO = `crash-${crypto.randomUUID()}`;

@@ -10,12 +10,12 @@ import {
   type Secret,
 } from "../../../common/api/resources.ts";
 import { ANNOTATIONS, boundaryName, grantName } from "../../../common/api/names.ts";
-import { CrashWorld } from "../../support/crash_world.ts";
-import { failure, Gateway } from "../../support/gateway_world.ts";
-import { WIDGETS } from "../../support/issuer_samples.ts";
-import { sealedSessions, sealedSubject } from "../../support/sealed_sessions.ts";
-import { objectsIn } from "../../support/test_konnector.ts";
-import { type KillPoint, killPoints, pointText } from "../../support/write_gate.ts";
+import { CrashWorld } from "../../support/worlds/crash_world.ts";
+import { failure, Gateway } from "../../support/worlds/gateway_world.ts";
+import { WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { sealedSessions, sealedSubject } from "../../support/planes/sealed_sessions.ts";
+import { objectsIn } from "../../support/worlds/test_konnector.ts";
+import { type KillPoint, killPoints, pointText } from "../../support/faults/write_gate.ts";
 
 const EXPORT = "widgets";
 

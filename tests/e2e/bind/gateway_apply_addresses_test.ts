@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { kubeconfigFor } from "../../../scripts/controlplane/kubeconfig.ts";
 import type { ApplyResult } from "../../../common/api/wire.ts";
-import { sharedConsumer, sharedProvider } from "../../support/control_planes.ts";
-import { failure, Gateway, okJson, postJson } from "../../support/gateway_world.ts";
+import { sharedConsumer, sharedProvider } from "../../support/planes/control_planes.ts";
+import { failure, Gateway, okJson, postJson } from "../../support/worlds/gateway_world.ts";
 import { submitted } from "../../testdata/hostile_kubeconfigs/parts.ts";
 
 const provider = await sharedProvider();

@@ -13,11 +13,17 @@ import {
 } from "../../../common/api/resources.ts";
 import type { ApplyRequest, ApplyResult, Me, ProviderInfo } from "../../../common/api/wire.ts";
 import { grantName } from "../../../common/api/names.ts";
-import { ownPlane, sharedConsumer } from "../../support/control_planes.ts";
-import { failure, Gateway, okJson, postJson, Provider } from "../../support/gateway_world.ts";
-import { WIDGETS } from "../../support/issuer_samples.ts";
-import { sealedSessions, sealedSubject } from "../../support/sealed_sessions.ts";
-import { accountToken, connect, uniqueName } from "../../support/kube.ts";
+import { ownPlane, sharedConsumer } from "../../support/planes/control_planes.ts";
+import {
+  failure,
+  Gateway,
+  okJson,
+  postJson,
+  Provider,
+} from "../../support/worlds/gateway_world.ts";
+import { WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { sealedSessions, sealedSubject } from "../../support/planes/sealed_sessions.ts";
+import { accountToken, connect, uniqueName } from "../../support/planes/kube.ts";
 import { submitted } from "../../testdata/hostile_kubeconfigs/parts.ts";
 import { HOSTILE_KUBECONFIGS } from "../../testdata/hostile_kubeconfigs/refused.ts";
 

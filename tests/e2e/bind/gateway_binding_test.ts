@@ -21,8 +21,8 @@ import {
   grantName,
   tokenSecretName,
 } from "../../../common/api/names.ts";
-import { Backend } from "../../support/backend.ts";
-import { ownPlane } from "../../support/control_planes.ts";
+import { Backend } from "../../support/programs/backend.ts";
+import { ownPlane } from "../../support/planes/control_planes.ts";
 import {
   failure,
   Gateway,
@@ -30,11 +30,11 @@ import {
   postJson,
   Provider,
   sessionKeys,
-} from "../../support/gateway_world.ts";
-import { customType, WIDGETS } from "../../support/issuer_samples.ts";
-import { accountToken, connect } from "../../support/kube.ts";
-import { requestsDuring } from "../../support/requests_during.ts";
-import { objectsIn, TestKonnector } from "../../support/test_konnector.ts";
+} from "../../support/worlds/gateway_world.ts";
+import { customType, WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { accountToken, connect } from "../../support/planes/kube.ts";
+import { requestsDuring } from "../../support/planes/requests_during.ts";
+import { objectsIn, TestKonnector } from "../../support/worlds/test_konnector.ts";
 
 const GEARS = "gears.example.org";
 const QUIET_USER = "gateway-without-issuer";

@@ -5,14 +5,14 @@ import { GRANTS } from "../../../common/api/resources.ts";
 import type { Catalog } from "../../../common/api/wire.ts";
 import { formatPickupToken } from "../../../server/bind/pickup_token.ts";
 import { grantName } from "../../../common/api/names.ts";
-import { ownPlane } from "../../support/control_planes.ts";
-import type { Fault } from "../../support/fault_proxy.ts";
-import { GatewayBehindProxy } from "../../support/gateway_behind_proxy.ts";
-import { failure, Gateway, Provider } from "../../support/gateway_world.ts";
-import { WIDGETS } from "../../support/issuer_samples.ts";
-import { statusOf } from "../../support/raw_http.ts";
-import { sealedSessions, sealedSubject } from "../../support/sealed_sessions.ts";
-import { objectsIn } from "../../support/test_konnector.ts";
+import { ownPlane } from "../../support/planes/control_planes.ts";
+import type { Fault } from "../../support/faults/fault_proxy.ts";
+import { GatewayBehindProxy } from "../../support/worlds/gateway_behind_proxy.ts";
+import { failure, Gateway, Provider } from "../../support/worlds/gateway_world.ts";
+import { WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { statusOf } from "../../support/peers/raw_http.ts";
+import { sealedSessions, sealedSubject } from "../../support/planes/sealed_sessions.ts";
+import { objectsIn } from "../../support/worlds/test_konnector.ts";
 
 /** Places for binds, and for pickups. */
 const PLACES = 1_000;

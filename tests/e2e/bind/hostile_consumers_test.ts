@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { gzipSync } from "node:zlib";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { failure, Gateway, postJson } from "../../support/gateway_world.ts";
-import { type HostileAnswer, HostileApiServer } from "../../support/hostile_api_server.ts";
-import { ProcessView } from "../../support/process_view.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { failure, Gateway, postJson } from "../../support/worlds/gateway_world.ts";
+import { type HostileAnswer, HostileApiServer } from "../../support/peers/hostile_api_server.ts";
+import { ProcessView } from "../../support/programs/process_view.ts";
 
 const plane = await sharedProvider();
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { Canaries } from "../../support/canaries.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { failure, Gateway, postJson } from "../../support/gateway_world.ts";
-import { ProcessView } from "../../support/process_view.ts";
+import { Canaries } from "../../support/programs/canaries.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { failure, Gateway, postJson } from "../../support/worlds/gateway_world.ts";
+import { ProcessView } from "../../support/programs/process_view.ts";
 import {
   baitedKubeconfigs,
   companionedKubeconfig,

@@ -9,8 +9,8 @@ import {
 import { konnectorManifest } from "../../../common/consumer/konnector_manifest.ts";
 import { toYaml } from "../../../common/to_yaml.ts";
 import { FIELD_MANAGERS, KONNECTOR_IMAGE } from "../../../common/api/names.ts";
-import { sharedConsumer } from "../../support/control_planes.ts";
-import { connect, uniqueName } from "../../support/kube.ts";
+import { sharedConsumer } from "../../support/planes/control_planes.ts";
+import { connect, uniqueName } from "../../support/planes/kube.ts";
 
 const plane = await sharedConsumer();
 

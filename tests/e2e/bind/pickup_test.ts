@@ -8,10 +8,10 @@ import {
   patchGrant,
   patience,
   tokenOf,
-} from "../../support/binding_steps.ts";
-import { BindingWorld } from "../../support/binding_world.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { connect } from "../../support/kube.ts";
+} from "../../support/worlds/binding_steps.ts";
+import { BindingWorld } from "../../support/worlds/binding_world.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { connect } from "../../support/planes/kube.ts";
 
 const plane = await sharedProvider();
 

@@ -5,9 +5,9 @@ import {
   type BindRecord,
   type DeliveryRecord,
   impossibilities,
-} from "../../support/pickup_history.ts";
-import { everyDayOrSoak } from "../../support/soak.ts";
-import { TwoGateways } from "../../support/two_gateways.ts";
+} from "../../support/programs/pickup_history.ts";
+import { everyDayOrSoak } from "../../support/planes/soak.ts";
+import { TwoGateways } from "../../support/worlds/two_gateways.ts";
 
 const LASTS_MS = everyDayOrSoak(30_000, 600_000);
 const TTL_MS = 1_500;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { Arrival, Fault } from "../../support/fault_proxy.ts";
-import { everyDayOrSoak } from "../../support/soak.ts";
-import { TwoGateways } from "../../support/two_gateways.ts";
+import type { Arrival, Fault } from "../../support/faults/fault_proxy.ts";
+import { everyDayOrSoak } from "../../support/planes/soak.ts";
+import { TwoGateways } from "../../support/worlds/two_gateways.ts";
 
 const PICKUPS = everyDayOrSoak(250, 10_000);
 const PEOPLE = 8;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { KONNECTOR_IMAGE } from "../../../common/api/names.ts";
 import { commands } from "../../../ui/logic/commands.ts";
-import { konnectorDeployment, makeAvailable } from "../../support/available_konnector.ts";
-import { CliWorld, KONNECTOR, SERVED_IMAGE } from "../../support/cli_world.ts";
+import { konnectorDeployment, makeAvailable } from "../../support/peers/available_konnector.ts";
+import { CliWorld, KONNECTOR, SERVED_IMAGE } from "../../support/worlds/cli_world.ts";
 
 const APPLIED = KONNECTOR.map((name) => `${name} applied`);
 const OTHER_IMAGE = "registry.example.org/konnector:other";

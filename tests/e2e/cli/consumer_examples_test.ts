@@ -4,8 +4,8 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { CLUSTER_BINDINGS, CONNECTIONS } from "../../../common/api/resources.ts";
 import { isNotFound } from "../../../common/kube/kube_error.ts";
 import { sleep } from "../../../common/time/sleep.ts";
-import { makeAvailable } from "../../support/available_konnector.ts";
-import { CliWorld } from "../../support/cli_world.ts";
+import { makeAvailable } from "../../support/peers/available_konnector.ts";
+import { CliWorld } from "../../support/worlds/cli_world.ts";
 
 /** The consumer's kubeconfig with its context under the name that the examples use. */
 async function asDev(world: CliWorld): Promise<string> {

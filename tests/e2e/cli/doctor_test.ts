@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { makeAvailable } from "../../support/available_konnector.ts";
+import { makeAvailable } from "../../support/peers/available_konnector.ts";
 import { CLUSTER_BINDINGS, CONNECTIONS, NAMESPACES } from "../../../common/api/resources.ts";
 import type { Check } from "../../../cli/run/checks.ts";
-import { CliWorld } from "../../support/cli_world.ts";
-import { objectsIn, TestKonnector } from "../../support/test_konnector.ts";
+import { CliWorld } from "../../support/worlds/cli_world.ts";
+import { objectsIn, TestKonnector } from "../../support/worlds/test_konnector.ts";
 
 Deno.test("kubectl bind doctor", async (t) => {
   await using world = await CliWorld.start();

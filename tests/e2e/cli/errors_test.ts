@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
-import { type CliOptions, type CliResult, CliUser } from "../../support/cli.ts";
-import { answer, type Behaviour, jsonAnswer, startRawGateway } from "../../support/raw_gateway.ts";
-import { startTlsFront } from "../../support/tls_front.ts";
+import { type CliOptions, type CliResult, CliUser } from "../../support/programs/cli.ts";
+import {
+  answer,
+  type Behaviour,
+  jsonAnswer,
+  startRawGateway,
+} from "../../support/peers/raw_gateway.ts";
+import { startTlsFront } from "../../support/peers/tls_front.ts";
 
 const TOKEN = "the-session-token-of-this-test";
 

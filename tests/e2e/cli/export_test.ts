@@ -10,8 +10,8 @@ import {
   SECRETS,
 } from "../../../common/api/resources.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
-import { CliWorld, KONNECTOR, SERVED_IMAGE } from "../../support/cli_world.ts";
-import { objectsIn } from "../../support/test_konnector.ts";
+import { CliWorld, KONNECTOR, SERVED_IMAGE } from "../../support/worlds/cli_world.ts";
+import { objectsIn } from "../../support/worlds/test_konnector.ts";
 
 const applied = (names: readonly string[]) => names.map((name) => `${name} applied`);
 

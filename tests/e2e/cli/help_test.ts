@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { CLI_ENTRY } from "../../../scripts/build/pack.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import type { Catalog } from "../../../common/api/wire.ts";
-import { cliBundle, CliUser } from "../../support/cli.ts";
-import { ownPlane } from "../../support/control_planes.ts";
-import { Gateway, Provider } from "../../support/gateway_world.ts";
-import { WIDGETS } from "../../support/issuer_samples.ts";
-import { startTlsFront } from "../../support/tls_front.ts";
+import { cliBundle, CliUser } from "../../support/programs/cli.ts";
+import { ownPlane } from "../../support/planes/control_planes.ts";
+import { Gateway, Provider } from "../../support/worlds/gateway_world.ts";
+import { WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { startTlsFront } from "../../support/peers/tls_front.ts";
 
 /** Their examples are run by cli_consumer_examples_test.ts. */
 const NEED_A_CONSUMER = ["connect", "export", "unbind", "doctor"];

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import type { BindResult } from "../../../common/api/wire.ts";
-import { CliWorld } from "../../support/cli_world.ts";
-import { wholeBody } from "../../support/http_relay.ts";
+import { CliWorld } from "../../support/worlds/cli_world.ts";
+import { wholeBody } from "../../support/peers/http_relay.ts";
 
 interface Fields {
   [key: string]: unknown;

@@ -4,7 +4,7 @@ import type { LoginIo } from "../../../cli/terminal/io.ts";
 import { createOutput } from "../../../cli/terminal/output.ts";
 import { createProgram } from "../../../cli/program.ts";
 import { runProgram } from "../../../cli/run_program.ts";
-import { type CliResult, CliUser } from "../../support/cli.ts";
+import { type CliResult, CliUser } from "../../support/programs/cli.ts";
 import {
   assertHarmless,
   type Malice,
@@ -12,7 +12,7 @@ import {
   POISON,
   PoisonedConsumer,
   PoisonedGateway,
-} from "../../support/poisoned_peers.ts";
+} from "../../support/peers/poisoned_peers.ts";
 
 /** What we write to a terminal ourselves. */
 const OWN_SEQUENCES = [

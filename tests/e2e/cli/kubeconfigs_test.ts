@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { createAuthority } from "../../../scripts/controlplane/certificates.ts";
-import { CliUser } from "../../support/cli.ts";
-import { sharedConsumer } from "../../support/control_planes.ts";
-import { accountToken, connect, uniqueName } from "../../support/kube.ts";
-import { startConnectProxy } from "../../support/proxy_servers.ts";
+import { CliUser } from "../../support/programs/cli.ts";
+import { sharedConsumer } from "../../support/planes/control_planes.ts";
+import { accountToken, connect, uniqueName } from "../../support/planes/kube.ts";
+import { startConnectProxy } from "../../support/peers/proxy_servers.ts";
 
 // Before any test, so that no test is charged with processes it does not end.
 const plane = await sharedConsumer();

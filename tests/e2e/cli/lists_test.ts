@@ -5,11 +5,11 @@ import { CATALOG_API_VERSION } from "../../../common/api/groups.ts";
 import { COLLECTIONS } from "../../../common/api/resources.ts";
 import type { Catalog, Clusters, Instances, Me } from "../../../common/api/wire.ts";
 import { boundaryName, FIELD_MANAGERS, grantName } from "../../../common/api/names.ts";
-import { CliUser } from "../../support/cli.ts";
-import { ownPlane } from "../../support/control_planes.ts";
-import { Gateway, okJson, Provider } from "../../support/gateway_world.ts";
-import { customType, WIDGETS } from "../../support/issuer_samples.ts";
-import { objectsIn, TestKonnector } from "../../support/test_konnector.ts";
+import { CliUser } from "../../support/programs/cli.ts";
+import { ownPlane } from "../../support/planes/control_planes.ts";
+import { Gateway, okJson, Provider } from "../../support/worlds/gateway_world.ts";
+import { customType, WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { objectsIn, TestKonnector } from "../../support/worlds/test_konnector.ts";
 
 const CLUSTER = "5f0c2f3e-9d6a-4f0e-8f6b-0a1b2c3d4e5f";
 const HOSTILE = "\u001b[31mEvil\u001b]0;owned\u0007\r\nrow\u202e\u009b2J";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { CliUser } from "../../support/cli.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { Gateway } from "../../support/gateway_world.ts";
-import { accountToken, workspace } from "../../support/kube.ts";
-import { browse, isLoopbackEnd } from "../../support/scripted_browser.ts";
+import { CliUser } from "../../support/programs/cli.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { Gateway } from "../../support/worlds/gateway_world.ts";
+import { accountToken, workspace } from "../../support/planes/kube.ts";
+import { browse, isLoopbackEnd } from "../../support/peers/scripted_browser.ts";
 
 const JANE = "jane.doe@example.com";
 const NEVER = ["--no-browser"];

@@ -12,7 +12,7 @@ import {
   runScript,
   SOURCES,
   untar,
-} from "../../support/build_world.ts";
+} from "../../support/worlds/build_world.ts";
 
 const ARCHIVE = `kubectl-bind_1.2.3_${platformName(hostPlatform())}.tar.gz`;
 const INSTALL = path.join(SOURCES, "deploy", "install.sh");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { GatewayClient } from "../../../mod.ts";
-import { answer, jsonAnswer, startRawGateway } from "../../support/raw_gateway.ts";
+import { answer, jsonAnswer, startRawGateway } from "../../support/peers/raw_gateway.ts";
 
 Deno.test("mod.ts loads neither Kubernetes code nor any package", async () => {
   const { stdout, success } = await new Deno.Command(Deno.execPath(), {

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { CliUser } from "../../support/cli.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { Gateway } from "../../support/gateway_world.ts";
-import { IdentityProvider } from "../../support/identity_provider.ts";
-import { GATEWAY_URL } from "../../support/login_browser.ts";
-import { LoginGateway } from "../../support/login_gateway.ts";
-import { startConnectProxy } from "../../support/proxy_servers.ts";
-import { startTlsFront } from "../../support/tls_front.ts";
+import { CliUser } from "../../support/programs/cli.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { Gateway } from "../../support/worlds/gateway_world.ts";
+import { IdentityProvider } from "../../support/peers/identity_provider.ts";
+import { GATEWAY_URL } from "../../support/peers/login_browser.ts";
+import { LoginGateway } from "../../support/worlds/login_gateway.ts";
+import { startConnectProxy } from "../../support/peers/proxy_servers.ts";
+import { startTlsFront } from "../../support/peers/tls_front.ts";
 
 const HOST = new URL(GATEWAY_URL).hostname;
 

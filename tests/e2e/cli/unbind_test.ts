@@ -9,7 +9,7 @@ import {
 } from "../../../common/api/resources.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { CliWorld } from "../../support/cli_world.ts";
+import { CliWorld } from "../../support/worlds/cli_world.ts";
 
 Deno.test("kubectl bind unbind", async (t) => {
   await using world = await CliWorld.start();

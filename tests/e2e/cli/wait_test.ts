@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { CLUSTER_BINDINGS, CONNECTIONS, GRANTS } from "../../../common/api/resources.ts";
-import { Backend } from "../../support/backend.ts";
-import { CliWorld } from "../../support/cli_world.ts";
+import { Backend } from "../../support/programs/backend.ts";
+import { CliWorld } from "../../support/worlds/cli_world.ts";
 
 Deno.test("kubectl bind export --wait", async (t) => {
   await using world = await CliWorld.start();

@@ -4,9 +4,9 @@ import { CONFIG_MAPS, type LabelSelector, SECRETS } from "../../../common/api/re
 import type { ApiObjects } from "../../../server/inventory/api_watch.ts";
 import { matchesSelector, selectorText } from "../../../server/inventory/selector.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { InventoryWorld, synced } from "../../support/inventory_world.ts";
-import { configMap, plainSecret } from "../../support/kube.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { InventoryWorld, synced } from "../../support/worlds/inventory_world.ts";
+import { configMap, plainSecret } from "../../support/planes/kube.ts";
 
 const { cli } = FIELD_MANAGERS;
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import type { Me, ProviderInfo } from "../../../common/api/wire.ts";
 import { createSessionCodec } from "../../../server/gateway/auth/session.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
 import {
   cookiePair,
   failure,
@@ -11,9 +11,9 @@ import {
   postJson,
   type SessionKeys,
   sessionKeys,
-} from "../../support/gateway_world.ts";
-import { accountToken, workspace } from "../../support/kube.ts";
-import { rawExchange } from "../../support/raw_http.ts";
+} from "../../support/worlds/gateway_world.ts";
+import { accountToken, workspace } from "../../support/planes/kube.ts";
+import { rawExchange } from "../../support/peers/raw_http.ts";
 
 const plane = await sharedProvider();
 /** Without an issuer: it would act on the Grants of everybody who uses this provider. */

@@ -11,12 +11,18 @@ import {
 } from "../../../common/api/resources.ts";
 import type { Catalog, Clusters, Instances, Me } from "../../../common/api/wire.ts";
 import { ANNOTATIONS, boundaryName, grantName } from "../../../common/api/names.ts";
-import { ownPlane, sharedConsumer } from "../../support/control_planes.ts";
-import { cookiePair, failure, Gateway, okJson, Provider } from "../../support/gateway_world.ts";
-import { allowedVerbs } from "../../support/issued_rights.ts";
-import { customType, WIDGETS } from "../../support/issuer_samples.ts";
-import { connect } from "../../support/kube.ts";
-import { objectsIn, TestKonnector } from "../../support/test_konnector.ts";
+import { ownPlane, sharedConsumer } from "../../support/planes/control_planes.ts";
+import {
+  cookiePair,
+  failure,
+  Gateway,
+  okJson,
+  Provider,
+} from "../../support/worlds/gateway_world.ts";
+import { allowedVerbs } from "../../support/planes/issued_rights.ts";
+import { customType, WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { connect } from "../../support/planes/kube.ts";
+import { objectsIn, TestKonnector } from "../../support/worlds/test_konnector.ts";
 
 const consumerPlane = await sharedConsumer();
 const SEVEN = ["get", "list", "watch", "create", "update", "patch", "delete"];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { cookiePair, Gateway } from "../../support/gateway_world.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { cookiePair, Gateway } from "../../support/worlds/gateway_world.ts";
 import { OPEN_REDIRECTS } from "../../testdata/open_redirects.ts";
 
 const plane = await sharedProvider();

@@ -11,9 +11,9 @@ import {
 import type { Catalog, Clusters, Instances } from "../../../common/api/wire.ts";
 import type { InventoryAnswer } from "../../../server/inventory/inventory.ts";
 import { boundaryName, FIELD_MANAGERS } from "../../../common/api/names.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { InventoryWorld, synced } from "../../support/inventory_world.ts";
-import { configMap, plainSecret } from "../../support/kube.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { InventoryWorld, synced } from "../../support/worlds/inventory_world.ts";
+import { configMap, plainSecret } from "../../support/planes/kube.ts";
 
 const { cli } = FIELD_MANAGERS;
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { sleep } from "../../../common/time/sleep.ts";
-import { Backend } from "../../support/backend.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { failure, Gateway } from "../../support/gateway_world.ts";
-import { rawExchange, statusOf } from "../../support/raw_http.ts";
+import { Backend } from "../../support/programs/backend.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { failure, Gateway } from "../../support/worlds/gateway_world.ts";
+import { rawExchange, statusOf } from "../../support/peers/raw_http.ts";
 
 const plane = await sharedProvider();
 /** Without an issuer: it would act on the Grants of everybody who uses this provider. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { IdentityProvider } from "../../support/identity_provider.ts";
-import { GATEWAY_URL, type LoginBrowser } from "../../support/login_browser.ts";
-import { assertRefused, LoginGateway } from "../../support/login_gateway.ts";
+import { IdentityProvider } from "../../support/peers/identity_provider.ts";
+import { GATEWAY_URL, type LoginBrowser } from "../../support/peers/login_browser.ts";
+import { assertRefused, LoginGateway } from "../../support/worlds/login_gateway.ts";
 
 const STATE_COOKIE = "xbind_oidc_state";
 

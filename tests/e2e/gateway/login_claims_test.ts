@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { LogLine } from "../../support/backend.ts";
-import { type Account, IdentityProvider } from "../../support/identity_provider.ts";
-import { assertRefused, LoginGateway } from "../../support/login_gateway.ts";
+import type { LogLine } from "../../support/programs/backend.ts";
+import { type Account, IdentityProvider } from "../../support/peers/identity_provider.ts";
+import { assertRefused, LoginGateway } from "../../support/worlds/login_gateway.ts";
 
 interface Me {
   /** What comes after `<issuer>#`. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { CLIENT_SECRET, IdentityProvider } from "../../support/identity_provider.ts";
-import { GATEWAY_URL } from "../../support/login_browser.ts";
-import { assertRefused, LoginGateway } from "../../support/login_gateway.ts";
+import { CLIENT_SECRET, IdentityProvider } from "../../support/peers/identity_provider.ts";
+import { GATEWAY_URL } from "../../support/peers/login_browser.ts";
+import { assertRefused, LoginGateway } from "../../support/worlds/login_gateway.ts";
 
 const CLIENTS = [
   { method: "client_secret_basic", id: "gateway-basic", secret: CLIENT_SECRET },

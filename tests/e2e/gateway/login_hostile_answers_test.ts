@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { HOSTILE_CLIENT, HostileIdp, type Reply } from "../../support/hostile_idp.ts";
-import { assertRefused, LoginGateway } from "../../support/login_gateway.ts";
+import { HOSTILE_CLIENT, HostileIdp, type Reply } from "../../support/peers/hostile_idp.ts";
+import { assertRefused, LoginGateway } from "../../support/worlds/login_gateway.ts";
 
 const MARKER = "body-that-must-not-leak";
 const HUGE = `{"${MARKER}":"${"x".repeat(1024 * 1024)}"}`;

@@ -9,8 +9,8 @@ import {
   SignJWT,
   UnsecuredJWT,
 } from "jose";
-import { HOSTILE_CLIENT, HostileIdp, type Plan } from "../../support/hostile_idp.ts";
-import { assertRefused, LoginGateway } from "../../support/login_gateway.ts";
+import { HOSTILE_CLIENT, HostileIdp, type Plan } from "../../support/peers/hostile_idp.ts";
+import { assertRefused, LoginGateway } from "../../support/worlds/login_gateway.ts";
 
 const other = await generateKeyPair("RS256");
 const elliptic = await generateKeyPair("ES256");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { IdentityProvider } from "../../support/identity_provider.ts";
-import { assertRefused, LoginGateway } from "../../support/login_gateway.ts";
+import { IdentityProvider } from "../../support/peers/identity_provider.ts";
+import { assertRefused, LoginGateway } from "../../support/worlds/login_gateway.ts";
 
 Deno.test("logins answer 503 while the identity provider is away, and work when it is back", async (t) => {
   await using idp = await IdentityProvider.prepare();

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import http from "node:http";
 import net from "node:net";
 import type { Duplex } from "node:stream";
-import { IdentityProvider } from "../../support/identity_provider.ts";
-import { LoginGateway } from "../../support/login_gateway.ts";
+import { IdentityProvider } from "../../support/peers/identity_provider.ts";
+import { LoginGateway } from "../../support/worlds/login_gateway.ts";
 
 /** A name that only the proxies of this test can reach. */
 const HOST = "idp.example";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createAuthority } from "../../../scripts/controlplane/certificates.ts";
-import { IdentityProvider } from "../../support/identity_provider.ts";
-import { temporaryDir } from "../../support/kube.ts";
-import { LoginGateway, type LoginGatewayOptions } from "../../support/login_gateway.ts";
+import { IdentityProvider } from "../../support/peers/identity_provider.ts";
+import { temporaryDir } from "../../support/planes/kube.ts";
+import { LoginGateway, type LoginGatewayOptions } from "../../support/worlds/login_gateway.ts";
 
 Deno.test("--oidc-ca-file replaces the roots that the identity provider is checked against", async (t) => {
   await using idp = await IdentityProvider.start();

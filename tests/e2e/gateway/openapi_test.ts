@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import type { ProviderInfo } from "../../../common/api/wire.ts";
-import { ownPlane } from "../../support/control_planes.ts";
-import { failure, Gateway, okJson, postJson, Provider } from "../../support/gateway_world.ts";
+import { ownPlane } from "../../support/planes/control_planes.ts";
+import {
+  failure,
+  Gateway,
+  okJson,
+  postJson,
+  Provider,
+} from "../../support/worlds/gateway_world.ts";
 
 interface Operation {
   readonly security: object[];

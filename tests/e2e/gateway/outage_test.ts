@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import type { Catalog, Clusters, Instances, Me } from "../../../common/api/wire.ts";
-import { ownPlane, sharedProvider } from "../../support/control_planes.ts";
-import { FaultProxy } from "../../support/fault_proxy.ts";
-import { failure, Gateway, okJson, Provider } from "../../support/gateway_world.ts";
-import { WIDGETS } from "../../support/issuer_samples.ts";
-import { objectsIn } from "../../support/test_konnector.ts";
+import { ownPlane, sharedProvider } from "../../support/planes/control_planes.ts";
+import { FaultProxy } from "../../support/faults/fault_proxy.ts";
+import { failure, Gateway, okJson, Provider } from "../../support/worlds/gateway_world.ts";
+import { WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { objectsIn } from "../../support/worlds/test_konnector.ts";
 
 const shared = await sharedProvider();
 const VIEWS = ["/api/catalog", "/api/clusters", "/api/catalog/widgets/instances"];

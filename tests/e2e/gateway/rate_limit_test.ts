@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { createSessionCodec } from "../../../server/gateway/auth/session.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { failure, Gateway, okJson, postJson, sessionKeys } from "../../support/gateway_world.ts";
-import { accountToken, workspace } from "../../support/kube.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import {
+  failure,
+  Gateway,
+  okJson,
+  postJson,
+  sessionKeys,
+} from "../../support/worlds/gateway_world.ts";
+import { accountToken, workspace } from "../../support/planes/kube.ts";
 
 const plane = await sharedProvider();
 /** Without an issuer: it would act on the Grants of everybody who uses this provider. */

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { schemathesis } from "../../../scripts/tools/schemathesis.ts";
 import type { KubeObject } from "../../../common/api/resources.ts";
-import { ownPlane } from "../../support/control_planes.ts";
-import { Gateway, okJson, Provider } from "../../support/gateway_world.ts";
-import { customType, WIDGETS } from "../../support/issuer_samples.ts";
-import { temporaryDir } from "../../support/kube.ts";
-import { SOAK_VARIABLE } from "../../support/soak.ts";
-import { TestKonnector } from "../../support/test_konnector.ts";
+import { ownPlane } from "../../support/planes/control_planes.ts";
+import { Gateway, okJson, Provider } from "../../support/worlds/gateway_world.ts";
+import { customType, WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { temporaryDir } from "../../support/planes/kube.ts";
+import { SOAK_VARIABLE } from "../../support/planes/soak.ts";
+import { TestKonnector } from "../../support/worlds/test_konnector.ts";
 
 const program = await schemathesis();
 const EXAMPLES = Deno.env.has(SOAK_VARIABLE) ? 1_000 : 100;

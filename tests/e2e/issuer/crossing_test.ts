@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { CRDS, type Grant, GRANTS, SECRETS } from "../../../common/api/resources.ts";
-import { CrashWorld } from "../../support/crash_world.ts";
-import { HeldWatches } from "../../support/held_watches.ts";
-import { allRules } from "../../support/issued_rights.ts";
-import { boundaryOf, grantFor, WIDGETS } from "../../support/issuer_samples.ts";
-import { writeOf } from "../../support/write_gate.ts";
+import { CrashWorld } from "../../support/worlds/crash_world.ts";
+import { HeldWatches } from "../../support/planes/held_watches.ts";
+import { allRules } from "../../support/planes/issued_rights.ts";
+import { boundaryOf, grantFor, WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { writeOf } from "../../support/faults/write_gate.ts";
 
 const GADGETS = "gadgets.example.org";
 

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import type { Grant } from "../../../common/api/resources.ts";
 import { sleep } from "../../../common/time/sleep.ts";
-import { Backend } from "../../support/backend.ts";
-import { FaultProxy } from "../../support/fault_proxy.ts";
-import { IssuerWorld } from "../../support/issuer_world.ts";
+import { Backend } from "../../support/programs/backend.ts";
+import { FaultProxy } from "../../support/faults/fault_proxy.ts";
+import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
 
 // Before any test, so that no test is charged with processes it does not end.
 const world = await IssuerWorld.start();

@@ -9,8 +9,8 @@ import {
   type RelatedResource,
 } from "../../../common/api/resources.ts";
 import { LABELS } from "../../../common/api/names.ts";
-import { WIDGETS } from "../../support/issuer_samples.ts";
-import { IssuerWorld } from "../../support/issuer_world.ts";
+import { WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
 
 // Before any test, so that no test is charged with processes it does not end.
 const world = await IssuerWorld.start();

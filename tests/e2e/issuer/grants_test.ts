@@ -19,9 +19,9 @@ import {
   LABELS,
 } from "../../../common/api/names.ts";
 import { sleep } from "../../../common/time/sleep.ts";
-import { allRules } from "../../support/issued_rights.ts";
-import { boundaryOf, WIDGETS } from "../../support/issuer_samples.ts";
-import { IssuerWorld } from "../../support/issuer_world.ts";
+import { allRules } from "../../support/planes/issued_rights.ts";
+import { boundaryOf, WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
 
 // Before any test, so that no test is charged with processes it does not end.
 const world = await IssuerWorld.start();

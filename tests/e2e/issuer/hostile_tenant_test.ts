@@ -13,9 +13,9 @@ import {
 import type { KubeClient } from "../../../common/kube/client.ts";
 import { isForbidden } from "../../../common/kube/kube_error.ts";
 import { ANNOTATIONS, FIELD_MANAGERS, LABELS, tokenSecretName } from "../../../common/api/names.ts";
-import { boundaryOf, customType, WIDGETS } from "../../support/issuer_samples.ts";
-import { IssuerWorld } from "../../support/issuer_world.ts";
-import { plainSecret } from "../../support/kube.ts";
+import { boundaryOf, customType, WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
+import { plainSecret } from "../../support/planes/kube.ts";
 
 // Before any test, so that no test is charged with processes it does not end.
 const world = await IssuerWorld.start("--issuer-scope=Namespace");

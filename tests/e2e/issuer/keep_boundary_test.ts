@@ -3,8 +3,8 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { CONFIG_MAPS, NAMESPACES } from "../../../common/api/resources.ts";
 import { keepBoundary } from "../../../server/provider/keep_boundary.ts";
 import { ANNOTATIONS, FIELD_MANAGERS } from "../../../common/api/names.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { configMap, uniqueName, workspace } from "../../support/kube.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { configMap, uniqueName, workspace } from "../../support/planes/kube.ts";
 
 // Before any test, so that no test is charged with processes it does not end.
 const provider = await sharedProvider();

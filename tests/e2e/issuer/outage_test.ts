@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { type Grant, GRANTS } from "../../../common/api/resources.ts";
-import { IssuerWorld } from "../../support/issuer_world.ts";
+import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
 
 // Before any test, so that no test is charged with processes it does not end.
 const world = await IssuerWorld.start();

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { freePort } from "../../../scripts/controlplane/free_port.ts";
 import { CRDS, LEASES } from "../../../common/api/resources.ts";
-import { Backend } from "../../support/backend.ts";
-import { ownPlane } from "../../support/control_planes.ts";
-import { Gateway } from "../../support/gateway_world.ts";
-import { connect } from "../../support/kube.ts";
+import { Backend } from "../../support/programs/backend.ts";
+import { ownPlane } from "../../support/planes/control_planes.ts";
+import { Gateway } from "../../support/worlds/gateway_world.ts";
+import { connect } from "../../support/planes/kube.ts";
 
 // Before any test, so that no test is charged with processes it does not end.
 const plane = await ownPlane();

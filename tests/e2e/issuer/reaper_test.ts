@@ -20,8 +20,8 @@ import {
   heartbeatLeaseName,
   LABELS,
 } from "../../../common/api/names.ts";
-import { boundaryOf, customType, WIDGETS } from "../../support/issuer_samples.ts";
-import { IssuerWorld } from "../../support/issuer_world.ts";
+import { boundaryOf, customType, WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
 
 const TTL_MS = 6_000;
 const REAPER = ["--enable-reaper", `--reaper-ttl=${TTL_MS}ms`, "--reaper-interval=1s"];

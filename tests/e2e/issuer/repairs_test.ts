@@ -26,8 +26,8 @@ import {
   grantFor,
   issuedKeys,
   WIDGETS,
-} from "../../support/issuer_samples.ts";
-import { IssuerWorld } from "../../support/issuer_world.ts";
+} from "../../support/planes/issuer_samples.ts";
+import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
 
 // Before any test, so that no test is charged with processes it does not end.
 const world = await IssuerWorld.start();

@@ -24,8 +24,8 @@ import {
   type GrantSample,
   issuedKeys,
   WIDGETS,
-} from "../../support/issuer_samples.ts";
-import { IssuerWorld } from "../../support/issuer_world.ts";
+} from "../../support/planes/issuer_samples.ts";
+import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
 
 const REAPER = ["--enable-reaper", "--reaper-ttl=1m", "--reaper-interval=300ms"];
 

@@ -10,10 +10,10 @@ import {
   SERVICE_ACCOUNTS,
 } from "../../../common/api/resources.ts";
 import { clusterRoleName } from "../../../common/api/names.ts";
-import { boundaryOf, WIDGETS } from "../../support/issuer_samples.ts";
-import { IssuerWorld } from "../../support/issuer_world.ts";
-import { reviewSelf } from "../../support/kube.ts";
-import { SOAK_VARIABLE } from "../../support/soak.ts";
+import { boundaryOf, WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
+import { reviewSelf } from "../../support/planes/kube.ts";
+import { SOAK_VARIABLE } from "../../support/planes/soak.ts";
 import {
   AccessReviews,
   type Account,
@@ -23,7 +23,7 @@ import {
   servedPaths,
   servedResources,
   userOf,
-} from "../../support/rights_matrix.ts";
+} from "../../support/planes/rights_matrix.ts";
 
 // Before any test, so that no test is charged with processes it does not end.
 const world = await IssuerWorld.start();

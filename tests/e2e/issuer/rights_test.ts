@@ -12,9 +12,14 @@ import {
 } from "../../../common/api/resources.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
 import { boundaryName, FIELD_MANAGERS } from "../../../common/api/names.ts";
-import { type Access, allowedVerbs, allRules, isAllowed } from "../../support/issued_rights.ts";
-import { boundaryOf, customType, subjectOf, WIDGETS } from "../../support/issuer_samples.ts";
-import { IssuerWorld } from "../../support/issuer_world.ts";
+import {
+  type Access,
+  allowedVerbs,
+  allRules,
+  isAllowed,
+} from "../../support/planes/issued_rights.ts";
+import { boundaryOf, customType, subjectOf, WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
 
 // Before any test, so that no test is charged with processes it does not end.
 const world = await IssuerWorld.start();

@@ -19,9 +19,9 @@ import {
 import { exportCache, grantCache, issuerCaches } from "../../../server/issuer/issued.ts";
 import { TokenSlots } from "../../../server/issuer/token_slots.ts";
 import { ANNOTATIONS, FIELD_MANAGERS, LABELS, tokenSecretName } from "../../../common/api/names.ts";
-import { boundaryOf, customType, grantFor, WIDGETS } from "../../support/issuer_samples.ts";
-import { IssuerWorld } from "../../support/issuer_world.ts";
-import { running } from "../../support/kube.ts";
+import { boundaryOf, customType, grantFor, WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
+import { running } from "../../support/planes/kube.ts";
 
 // Before any test, so that no test is charged with processes it does not end.
 const world = await IssuerWorld.start();

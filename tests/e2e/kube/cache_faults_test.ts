@@ -5,9 +5,9 @@ import { Cache, type Change } from "../../../common/kube/cache.ts";
 import { type FollowTiming, wholeObjects } from "../../../common/kube/follow.ts";
 import { KubeError } from "../../../common/kube/kube_error.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { type Arrival, type Fault, FaultProxy } from "../../support/fault_proxy.ts";
-import { configMap, connect, running, sameAsLive, workspace } from "../../support/kube.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { type Arrival, type Fault, FaultProxy } from "../../support/faults/fault_proxy.ts";
+import { configMap, connect, running, sameAsLive, workspace } from "../../support/planes/kube.ts";
 
 const { cli } = FIELD_MANAGERS;
 

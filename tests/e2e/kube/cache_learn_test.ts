@@ -3,8 +3,8 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { CONFIG_MAPS, type ConfigMap } from "../../../common/api/resources.ts";
 import { Cache, type Change } from "../../../common/kube/cache.ts";
 import { wholeObjects } from "../../../common/kube/follow.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { configMap, running, workspace } from "../../support/kube.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { configMap, running, workspace } from "../../support/planes/kube.ts";
 
 const GATEWAY = "xbind-gateway";
 

@@ -3,9 +3,9 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { CONFIG_MAPS } from "../../../common/api/resources.ts";
 import { Cache } from "../../../common/kube/cache.ts";
 import { wholeObjects } from "../../../common/kube/follow.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { type Fault, FaultProxy } from "../../support/fault_proxy.ts";
-import { connect, running, workspace } from "../../support/kube.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { type Fault, FaultProxy } from "../../support/faults/fault_proxy.ts";
+import { connect, running, workspace } from "../../support/planes/kube.ts";
 
 // Before any test, so that no test is charged with processes it does not end.
 const provider = await sharedProvider();

@@ -6,9 +6,9 @@ import type { KubeClient } from "../../../common/kube/client.ts";
 import { type FollowTiming, metadataObjects, wholeObjects } from "../../../common/kube/follow.ts";
 import { isNotFound, KubeError } from "../../../common/kube/kube_error.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
-import { ownPlane } from "../../support/control_planes.ts";
-import { FaultProxy } from "../../support/fault_proxy.ts";
-import { configMap, connect, running, sameAsLive } from "../../support/kube.ts";
+import { ownPlane } from "../../support/planes/control_planes.ts";
+import { FaultProxy } from "../../support/faults/fault_proxy.ts";
+import { configMap, connect, running, sameAsLive } from "../../support/planes/kube.ts";
 
 const { cli } = FIELD_MANAGERS;
 const NAMESPACE = "default";

@@ -4,8 +4,14 @@ import { CONFIG_MAPS, type ConfigMap, SECRETS } from "../../../common/api/resour
 import { Cache, type Change } from "../../../common/kube/cache.ts";
 import { type FollowSource, metadataObjects, wholeObjects } from "../../../common/kube/follow.ts";
 import { FIELD_MANAGERS, LABELS } from "../../../common/api/names.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { configMap, running, sameAsLive, type Workspace, workspace } from "../../support/kube.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import {
+  configMap,
+  running,
+  sameAsLive,
+  type Workspace,
+  workspace,
+} from "../../support/planes/kube.ts";
 
 const { cli } = FIELD_MANAGERS;
 

@@ -10,9 +10,9 @@ import {
 } from "../../../common/kube/kube_error.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 import { createLogger } from "../../../common/log/log.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { FaultProxy } from "../../support/fault_proxy.ts";
-import { configMap, connect, uniqueName, workspace } from "../../support/kube.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { FaultProxy } from "../../support/faults/fault_proxy.ts";
+import { configMap, connect, uniqueName, workspace } from "../../support/planes/kube.ts";
 
 const { cli, gateway, issuer, reaper } = FIELD_MANAGERS;
 

@@ -9,8 +9,8 @@ import { contains, installCrds } from "../../../common/kube/crds.ts";
 import { isForbidden } from "../../../common/kube/kube_error.ts";
 import { ANNOTATIONS } from "../../../common/api/names.ts";
 import { createLogger } from "../../../common/log/log.ts";
-import { ownPlane } from "../../support/control_planes.ts";
-import { connect, TEST_USER_AGENT, uniqueName } from "../../support/kube.ts";
+import { ownPlane } from "../../support/planes/control_planes.ts";
+import { connect, TEST_USER_AGENT, uniqueName } from "../../support/planes/kube.ts";
 
 const NAMES = serviceCrds().map(({ metadata }) => metadata.name).sort();
 const EXPORTS_CRD = { name: "exports.catalog.xbind.io" };

@@ -7,8 +7,8 @@ import { CredentialSource } from "../../../common/kube/credentials.ts";
 import { KubeError } from "../../../common/kube/kube_error.ts";
 import { loadTarget } from "../../../common/kube/load_target.ts";
 import { Transport } from "../../../common/kube/transport.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { FaultProxy } from "../../support/fault_proxy.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { FaultProxy } from "../../support/faults/fault_proxy.ts";
 import {
   accountToken,
   connect,
@@ -16,7 +16,7 @@ import {
   TEST_USER_AGENT,
   whoAmI,
   workspace,
-} from "../../support/kube.ts";
+} from "../../support/planes/kube.ts";
 
 // Before any test, so that no test is charged with processes it does not end.
 const provider = await sharedProvider();

@@ -6,9 +6,15 @@ import { CONFIG_MAPS, NAMESPACES } from "../../../common/api/resources.ts";
 import { KubeClient } from "../../../common/kube/client.ts";
 import { isForbidden, KubeError } from "../../../common/kube/kube_error.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { FaultProxy } from "../../support/fault_proxy.ts";
-import { configMap, connect, TEST_USER_AGENT, uniqueName, workspace } from "../../support/kube.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { FaultProxy } from "../../support/faults/fault_proxy.ts";
+import {
+  configMap,
+  connect,
+  TEST_USER_AGENT,
+  uniqueName,
+  workspace,
+} from "../../support/planes/kube.ts";
 
 const { cli } = FIELD_MANAGERS;
 

@@ -5,8 +5,8 @@ import { eventRecorder } from "../../../common/kube/event_recorder.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 import { createLogger } from "../../../common/log/log.ts";
 import { sleep } from "../../../common/time/sleep.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { configMap, workspace } from "../../support/kube.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { configMap, workspace } from "../../support/planes/kube.ts";
 
 // Before any test, so that no test is charged with processes it does not end.
 const provider = await sharedProvider();

@@ -3,8 +3,14 @@ import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { runExecPlugin } from "../../../common/kube/exec_credential.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { accountToken, connect, temporaryDir, whoAmI, workspace } from "../../support/kube.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import {
+  accountToken,
+  connect,
+  temporaryDir,
+  whoAmI,
+  workspace,
+} from "../../support/planes/kube.ts";
 
 // Before any test, so that no test is charged with processes it does not end.
 const provider = await sharedProvider();

@@ -5,7 +5,7 @@ import { KubeClient } from "../../../common/kube/client.ts";
 import { runExecPlugin } from "../../../common/kube/exec_credential.ts";
 import { loadTarget } from "../../../common/kube/load_target.ts";
 import { Transport } from "../../../common/kube/transport.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
 import {
   accountToken,
   reviewSelf,
@@ -13,7 +13,7 @@ import {
   TEST_USER_AGENT,
   type UserInfo,
   workspace,
-} from "../../support/kube.ts";
+} from "../../support/planes/kube.ts";
 import { acceptedKubeconfigs } from "../../testdata/kubeconfigs/accepted.ts";
 import { type KubeconfigCase, kubeconfigParts } from "../../testdata/kubeconfigs/parts.ts";
 import { refusedKubeconfigs } from "../../testdata/kubeconfigs/refused.ts";

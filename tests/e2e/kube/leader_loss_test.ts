@@ -6,10 +6,14 @@ import { KubeClient } from "../../../common/kube/client.ts";
 import { NotLeadingError } from "../../../common/kube/leader.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 import { aborted } from "../../../common/time/runnable.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { type Fault, FaultProxy } from "../../support/fault_proxy.ts";
-import { configMap, connect, workspace } from "../../support/kube.ts";
-import { Candidate, LEADER_TIMING as TIMING, leaderLease } from "../../support/leader_candidate.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { type Fault, FaultProxy } from "../../support/faults/fault_proxy.ts";
+import { configMap, connect, workspace } from "../../support/planes/kube.ts";
+import {
+  Candidate,
+  LEADER_TIMING as TIMING,
+  leaderLease,
+} from "../../support/programs/leader_candidate.ts";
 
 const arena = async () => await workspace(await sharedProvider(), "leader");
 
@@ -133,7 +137,9 @@ Deno.test("Leader in a process that is stopped past its lease writes nothing aft
   await using at = await arena();
   const { kube, namespace } = at;
   await using proxy = await FaultProxy.start(await sharedProvider());
-  const script = fileURLToPath(new URL("../../support/leader_process.ts", import.meta.url));
+  const script = fileURLToPath(
+    new URL("../../support/programs/leader_process.ts", import.meta.url),
+  );
   const process = new Deno.Command(Deno.execPath(), {
     args: ["run", "--no-lock", "-A", "-q", script, await proxy.kubeconfig(), namespace, "paused"],
     stdin: "null",

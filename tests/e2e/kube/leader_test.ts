@@ -5,9 +5,13 @@ import type { KubeClient } from "../../../common/kube/client.ts";
 import { NotLeadingError } from "../../../common/kube/leader.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 import { aborted } from "../../../common/time/runnable.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { workspace } from "../../support/kube.ts";
-import { Candidate, LEADER_TIMING as TIMING, leaderLease } from "../../support/leader_candidate.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { workspace } from "../../support/planes/kube.ts";
+import {
+  Candidate,
+  LEADER_TIMING as TIMING,
+  leaderLease,
+} from "../../support/programs/leader_candidate.ts";
 
 const arena = async () => await workspace(await sharedProvider(), "leader");
 

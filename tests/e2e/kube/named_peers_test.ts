@@ -3,13 +3,13 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { freePort } from "../../../scripts/controlplane/free_port.ts";
 import { BACKEND_BUNDLE_FLAGS } from "../../../scripts/run_flags.ts";
 import type { Catalog, Clusters } from "../../../common/api/wire.ts";
-import { Backend, backendBundle } from "../../support/backend.ts";
-import { ownPlane } from "../../support/control_planes.ts";
-import { failure, okJson, postJson, Provider } from "../../support/gateway_world.ts";
-import { HostileApiServer } from "../../support/hostile_api_server.ts";
-import { HOSTILE_CLIENT, HostileIdp } from "../../support/hostile_idp.ts";
-import { WIDGETS } from "../../support/issuer_samples.ts";
-import { GATEWAY_URL, LoginBrowser } from "../../support/login_browser.ts";
+import { Backend, backendBundle } from "../../support/programs/backend.ts";
+import { ownPlane } from "../../support/planes/control_planes.ts";
+import { failure, okJson, postJson, Provider } from "../../support/worlds/gateway_world.ts";
+import { HostileApiServer } from "../../support/peers/hostile_api_server.ts";
+import { HOSTILE_CLIENT, HostileIdp } from "../../support/peers/hostile_idp.ts";
+import { WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { GATEWAY_URL, LoginBrowser } from "../../support/peers/login_browser.ts";
 
 // Before any test, so that no test is charged with processes it does not end.
 const plane = await ownPlane();

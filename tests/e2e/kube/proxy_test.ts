@@ -6,15 +6,15 @@ import { wholeObjects } from "../../../common/kube/follow.ts";
 import { KubeError } from "../../../common/kube/kube_error.ts";
 import { connectThroughProxy } from "../../../common/http/connect_through_proxy.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { FaultProxy } from "../../support/fault_proxy.ts";
-import { configMap, connect, running, whoAmI, workspace } from "../../support/kube.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { FaultProxy } from "../../support/faults/fault_proxy.ts";
+import { configMap, connect, running, whoAmI, workspace } from "../../support/planes/kube.ts";
 import {
   type ProxyServer,
   startConnectProxy,
   startSilentServer,
   startSocksServer,
-} from "../../support/proxy_servers.ts";
+} from "../../support/peers/proxy_servers.ts";
 
 // Before any test, so that no test is charged with processes it does not end.
 const provider = await sharedProvider();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 
-const PROGRAM = new URL("../../support/refused_calls.ts", import.meta.url).pathname;
+const PROGRAM = new URL("../../support/faults/refused_calls.ts", import.meta.url).pathname;
 
 /** Deno itself keeps 17 kB for each TLS connection that is refused before it stands. */
 const MOST_BYTES = 2_000;

@@ -4,9 +4,9 @@ import { CONFIG_MAPS, type ConfigMap } from "../../../common/api/resources.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
 import { KubeError } from "../../../common/kube/kube_error.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { FaultProxy } from "../../support/fault_proxy.ts";
-import { configMap, connect, workspace } from "../../support/kube.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { FaultProxy } from "../../support/faults/fault_proxy.ts";
+import { configMap, connect, workspace } from "../../support/planes/kube.ts";
 
 const { cli, gateway } = FIELD_MANAGERS;
 

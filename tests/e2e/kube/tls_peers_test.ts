@@ -3,20 +3,20 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { createIdpFetch, IdpUnreachableError } from "../../../server/gateway/idp/idp_fetch.ts";
 import { Transport } from "../../../common/kube/transport.ts";
 import { connectThroughProxy } from "../../../common/http/connect_through_proxy.ts";
-import { Backend } from "../../support/backend.ts";
-import { CliUser } from "../../support/cli.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { failure, Gateway, postJson } from "../../support/gateway_world.ts";
-import { INSPECTABLE, Inspector } from "../../support/inspector.ts";
-import { temporaryDir } from "../../support/kube.ts";
+import { Backend } from "../../support/programs/backend.ts";
+import { CliUser } from "../../support/programs/cli.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { failure, Gateway, postJson } from "../../support/worlds/gateway_world.ts";
+import { INSPECTABLE, Inspector } from "../../support/programs/inspector.ts";
+import { temporaryDir } from "../../support/planes/kube.ts";
 import {
   DAMAGED_CERTIFICATE,
   HARMLESS_SERVERS,
   ODD_SERVERS,
   OddAuthority,
   SHORT_RSA,
-} from "../../support/odd_tls.ts";
-import { ProcessView } from "../../support/process_view.ts";
+} from "../../support/peers/odd_tls.ts";
+import { ProcessView } from "../../support/programs/process_view.ts";
 import { base64, configOf, submitted } from "../../testdata/hostile_kubeconfigs/parts.ts";
 
 const plane = await sharedProvider();

@@ -6,9 +6,9 @@ import { CONFIG_MAPS, NAMESPACES } from "../../../common/api/resources.ts";
 import { Cache } from "../../../common/kube/cache.ts";
 import { wholeObjects } from "../../../common/kube/follow.ts";
 import { KubeError } from "../../../common/kube/kube_error.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { FaultProxy } from "../../support/fault_proxy.ts";
-import { connect, running, whoAmI } from "../../support/kube.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { FaultProxy } from "../../support/faults/fault_proxy.ts";
+import { connect, running, whoAmI } from "../../support/planes/kube.ts";
 
 // Before any test, so that no test is charged with processes it does not end.
 const provider = await sharedProvider();

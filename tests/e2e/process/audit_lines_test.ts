@@ -12,9 +12,9 @@ import {
   LABELS,
   tokenSecretName,
 } from "../../../common/api/names.ts";
-import { codesInSource, documentedCodes } from "../../support/audit_table.ts";
-import type { LogLine } from "../../support/backend.ts";
-import { ownPlane } from "../../support/control_planes.ts";
+import { codesInSource, documentedCodes } from "../../support/programs/audit_table.ts";
+import type { LogLine } from "../../support/programs/backend.ts";
+import { ownPlane } from "../../support/planes/control_planes.ts";
 import {
   cookiePair,
   Gateway,
@@ -22,10 +22,10 @@ import {
   postJson,
   Provider,
   sessionKeys,
-} from "../../support/gateway_world.ts";
-import { HostileApiServer } from "../../support/hostile_api_server.ts";
-import { grantFor, subjectOf, WIDGETS } from "../../support/issuer_samples.ts";
-import { TestKonnector } from "../../support/test_konnector.ts";
+} from "../../support/worlds/gateway_world.ts";
+import { HostileApiServer } from "../../support/peers/hostile_api_server.ts";
+import { grantFor, subjectOf, WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { TestKonnector } from "../../support/worlds/test_konnector.ts";
 import { configOf, submitted } from "../../testdata/hostile_kubeconfigs/parts.ts";
 
 // Before any test, so that no test is charged with processes it does not end.

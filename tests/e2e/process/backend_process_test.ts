@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { VERSION } from "../../../common/version.ts";
-import { Backend } from "../../support/backend.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
+import { Backend } from "../../support/programs/backend.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
 
 /** Runs the backend to its end. */
 async function run(args: string[], env: Record<string, string> = {}) {

@@ -4,11 +4,16 @@ import { serviceCrds } from "../../../common/api/crd_manifests.ts";
 import { CRDS, EXPORTS, GRANTS } from "../../../common/api/resources.ts";
 import { contains } from "../../../common/kube/crds.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
-import { Backend } from "../../support/backend.ts";
-import { ownPlane } from "../../support/control_planes.ts";
-import { FaultProxy } from "../../support/fault_proxy.ts";
-import { connect, type Connected } from "../../support/kube.ts";
-import { type KillPoint, killPoints, pointText, WriteGate } from "../../support/write_gate.ts";
+import { Backend } from "../../support/programs/backend.ts";
+import { ownPlane } from "../../support/planes/control_planes.ts";
+import { FaultProxy } from "../../support/faults/fault_proxy.ts";
+import { connect, type Connected } from "../../support/planes/kube.ts";
+import {
+  type KillPoint,
+  killPoints,
+  pointText,
+  WriteGate,
+} from "../../support/faults/write_gate.ts";
 
 const NAMES = serviceCrds().map(({ metadata }) => metadata.name).sort();
 /** Installs the CRDs, and that is all. */

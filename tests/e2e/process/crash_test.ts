@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { type Grant, GRANTS } from "../../../common/api/resources.ts";
-import { CrashWorld, isRefused } from "../../support/crash_world.ts";
-import { customType, WIDGETS } from "../../support/issuer_samples.ts";
-import { killPoints, pointText } from "../../support/write_gate.ts";
+import { CrashWorld, isRefused } from "../../support/worlds/crash_world.ts";
+import { customType, WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { killPoints, pointText } from "../../support/faults/write_gate.ts";
 
 // Before any test, so that no test is charged with processes it does not end.
 const world = await CrashWorld.start();

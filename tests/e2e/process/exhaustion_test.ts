@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { GRANTS } from "../../../common/api/resources.ts";
-import { type Attack, ATTACKS } from "../../support/attacks.ts";
-import { EXHAUSTED_USER, ExhaustionWorld } from "../../support/exhaustion_world.ts";
-import { HeldConnections } from "../../support/held_connections.ts";
-import { connect } from "../../support/kube.ts";
-import { requestsDuring } from "../../support/requests_during.ts";
+import { type Attack, ATTACKS } from "../../support/faults/attacks.ts";
+import { EXHAUSTED_USER, ExhaustionWorld } from "../../support/worlds/exhaustion_world.ts";
+import { HeldConnections } from "../../support/peers/held_connections.ts";
+import { connect } from "../../support/planes/kube.ts";
+import { requestsDuring } from "../../support/planes/requests_during.ts";
 
 /** How often others come while an attack stands. */
 const ROUNDS = 5;

@@ -5,11 +5,11 @@ import { createAuthority } from "../../../scripts/controlplane/certificates.ts";
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { SERVICE_ACCOUNTS } from "../../../common/api/resources.ts";
-import { ownPlane } from "../../support/control_planes.ts";
-import { failure, Gateway, Provider } from "../../support/gateway_world.ts";
-import { WIDGETS } from "../../support/issuer_samples.ts";
-import { accountToken, temporaryDir } from "../../support/kube.ts";
-import { sealedSessions } from "../../support/sealed_sessions.ts";
+import { ownPlane } from "../../support/planes/control_planes.ts";
+import { failure, Gateway, Provider } from "../../support/worlds/gateway_world.ts";
+import { WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { accountToken, temporaryDir } from "../../support/planes/kube.ts";
+import { sealedSessions } from "../../support/planes/sealed_sessions.ts";
 
 /** Three times what is promised, for a machine that is busy with other things. */
 const SOON = { timeoutMs: 30_000 };

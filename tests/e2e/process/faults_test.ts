@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { API_FAULTS, LONG_API_FAULTS } from "../../support/api_faults.ts";
-import { FaultWorld } from "../../support/fault_world.ts";
-import { everyDayOrSoak } from "../../support/soak.ts";
-import { fillsCache, suffer } from "../../support/suffer.ts";
+import { API_FAULTS, LONG_API_FAULTS } from "../../support/faults/api_faults.ts";
+import { FaultWorld } from "../../support/worlds/fault_world.ts";
+import { everyDayOrSoak } from "../../support/planes/soak.ts";
+import { fillsCache, suffer } from "../../support/faults/suffer.ts";
 
 /** A backend has about a dozen watches; each may ask again, ever more rarely, and so may calls. */
 const MOST_REQUESTS = { atOnce: 500, perSecond: 40 };

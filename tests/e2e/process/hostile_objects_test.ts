@@ -3,10 +3,10 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { CLUSTER_ROLES, CRDS, GRANTS, isReady, LEASES } from "../../../common/api/resources.ts";
 import type { Catalog, Clusters, Instances } from "../../../common/api/wire.ts";
 import { ANNOTATIONS, FIELD_MANAGERS, LABELS } from "../../../common/api/names.ts";
-import { ownPlane } from "../../support/control_planes.ts";
-import { Gateway, okJson, Provider } from "../../support/gateway_world.ts";
-import { customType, grantFor, WIDGETS } from "../../support/issuer_samples.ts";
-import { TestKonnector } from "../../support/test_konnector.ts";
+import { ownPlane } from "../../support/planes/control_planes.ts";
+import { Gateway, okJson, Provider } from "../../support/worlds/gateway_world.ts";
+import { customType, grantFor, WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { TestKonnector } from "../../support/worlds/test_konnector.ts";
 import { ESCAPES, type Poison, POISONED_KINDS } from "../../testdata/poison_objects.ts";
 
 // Before any test, so that no test is charged with processes it does not end.

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import type { AuditEvent } from "../../../scripts/controlplane/audit_events.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { IssuerWorld } from "../../support/issuer_world.ts";
+import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
 import {
   acquiredAfter,
   isDone,
   isElection,
   Replica,
   writesBy,
-} from "../../support/replica_world.ts";
-import { writeOf } from "../../support/write_gate.ts";
+} from "../../support/worlds/replica_world.ts";
+import { writeOf } from "../../support/faults/write_gate.ts";
 
 const TAKEOVER = { timeoutMs: 40_000 };
 const RENEW_DEADLINE_MS = 10_000;

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
-import { INSPECTABLE, Inspector } from "../../support/inspector.ts";
-import { IssuerWorld } from "../../support/issuer_world.ts";
-import { acquiredAfter, isElection, Replica, writesBy } from "../../support/replica_world.ts";
+import { INSPECTABLE, Inspector } from "../../support/programs/inspector.ts";
+import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
+import {
+  acquiredAfter,
+  isElection,
+  Replica,
+  writesBy,
+} from "../../support/worlds/replica_world.ts";
 
 const TAKEOVER = { timeoutMs: 40_000 };
 /** Where a leader that is about to write makes sure that it still leads. */

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { sleep } from "../../../common/time/sleep.ts";
-import { IssuerWorld } from "../../support/issuer_world.ts";
+import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
 import {
   acquiredAfter,
   isDone,
   isElection,
   Replica,
   writesBy,
-} from "../../support/replica_world.ts";
+} from "../../support/worlds/replica_world.ts";
 
 /** Far longer than a leader takes to stop that waits for nothing. */
 const HELD_MS = 1_500;

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import type { Instances } from "../../../common/api/wire.ts";
-import { Backend } from "../../support/backend.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { INSPECTABLE, Inspector } from "../../support/inspector.ts";
-import { uniqueName, workspace } from "../../support/kube.ts";
-import { GATEWAY_URL, LoginBrowser } from "../../support/login_browser.ts";
+import { Backend } from "../../support/programs/backend.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { INSPECTABLE, Inspector } from "../../support/programs/inspector.ts";
+import { uniqueName, workspace } from "../../support/planes/kube.ts";
+import { GATEWAY_URL, LoginBrowser } from "../../support/peers/login_browser.ts";
 
 const plane = await sharedProvider();
 

@@ -8,16 +8,16 @@ import {
   type KubeObject,
   type Secret,
 } from "../../../common/api/resources.ts";
-import { Backend } from "../../support/backend.ts";
-import { ownPlane } from "../../support/control_planes.ts";
-import { okJson, postJson, Provider, sessionKeys } from "../../support/gateway_world.ts";
-import { HostileApiServer } from "../../support/hostile_api_server.ts";
-import { HOSTILE_CLIENT, HostileIdp, type Plan } from "../../support/hostile_idp.ts";
-import { grantFor, WIDGETS } from "../../support/issuer_samples.ts";
-import { accountToken } from "../../support/kube.ts";
-import { GATEWAY_URL, LoginBrowser } from "../../support/login_browser.ts";
-import { ProcessView } from "../../support/process_view.ts";
-import { SecretSearch } from "../../support/secret_search.ts";
+import { Backend } from "../../support/programs/backend.ts";
+import { ownPlane } from "../../support/planes/control_planes.ts";
+import { okJson, postJson, Provider, sessionKeys } from "../../support/worlds/gateway_world.ts";
+import { HostileApiServer } from "../../support/peers/hostile_api_server.ts";
+import { HOSTILE_CLIENT, HostileIdp, type Plan } from "../../support/peers/hostile_idp.ts";
+import { grantFor, WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { accountToken } from "../../support/planes/kube.ts";
+import { GATEWAY_URL, LoginBrowser } from "../../support/peers/login_browser.ts";
+import { ProcessView } from "../../support/programs/process_view.ts";
+import { SecretSearch } from "../../support/programs/secret_search.ts";
 import {
   base64,
   configOf,

@@ -9,8 +9,8 @@ import {
 } from "../../../common/api/resources.ts";
 import { ANNOTATIONS, boundaryName, FIELD_MANAGERS, LABELS } from "../../../common/api/names.ts";
 import { Boundaries } from "../../../server/reaper/boundaries.ts";
-import { ownPlane } from "../../support/control_planes.ts";
-import { ReaperWorld } from "../../support/reaper_world.ts";
+import { ownPlane } from "../../support/planes/control_planes.ts";
+import { ReaperWorld } from "../../support/worlds/reaper_world.ts";
 
 const LONG = 3_600_000;
 const MARK = ANNOTATIONS.reapBoundary;

@@ -3,8 +3,8 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { condition, type Grant, GRANTS } from "../../../common/api/resources.ts";
 import { sleep } from "../../../common/time/sleep.ts";
 import { ANNOTATIONS } from "../../../common/api/names.ts";
-import { CrashWorld } from "../../support/crash_world.ts";
-import { killPoints, pointText } from "../../support/write_gate.ts";
+import { CrashWorld } from "../../support/worlds/crash_world.ts";
+import { killPoints, pointText } from "../../support/faults/write_gate.ts";
 
 // Before any test, so that no test is charged with processes it does not end.
 const world = await CrashWorld.start(

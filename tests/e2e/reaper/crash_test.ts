@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { type Grant, isDeleting, NAMESPACES } from "../../../common/api/resources.ts";
 import { LABELS } from "../../../common/api/names.ts";
-import { CrashWorld } from "../../support/crash_world.ts";
-import { boundaryOf } from "../../support/issuer_samples.ts";
-import { type KillPoint, pointText } from "../../support/write_gate.ts";
+import { CrashWorld } from "../../support/worlds/crash_world.ts";
+import { boundaryOf } from "../../support/planes/issuer_samples.ts";
+import { type KillPoint, pointText } from "../../support/faults/write_gate.ts";
 
 // Before any test, so that no test is charged with processes it does not end.
 const world = await CrashWorld.start(

@@ -5,9 +5,9 @@ import type { Clusters } from "../../../common/api/wire.ts";
 import { heartbeatCache } from "../../../server/provider/heartbeats.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
 import { ANNOTATIONS, boundaryName, FIELD_MANAGERS, LABELS } from "../../../common/api/names.ts";
-import { ownPlane } from "../../support/control_planes.ts";
-import { Gateway, Provider } from "../../support/gateway_world.ts";
-import { connect, running } from "../../support/kube.ts";
+import { ownPlane } from "../../support/planes/control_planes.ts";
+import { Gateway, Provider } from "../../support/worlds/gateway_world.ts";
+import { connect, running } from "../../support/planes/kube.ts";
 
 const WRITERS = 24;
 /** More than are held of one boundary. */

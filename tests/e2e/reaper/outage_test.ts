@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { ownPlane } from "../../support/control_planes.ts";
-import { ReaperWorld } from "../../support/reaper_world.ts";
+import { ownPlane } from "../../support/planes/control_planes.ts";
+import { ReaperWorld } from "../../support/worlds/reaper_world.ts";
 
 const TTL = 4_000;
 

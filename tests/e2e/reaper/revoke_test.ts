@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { condition, type Grant, isDeleting } from "../../../common/api/resources.ts";
 import { ANNOTATIONS, boundaryName } from "../../../common/api/names.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { ReaperWorld, seconds } from "../../support/reaper_world.ts";
-import type { ReaperFlags, TestReaper } from "../../support/test_reaper.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { ReaperWorld, seconds } from "../../support/worlds/reaper_world.ts";
+import type { ReaperFlags, TestReaper } from "../../support/worlds/test_reaper.ts";
 
 const LONG = 3_600_000;
 const CLEANUP = ["iam.xbind.io/cleanup"];

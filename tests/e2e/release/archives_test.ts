@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ArchiveEntry } from "../../../scripts/build/archive_entry.ts";
 import { tarOf } from "../../../scripts/build/tar.ts";
-import { Folder, runProgram } from "../../support/build_world.ts";
+import { Folder, runProgram } from "../../support/worlds/build_world.ts";
 
 const DATE = 1_700_000_000;
 

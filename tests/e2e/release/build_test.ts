@@ -11,7 +11,7 @@ import {
   runScript,
   STAND_IN_RUNTIME,
   untar,
-} from "../../support/build_world.ts";
+} from "../../support/worlds/build_world.ts";
 
 const HOST = platformName(hostPlatform());
 const DATE = { SOURCE_DATE_EPOCH: "1700000000" };

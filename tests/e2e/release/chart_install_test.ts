@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { type KubeObject, NAMESPACES } from "../../../common/api/resources.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
-import { CHART, deploymentOf, helm, render, type Values } from "../../support/chart.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { connect, uniqueName, type Workspace, workspace } from "../../support/kube.ts";
+import { CHART, deploymentOf, helm, render, type Values } from "../../support/worlds/chart.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { connect, uniqueName, type Workspace, workspace } from "../../support/planes/kube.ts";
 import { OTHER_VALUES } from "../../testdata/chart_values.ts";
 
 const plane = await sharedProvider();

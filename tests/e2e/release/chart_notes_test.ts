@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { parse } from "yaml";
 import { configWarnings, MAKE_COOKIE_KEYS, parseConfig } from "../../../server/config.ts";
-import { CHART, containerOf, notes, refusal, render, type Values } from "../../support/chart.ts";
+import {
+  CHART,
+  containerOf,
+  notes,
+  refusal,
+  render,
+  type Values,
+} from "../../support/worlds/chart.ts";
 
 /** A release that nothing is to be said against. */
 const SOUND: Values = {

@@ -13,7 +13,7 @@ import {
   render,
   rulesOf,
   type Values,
-} from "../../support/chart.ts";
+} from "../../support/worlds/chart.ts";
 
 const LOGIN: Values = { "oidc.issuerUrl": "https://idp.example.org", "oidc.clientId": "xbind" };
 const SWITCHES = [

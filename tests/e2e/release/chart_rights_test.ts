@@ -19,16 +19,16 @@ import {
   LABELS,
   tokenSecretName,
 } from "../../../common/api/names.ts";
-import type { Backend } from "../../support/backend.ts";
-import { ChartFlow } from "../../support/chart_flow.ts";
-import { ChartRelease } from "../../support/chart_release.ts";
-import { ownPlane, sharedConsumer } from "../../support/control_planes.ts";
-import { FaultProxy } from "../../support/fault_proxy.ts";
-import { Gateway } from "../../support/gateway_world.ts";
-import { HeldWatches } from "../../support/held_watches.ts";
-import { boundaryOf, grantFor, type GrantSample } from "../../support/issuer_samples.ts";
-import { connect } from "../../support/kube.ts";
-import { isUsed, requestsBy, type Right, rightText } from "../../support/used_rights.ts";
+import type { Backend } from "../../support/programs/backend.ts";
+import { ChartFlow } from "../../support/worlds/chart_flow.ts";
+import { ChartRelease } from "../../support/worlds/chart_release.ts";
+import { ownPlane, sharedConsumer } from "../../support/planes/control_planes.ts";
+import { FaultProxy } from "../../support/faults/fault_proxy.ts";
+import { Gateway } from "../../support/worlds/gateway_world.ts";
+import { HeldWatches } from "../../support/planes/held_watches.ts";
+import { boundaryOf, grantFor, type GrantSample } from "../../support/planes/issuer_samples.ts";
+import { connect } from "../../support/planes/kube.ts";
+import { isUsed, requestsBy, type Right, rightText } from "../../support/planes/used_rights.ts";
 
 const consumer = await sharedConsumer();
 const { installer } = FIELD_MANAGERS;

@@ -8,7 +8,7 @@ import {
   render,
   VALUES,
   type Values,
-} from "../../support/chart.ts";
+} from "../../support/worlds/chart.ts";
 import { OTHER_VALUES, REFUSED_VALUES } from "../../testdata/chart_values.ts";
 
 /** All modules, so that every value matters. */

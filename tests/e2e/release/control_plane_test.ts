@@ -3,7 +3,7 @@ import { auditEvents } from "../../../scripts/controlplane/audit_events.ts";
 import { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { probe } from "../../../scripts/controlplane/probe.ts";
-import { ownPlane, sharedConsumer, sharedProvider } from "../../support/control_planes.ts";
+import { ownPlane, sharedConsumer, sharedProvider } from "../../support/planes/control_planes.ts";
 
 const unique = (prefix: string) => `${prefix}-${crypto.randomUUID().slice(0, 8)}`;
 

@@ -1,8 +1,8 @@
 import path from "node:path";
 import { commandBlocks } from "../../../scripts/docs/docs_blocks.ts";
 import { say } from "../../../scripts/say.ts";
-import { ownPlane } from "../../support/control_planes.ts";
-import { Terminal } from "../../support/docs_commands.ts";
+import { ownPlane } from "../../support/planes/control_planes.ts";
+import { Terminal } from "../../support/programs/docs_commands.ts";
 
 /** The pages that promise that all their commands work. */
 const PAGES = ["README.md", "docs/quick-start.md"];

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
-import { Gateway } from "../../support/gateway_world.ts";
-import { uniqueName } from "../../support/kube.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { Gateway } from "../../support/worlds/gateway_world.ts";
+import { uniqueName } from "../../support/planes/kube.ts";
 
 const plane = await sharedProvider();
 const PAGE = new URL("../../../docs/operating.md", import.meta.url);

@@ -12,17 +12,17 @@ import {
   runScript,
   SOURCES,
   STAND_IN_RUNTIME,
-} from "../../support/build_world.ts";
-import { ownPlane } from "../../support/control_planes.ts";
-import { Gateway, Provider } from "../../support/gateway_world.ts";
+} from "../../support/worlds/build_world.ts";
+import { ownPlane } from "../../support/planes/control_planes.ts";
+import { Gateway, Provider } from "../../support/worlds/gateway_world.ts";
 import {
   blobFile,
   containerCommand,
   mayChroot,
   readImage,
   unpackRoot,
-} from "../../support/image_root.ts";
-import { WIDGETS } from "../../support/issuer_samples.ts";
+} from "../../support/programs/image_root.ts";
+import { WIDGETS } from "../../support/planes/issuer_samples.ts";
 
 const MAX_BYTES = 150_000_000;
 const { arch } = hostPlatform();

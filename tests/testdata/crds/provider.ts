@@ -10,7 +10,7 @@ import {
   type KubeObject,
   type ResourceType,
 } from "../../../common/api/resources.ts";
-import { sharedProvider } from "../../support/control_planes.ts";
+import { sharedProvider } from "../../support/planes/control_planes.ts";
 import { CRDS_FOLDER } from "./schema.ts";
 
 /** The six kinds. */

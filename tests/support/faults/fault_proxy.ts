@@ -1,0 +1,296 @@
+import type { Buffer } from "node:buffer";
+import type http from "node:http";
+import https from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import {
+  type Certificate,
+  createAuthority,
+  issueServerCertificate,
+} from "../../../scripts/controlplane/certificates.ts";
+import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
+import {
+  byLines,
+  endToEnd,
+  type Exchange,
+  isWatch,
+  wholeBody,
+  wholeReply,
+} from "../peers/http_relay.ts";
+
+/** What goes wrong with one request. */
+export type Fault =
+  /** The proxy answers; the API server never hears of the request. */
+  | {
+    readonly kind: "status";
+    readonly code: number;
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly body?: string;
+  }
+  /** The request is forwarded late. */
+  | { readonly kind: "delay"; readonly ms: number }
+  /** The connection breaks, and the API server never hears of the request. */
+  | { readonly kind: "resetBefore" }
+  /** The API server acts on the request, but the connection breaks instead of an answer. */
+  | { readonly kind: "resetAfter" }
+  /** No answer, and no forwarding; with `afterHead` forwarded, and silent after the answer's head. */
+  | { readonly kind: "stall"; readonly afterHead?: boolean }
+  /** Forwarded; each line of the answer becomes the lines that `pass` makes of it. */
+  | { readonly kind: "lines"; readonly pass: (line: string) => string[] }
+  /**
+   * Forwarded when `pass` calls for it, which resolves once the API server has answered or could
+   * not be reached. The answer is handed on if `pass` gives true; else the connection breaks.
+   */
+  | {
+    readonly kind: "gate";
+    readonly pass: (forward: () => Promise<number>) => Promise<boolean>;
+  };
+
+/** A request as it arrived at the proxy. */
+export interface Arrival {
+  readonly method: string;
+  /** Path and query. */
+  readonly path: string;
+  readonly isWatch: boolean;
+  /** How often this method came for this path, whatever the query, this time included. */
+  readonly count: number;
+  readonly atMs: number;
+}
+
+/** How a fault proxy presents itself and what it forwards as. */
+export interface FaultProxyOptions {
+  /** Who the API server sees: the admin by default, or whoever the caller's own token names. */
+  readonly identity?: Certificate | "caller";
+  /** The names in its server certificate. */
+  readonly serverNames?: [string, ...string[]];
+}
+
+/** How long an API server leaves a connection open that nobody uses. */
+const KEEP_ALIVE_MS = 90_000;
+
+interface OpenStream extends Exchange {
+  silent: boolean;
+}
+
+/** A TLS proxy before a real API server that lets through what it is not told to break. */
+export class FaultProxy implements AsyncDisposable {
+  /** Decides what happens to a request; by default nothing does. */
+  faults: (request: Arrival) => Fault | undefined = () => undefined;
+  /** Everything that arrived, in order; tests may empty it. */
+  readonly arrivals: Arrival[] = [];
+  readonly #counts = new Map<string, number>();
+  readonly #server: https.Server;
+  readonly #upstream: { base: URL; agent: https.Agent };
+  readonly #authority: Certificate;
+  readonly #dir: string;
+  readonly #sockets = new Set<Socket>();
+  readonly #streams = new Set<OpenStream>();
+  readonly #timers = new Set<ReturnType<typeof setTimeout>>();
+  #connections = 0;
+  #mostConnections = 0;
+
+  private constructor(plane: ControlPlane, dir: string, options: FaultProxyOptions) {
+    const { identity = plane.userCertificate("admin", ["system:masters"]) } = options;
+    this.#dir = dir;
+    this.#authority = createAuthority("xbind fault proxy");
+    this.#upstream = {
+      base: new URL(plane.server),
+      agent: new https.Agent({
+        keepAlive: false, // on a connection used before, the runtime itself might send twice
+        ca: plane.caPem,
+        ...(identity === "caller" ? {} : identity),
+      }),
+    };
+    this.#server = https.createServer(
+      issueServerCertificate(this.#authority, options.serverNames ?? ["127.0.0.1", "localhost"]),
+      (request, answer) => void this.#handle({ request, answer }),
+    );
+    this.#server.keepAliveTimeout = KEEP_ALIVE_MS;
+    this.#server.on("secureConnection", (socket) => this.#count(socket));
+  }
+
+  /** Starts a proxy before the plane's API server, on a loopback port. */
+  static async start(plane: ControlPlane, options: FaultProxyOptions = {}): Promise<FaultProxy> {
+    const dir = await Deno.makeTempDir({ dir: plane.dir, prefix: "fault-proxy-" });
+    const proxy = new FaultProxy(plane, dir, options);
+    await new Promise<void>((resolve) => proxy.#server.listen(0, "127.0.0.1", resolve));
+    return proxy;
+  }
+
+  /** Such as `https://127.0.0.1:34567`. */
+  get server(): string {
+    return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** The authority of its server certificate. */
+  get caPem(): string {
+    return this.#authority.cert;
+  }
+
+  /** How many connections were made, ever. */
+  get connections(): number {
+    return this.#connections;
+  }
+
+  /** How many connections are open now. */
+  get openConnections(): number {
+    return this.#sockets.size;
+  }
+
+  /** How many connections were open at once, at most. */
+  get mostConnections(): number {
+    return this.#mostConnections;
+  }
+
+  /** How many watches are open now. */
+  get openStreams(): number {
+    return this.#streams.size;
+  }
+
+  /** Path of a kubeconfig that points here; fields of its user and cluster can be given. */
+  async kubeconfig(user: object = {}, cluster: object = {}): Promise<string> {
+    const path = join(this.#dir, `${crypto.randomUUID()}.kubeconfig`);
+    const ca = { "certificate-authority-data": btoa(this.caPem) };
+    const text = stringify({
+      "current-context": "proxy",
+      clusters: [{ name: "proxy", cluster: { server: this.server, ...ca, ...cluster } }],
+      users: [{ name: "proxy", user }],
+      contexts: [{ name: "proxy", context: { cluster: "proxy", user: "proxy" } }],
+    });
+    await Deno.writeTextFile(path, text, { mode: 0o600 });
+    return path;
+  }
+
+  /** Breaks every open watch. */
+  cutStreams(): void {
+    for (const { request } of this.#streams) request.socket.destroy();
+  }
+
+  /** Leaves every open watch open, but hands nothing on any more. */
+  silenceStreams(): void {
+    for (const stream of this.#streams) stream.silent = true;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const timer of this.#timers) clearTimeout(timer);
+    for (const socket of this.#sockets) socket.destroy();
+    this.#upstream.agent.destroy();
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    await Deno.remove(this.#dir, { recursive: true });
+  }
+
+  #count(socket: Socket): void {
+    this.#connections++;
+    this.#sockets.add(socket);
+    this.#mostConnections = Math.max(this.#mostConnections, this.#sockets.size);
+    socket.on("close", () => this.#sockets.delete(socket));
+    socket.on("error", () => {}); // breaking connections is what this is for
+  }
+
+  async #handle(exchange: Exchange): Promise<void> {
+    const { request, answer } = exchange;
+    const fault = this.faults(this.#record(request));
+    const body = await wholeBody(request);
+    switch (fault?.kind) {
+      case "status":
+        return void answer.writeHead(fault.code, fault.headers).end(fault.body ?? "");
+      case "resetBefore":
+        return void request.socket.destroy();
+      case "delay":
+        return this.#later(fault.ms, () => this.#forward(exchange, body, undefined));
+      case "stall":
+        return fault.afterHead ? this.#forward(exchange, body, fault) : undefined;
+      case "gate":
+        return await this.#throughGate(exchange, body, fault.pass);
+      default:
+        this.#forward(exchange, body, fault);
+    }
+  }
+
+  #record({ method = "", url = "" }: http.IncomingMessage): Arrival {
+    const { pathname } = new URL(url, "https://proxy");
+    const key = `${method} ${pathname}`;
+    const count = (this.#counts.get(key) ?? 0) + 1;
+    this.#counts.set(key, count);
+    const arrival = {
+      method,
+      path: url,
+      isWatch: isWatch({ url }),
+      count,
+      atMs: performance.now(),
+    };
+    this.arrivals.push(arrival);
+    return arrival;
+  }
+
+  #later(ms: number, run: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      run();
+    }, ms);
+    this.#timers.add(timer);
+  }
+
+  async #throughGate(
+    exchange: Exchange,
+    body: Buffer,
+    pass: Extract<Fault, { kind: "gate" }>["pass"],
+  ): Promise<void> {
+    const broken = (): void => void exchange.request.socket.destroy();
+    let handOn = broken;
+    const isHandedOn = await pass(async () => {
+      const reply = await new Promise<http.IncomingMessage | undefined>((resolve) => {
+        const upstream = this.#send(exchange.request, body);
+        upstream.on("response", resolve).on("error", () => resolve(undefined));
+      });
+      if (reply) handOn = await wholeReply(exchange, reply);
+      return reply?.statusCode ?? 0;
+    });
+    if (isHandedOn) handOn();
+    else broken();
+  }
+
+  #send(request: http.IncomingMessage, body: Buffer): http.ClientRequest {
+    const { base, agent } = this.#upstream;
+    return https.request({
+      agent,
+      host: base.hostname,
+      port: base.port,
+      method: request.method,
+      path: request.url,
+      headers: endToEnd(request.headers),
+    }).end(body.length > 0 ? body : undefined);
+  }
+
+  #forward({ request, answer }: Exchange, body: Buffer, fault: Fault | undefined): void {
+    const upstream = this.#send(request, body);
+    const broken = () => request.socket.destroy();
+    upstream.on("error", broken);
+    upstream.on("response", (reply) => {
+      reply.on("error", broken);
+      if (fault?.kind === "resetAfter") reply.on("end", broken).resume();
+      else if (fault || isWatch(request)) this.#handOn({ request, answer }, reply, fault);
+      else void wholeReply({ request, answer }, reply).then((handOn) => handOn());
+    });
+    answer.on("close", () => upstream.destroy());
+  }
+
+  #handOn(exchange: Exchange, reply: http.IncomingMessage, fault: Fault | undefined): void {
+    const { request, answer } = exchange;
+    const stream = { ...exchange, silent: fault?.kind === "stall" };
+    if (isWatch(request)) {
+      this.#streams.add(stream);
+      answer.on("close", () => this.#streams.delete(stream));
+    }
+    const headers = endToEnd(reply.headers);
+    if (fault?.kind === "lines") delete headers["content-length"];
+    answer.writeHead(reply.statusCode ?? 502, headers);
+    answer.flushHeaders();
+    const write = fault?.kind === "lines"
+      ? byLines(fault.pass, (text) => answer.write(text))
+      : (part: Buffer) => void answer.write(part);
+    reply.on("data", (part: Buffer) => stream.silent || write(part));
+    reply.on("end", () => stream.silent || answer.end());
+  }
+}

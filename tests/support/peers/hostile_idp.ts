@@ -1,0 +1,164 @@
+import https from "node:https";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import {
+  type CryptoKey,
+  exportJWK,
+  generateKeyPair,
+  type JWTHeaderParameters,
+  type JWTPayload,
+  SignJWT,
+} from "jose";
+import {
+  createAuthority,
+  issueServerCertificate,
+} from "../../../scripts/controlplane/certificates.ts";
+
+/** An answer to be given as it stands. */
+export interface Reply {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Sends nothing, or only the head, and keeps the connection open. */
+  readonly stall?: "head" | "body";
+}
+
+/** What the token endpoint does with one code; an honest ID token without anything. */
+export interface Plan {
+  /** Over the honest claims; `undefined` leaves one out. */
+  readonly claims?: Readonly<Record<string, unknown>>;
+  readonly header?: JWTHeaderParameters;
+  readonly key?: CryptoKey | Uint8Array;
+  /** Makes the whole ID token from what would be its claims. */
+  readonly idToken?: (claims: JWTPayload) => string | Promise<string>;
+  /** Takes the place of the answer. */
+  readonly reply?: Reply;
+}
+
+/** The client that it knows. */
+export const HOSTILE_CLIENT = { id: "gateway", secret: "client-secret-that-must-not-leak" };
+
+const honest = await generateKeyPair("RS256");
+const kid = "the-key";
+
+/** An issuer over TLS that answers as a test says, and remembers every secret it saw. */
+export class HostileIdp implements AsyncDisposable {
+  readonly issuer: string;
+  readonly caPem: string;
+  readonly caFile: string;
+  /** Codes, verifiers, tokens and proofs of the client that went through it. */
+  readonly secrets: string[] = [HOSTILE_CLIENT.secret];
+  /** Paths that were asked for, in order. */
+  readonly asked: string[] = [];
+  /** Takes the place of the discovery document. */
+  discovery: Reply | undefined;
+  /** Over the honest discovery document. */
+  metadata: Readonly<Record<string, unknown>> = {};
+  /** Takes the place of the keys. */
+  jwks: Reply | undefined;
+  readonly #server: https.Server;
+  readonly #logins = new Map<string, { readonly nonce: string; readonly plan: Plan }>();
+
+  private constructor(server: https.Server, caPem: string, caFile: string) {
+    this.#server = server;
+    this.issuer = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    this.caPem = caPem;
+    this.caFile = caFile;
+    server.on("request", (request, response) => {
+      this.#serve(request, response).catch(() => response.destroy());
+    });
+  }
+
+  static async start(): Promise<HostileIdp> {
+    const authority = createAuthority("hostile issuer of a test");
+    const caFile = await Deno.makeTempFile({ prefix: "xbind-hostile-", suffix: ".pem" });
+    await Deno.writeTextFile(caFile, authority.cert);
+    const server = https.createServer(issueServerCertificate(authority, ["127.0.0.1"]));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return new HostileIdp(server, authority.cert, caFile);
+  }
+
+  /** The JWK of the key that it publishes. */
+  static async publicJwk() {
+    return { ...await exportJWK(honest.publicKey), kid, use: "sig", alg: "RS256" };
+  }
+
+  /** Approves a login: the callback for the browser, with a code that is worth what the plan says. */
+  approve(authorizationUrl: string, plan: Plan = {}): string {
+    const asked = new URL(authorizationUrl).searchParams;
+    const code = `code-${crypto.randomUUID()}`;
+    this.secrets.push(code);
+    this.#logins.set(code, { nonce: asked.get("nonce") ?? "", plan });
+    const callback = new URL(asked.get("redirect_uri") ?? "");
+    callback.searchParams.set("code", code);
+    callback.searchParams.set("state", asked.get("state") ?? "");
+    return callback.href;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeAllConnections();
+    await closed;
+    await Deno.remove(this.caFile);
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let form = "";
+    for await (const part of request) form += part;
+    this.asked.push(request.url ?? "");
+    const { authorization } = request.headers;
+    if (authorization) this.secrets.push(authorization.replace(/^Basic /, ""));
+    const reply = await this.#replyTo(request.url ?? "", new URLSearchParams(form));
+    if (reply.stall === "head") return;
+    response.writeHead(reply.status ?? 200, {
+      "Content-Type": "application/json",
+      ...reply.headers,
+    });
+    if (reply.stall === "body") return void response.write("{");
+    response.end(reply.body ?? "");
+  }
+
+  async #replyTo(path: string, form: URLSearchParams): Promise<Reply> {
+    if (path === "/.well-known/openid-configuration") {
+      return this.discovery ?? json({ ...this.#honestMetadata(), ...this.metadata });
+    }
+    if (path === "/jwks") return this.jwks ?? json({ keys: [await HostileIdp.publicJwk()] });
+    const login = this.#logins.get(form.get("code") ?? "");
+    if (path !== "/token" || !login) return { status: 404 };
+    this.secrets.push(form.get("code_verifier") ?? "");
+    return login.plan.reply ?? json(await this.#tokens(login.nonce, login.plan));
+  }
+
+  #honestMetadata() {
+    return {
+      issuer: this.issuer,
+      authorization_endpoint: `${this.issuer}/authorize`,
+      token_endpoint: `${this.issuer}/token`,
+      jwks_uri: `${this.issuer}/jwks`,
+      response_types_supported: ["code"],
+      subject_types_supported: ["public"],
+      id_token_signing_alg_values_supported: ["RS256", "HS256", "none"],
+    };
+  }
+
+  async #tokens(nonce: string, plan: Plan) {
+    const seconds = Math.floor(Date.now() / 1000);
+    const claims = {
+      iss: this.issuer,
+      aud: HOSTILE_CLIENT.id,
+      sub: "ada",
+      iat: seconds,
+      exp: seconds + 60,
+      nonce,
+      ...plan.claims,
+    };
+    const idToken = plan.idToken ? await plan.idToken(claims) : await new SignJWT(claims)
+      .setProtectedHeader(plan.header ?? { alg: "RS256", kid })
+      .sign(plan.key ?? honest.privateKey);
+    const accessToken = `access-${crypto.randomUUID()}`;
+    this.secrets.push(accessToken, ...(idToken.length > 20 ? [idToken] : []));
+    return { access_token: accessToken, token_type: "Bearer", id_token: idToken };
+  }
+}
+
+const json = (body: unknown): Reply => ({ body: JSON.stringify(body) });

@@ -1,0 +1,231 @@
+import https from "node:https";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { exportJWK, generateKeyPair } from "jose";
+import Provider from "oidc-provider";
+import {
+  createAuthority,
+  issueServerCertificate,
+} from "../../../scripts/controlplane/certificates.ts";
+import { freePort } from "../../../scripts/controlplane/free_port.ts";
+import { GATEWAY_URL } from "./login_browser.ts";
+
+/** A secret with every character that needs care in a header or a form. */
+export const CLIENT_SECRET = "s3cret/+%:& that must not leak";
+
+/** Whom the next login signs in; `sub` is required of every account. */
+export type Account = Readonly<Record<string, unknown>> & { readonly sub: string };
+
+/** How an identity provider differs from the plainest one. */
+export interface IdentityProviderOptions {
+  /** The host of the issuer; it must lead to 127.0.0.1 for those who connect. */
+  readonly host?: string;
+  /** How clients may prove themselves at the token endpoint. */
+  readonly clientAuthMethods?: readonly string[];
+}
+
+/** The part of the npm package, which has no types, that this file uses. */
+interface Oidc {
+  callback(): (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+  interactionFinished(
+    request: IncomingMessage,
+    response: ServerResponse,
+    result: unknown,
+  ): Promise<void>;
+  readonly Grant: new (of: { accountId: string; clientId: string }) => {
+    addOIDCScope(scope: string): void;
+    save(): Promise<string>;
+  };
+}
+
+/** What it keeps of a session, a code, a grant and the like. */
+interface Stored {
+  readonly uid?: string;
+  readonly grantId?: string;
+  readonly consumed?: number;
+}
+
+interface InteractionContext {
+  readonly oidc: {
+    readonly client: { readonly clientId: string };
+    readonly session: { readonly accountId: string };
+  };
+}
+
+const CLAIMS = ["sub", "email", "email_verified", "name", "groups", "employee"];
+const CALLBACK = `${GATEWAY_URL}/api/auth/oidc/callback`;
+
+/** A real OpenID provider over TLS with an authority of its own; it approves as told. */
+export class IdentityProvider implements AsyncDisposable {
+  readonly issuer: string;
+  /** Certificate of its authority. */
+  readonly caPem: string;
+  /** The same in a file, for flags. */
+  readonly caFile: string;
+  /** Paths that were asked for, in order. */
+  readonly asked: string[] = [];
+  /** Whom the next login signs in; without one the login is denied. */
+  account: Account | undefined = { sub: "ada" };
+  readonly #port: number;
+  readonly #options: IdentityProviderOptions;
+  readonly #certificate: { readonly cert: string; readonly key: string };
+  readonly #stored = new Map<string, Stored>();
+  #provider: Oidc | undefined;
+  #server: https.Server | undefined;
+
+  private constructor(options: IdentityProviderOptions, caFile: string) {
+    const { host = "127.0.0.1" } = options;
+    const authority = createAuthority("identity provider of a test");
+    this.#options = options;
+    this.#certificate = issueServerCertificate(authority, [host]);
+    this.#port = freePort();
+    this.issuer = `https://${host}:${this.#port}`;
+    this.caPem = authority.cert;
+    this.caFile = caFile;
+  }
+
+  /** Prepares one that does not listen yet: its issuer and authority are known. */
+  static async prepare(options: IdentityProviderOptions = {}): Promise<IdentityProvider> {
+    const caFile = await Deno.makeTempFile({ prefix: "xbind-idp-", suffix: ".pem" });
+    const prepared = new IdentityProvider(options, caFile);
+    await Deno.writeTextFile(caFile, prepared.caPem);
+    await prepared.rotateKeys();
+    return prepared;
+  }
+
+  /** One that answers. */
+  static async start(options?: IdentityProviderOptions): Promise<IdentityProvider> {
+    const prepared = await IdentityProvider.prepare(options);
+    await prepared.listen();
+    return prepared;
+  }
+
+  /** The port on 127.0.0.1, the same over restarts. */
+  get port(): number {
+    return this.#port;
+  }
+
+  /** From now on it signs with a new key, and only that one is published. */
+  async rotateKeys(): Promise<void> {
+    const { privateKey } = await generateKeyPair("RS256", { extractable: true });
+    const kid = `key-${crypto.randomUUID()}`;
+    const jwk = { ...await exportJWK(privateKey), kid, use: "sig", alg: "RS256" };
+    this.#provider = new Provider(this.issuer, this.#configuration(jwk)) as unknown as Oidc;
+  }
+
+  /** Begins to answer, again on the same port after `close`. */
+  async listen(): Promise<void> {
+    const server = https.createServer(this.#certificate, (request, response) => {
+      const [path = ""] = (request.url ?? "").split("?");
+      this.asked.push(path);
+      const answer = path.startsWith("/interaction/")
+        ? this.#interact(request, response)
+        : this.#provider?.callback()(request, response);
+      answer?.catch(() => response.destroy());
+    });
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(this.#port, "127.0.0.1", resolve);
+    });
+    this.#server = server;
+  }
+
+  /** Goes away; connections to it are refused. */
+  async close(): Promise<void> {
+    const server = this.#server;
+    if (!server) return;
+    this.#server = undefined;
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    server.closeAllConnections();
+    await closed;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+    await Deno.remove(this.caFile);
+  }
+
+  /** The sign-in page, where the user has already made up their mind. */
+  async #interact(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const result = this.account
+      ? { login: { accountId: this.account.sub } }
+      : { error: "access_denied", error_description: "the user said no" };
+    await this.#provider?.interactionFinished(request, response, result);
+  }
+
+  #configuration(jwk: object) {
+    const { clientAuthMethods = ["client_secret_basic", "client_secret_post", "none"] } =
+      this.#options;
+    const client = (client_id: string, method: string) => ({
+      client_id,
+      token_endpoint_auth_method: method,
+      ...(method === "none" ? {} : { client_secret: CLIENT_SECRET }),
+      redirect_uris: [CALLBACK],
+      grant_types: ["authorization_code"],
+      response_types: ["code"],
+    });
+    return {
+      adapter: adapterOver(this.#stored),
+      jwks: { keys: [jwk] },
+      clients: clientAuthMethods.map((method) => client(CLIENT_IDS[method] ?? method, method)),
+      clientAuthMethods: [...clientAuthMethods],
+      // The claims belong into the ID token, which is all that the gateway reads.
+      conformIdTokenClaims: false,
+      claims: { openid: CLAIMS, profile: [], email: [] },
+      cookies: { keys: ["a key of the test"] },
+      features: { devInteractions: { enabled: false } },
+      interactions: {
+        url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}`,
+      },
+      findAccount: (_: unknown, accountId: string) => ({
+        accountId,
+        claims: () => ({ ...this.account, sub: accountId }),
+      }),
+      // Whoever has signed in agrees to everything.
+      loadExistingGrant: async ({ oidc }: InteractionContext) => {
+        if (!this.#provider) return undefined;
+        const { Grant } = this.#provider;
+        const grant = new Grant({
+          clientId: oidc.client.clientId,
+          accountId: oidc.session.accountId,
+        });
+        grant.addOIDCScope("openid profile email");
+        await grant.save();
+        return grant;
+      },
+      ttl: {
+        AccessToken: 60,
+        AuthorizationCode: 60,
+        IdToken: 60,
+        Interaction: 60,
+        Session: 60,
+        Grant: 60,
+      },
+    };
+  }
+}
+
+const CLIENT_IDS: Readonly<Record<string, string>> = {
+  client_secret_basic: "gateway-basic",
+  client_secret_post: "gateway-post",
+  none: "gateway-public",
+};
+
+/** The storage contract of the package, over a map that lives as long as the test. */
+const adapterOver = (stored: Map<string, Stored>) => (model: string) => {
+  const key = (id: string) => `${model} ${id}`;
+  return {
+    upsert: (id: string, value: Stored) => Promise.resolve(void stored.set(key(id), value)),
+    find: (id: string) => Promise.resolve(stored.get(key(id))),
+    findByUid: (uid: string) =>
+      Promise.resolve([...stored.values()].find((value) => value.uid === uid)),
+    consume: (id: string) =>
+      Promise.resolve(
+        void stored.set(key(id), { ...stored.get(key(id)), consumed: Date.now() / 1000 }),
+      ),
+    destroy: (id: string) => Promise.resolve(void stored.delete(key(id))),
+    revokeByGrantId: (grantId: string) => {
+      for (const [at, value] of stored) if (value.grantId === grantId) stored.delete(at);
+      return Promise.resolve();
+    },
+  };
+};

@@ -1,0 +1,68 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  ControlPlane,
+  type ControlPlaneOptions,
+} from "../../../scripts/controlplane/control_plane.ts";
+import { startControlPlanes } from "../../../scripts/controlplane/start_control_planes.ts";
+
+/** Names the directory with the control planes that the test runner started for all test files. */
+const PLANES_VARIABLE = "XBIND_TEST_PLANES";
+
+/** Far above Kubernetes' own limits, so that tests do not queue behind each other. */
+const FAST_CONTROLLER_MANAGER = {
+  kubeApiQps: 500,
+  kubeApiBurst: 1_000,
+  concurrentTokenSyncs: 20,
+};
+
+type Role = "provider" | "consumer";
+
+const optionsFor = (role: Role, dir?: string): ControlPlaneOptions => ({
+  name: role,
+  auditLog: true,
+  controllerManager: FAST_CONTROLLER_MANAGER,
+  ...(dir && { dir: join(dir, role) }),
+});
+
+/** The two control planes that all test files share, for as long as the test runner runs. */
+export interface SharedPlanes extends AsyncDisposable {
+  /** What a test process needs in its environment to find them. */
+  env: Record<string, string>;
+}
+
+/** Boots the shared control planes; for the test runner. */
+export const startSharedPlanes = async (): Promise<SharedPlanes> => {
+  const dir = join(tmpdir(), `xbind-planes-${crypto.randomUUID().slice(0, 8)}`);
+  const planes = await startControlPlanes([
+    optionsFor("provider", dir),
+    optionsFor("consumer", dir),
+  ]);
+  return {
+    env: { [PLANES_VARIABLE]: dir },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(planes.map((plane) => plane[Symbol.asyncDispose]()));
+    },
+  };
+};
+
+const shared = new Map<Role, Promise<ControlPlane>>();
+
+/** Without a test runner each test file gets its own, and its guard ends it with the file. */
+const sharedPlane = (role: Role): Promise<ControlPlane> => {
+  const dir = Deno.env.get(PLANES_VARIABLE);
+  const known = shared.get(role) ??
+    (dir ? ControlPlane.attach(join(dir, role)) : ControlPlane.start(optionsFor(role)));
+  shared.set(role, known);
+  return known;
+};
+
+/** The provider for everybody: use names of your own, and leave its processes alone. */
+export const sharedProvider = (): Promise<ControlPlane> => sharedPlane("provider");
+
+/** The consumer for everybody: use names of your own, and leave its processes alone. */
+export const sharedConsumer = (): Promise<ControlPlane> => sharedPlane("consumer");
+
+/** A control plane for one test that breaks it; hold it with `await using`. */
+export const ownPlane = (options: ControlPlaneOptions = {}): Promise<ControlPlane> =>
+  ControlPlane.start({ name: "own", controllerManager: FAST_CONTROLLER_MANAGER, ...options });

@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { IAM_API_VERSION } from "../../../common/api/groups.ts";
+import {
+  CLUSTER_ROLE_BINDINGS,
+  CLUSTER_ROLES,
+  type CustomResourceDefinition,
+  type Grant,
+  type GrantSpec,
+  type KubeObject,
+  NAMESPACES,
+  type ObjectMeta,
+  type ResourceType,
+  ROLE_BINDINGS,
+  ROLES,
+  SECRETS,
+  SERVICE_ACCOUNTS,
+} from "../../../common/api/resources.ts";
+import {
+  boundaryName,
+  clusterRoleName,
+  grantName,
+  LABELS,
+  parseApiName,
+  tokenSecretName,
+} from "../../../common/api/names.ts";
+
+const RBAC = "rbac.authorization.k8s.io";
+const SEVEN = ["get", "list", "watch", "create", "update", "patch", "delete"];
+
+const rule = (group: string, resources: string[], verbs: string[]) => ({
+  apiGroups: [group],
+  resources,
+  verbs,
+});
+
+/** What a backend that issues and installs the CRDs is given, and nothing more. */
+export const BACKEND_RULES = [
+  rule("catalog.xbind.io", ["exports", "collections"], ["get", "list", "watch"]),
+  rule("catalog.xbind.io", ["exports/status"], ["update", "patch"]),
+  rule("iam.xbind.io", ["grants"], ["get", "list", "watch", "patch"]),
+  rule("iam.xbind.io", ["grants/status"], ["update", "patch"]),
+  rule("iam.xbind.io", ["grants/finalizers"], ["update"]),
+  rule(
+    "apiextensions.k8s.io",
+    ["customresourcedefinitions"],
+    ["get", "list", "watch", "create", "patch", "update"],
+  ),
+  rule("", ["namespaces", "serviceaccounts", "secrets"], SEVEN),
+  rule("coordination.k8s.io", ["leases"], SEVEN),
+  rule(RBAC, ["roles", "clusterroles"], [...SEVEN, "escalate", "bind"]),
+  rule(RBAC, ["rolebindings", "clusterrolebindings"], SEVEN),
+  rule("events.k8s.io", ["events"], ["create", "patch"]),
+];
+
+/** The sample API. */
+export const WIDGETS = "widgets.example.org";
+
+/** How a Grant differs from a usual one. */
+export interface GrantSample extends Partial<Omit<GrantSpec, "identity" | "apis">> {
+  /** Whose it is; the same word is the same identity. */
+  readonly who?: string;
+  readonly name?: string;
+  readonly apis?: readonly string[];
+  readonly annotations?: Record<string, string>;
+}
+
+/** The subject of somebody. */
+export const subjectOf = (who: string): string => `https://idp.example.org#${who}`;
+
+/** The boundary namespace of a Grant. */
+export const boundaryOf = ({ spec }: Grant): string => boundaryName(spec.identity.subject);
+
+/** A Grant as a bind makes it. */
+export function grantFor(sample: GrantSample): Grant {
+  const { who = "ada", exportName = "widgets", apis = [WIDGETS], annotations, ...rest } = sample;
+  const { name = grantName(exportName, subjectOf(who)), ...spec } = rest;
+  return {
+    apiVersion: IAM_API_VERSION,
+    kind: "Grant",
+    metadata: { name, ...(annotations && { annotations }) },
+    spec: {
+      identity: { subject: subjectOf(who) },
+      exportName,
+      apis: apis.map((api) => ({ name: api })),
+      ...spec,
+    },
+  };
+}
+
+/** Where the objects of an API live. */
+export function customType(api: string): ResourceType<KubeObject & { status?: object }> {
+  const { plural, group } = parseApiName(api) ?? assert.fail(`bad API name ${api}`);
+  return { group, version: "v1", plural, kind: kindOf(plural), namespaced: true };
+}
+
+/** A namespaced API with a status, whatever its objects hold. */
+export function crdFor(api: string, labels: Record<string, string>): CustomResourceDefinition {
+  const { plural, group, kind, version } = customType(api);
+  const openAPIV3Schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+  const subresources = { status: {} };
+  const served = { name: version, served: true, storage: true };
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: api, labels },
+    spec: {
+      group,
+      scope: "Namespaced",
+      names: { plural, kind },
+      versions: [{ ...served, schema: { openAPIV3Schema }, subresources }],
+    },
+  };
+}
+
+/** The label that makes a CRD exportable. */
+export const EXPORTED = { [LABELS.exported]: "true" };
+
+const kindOf = (plural: string): string =>
+  `${plural.charAt(0).toUpperCase()}${plural.slice(1).replace(/s$/, "")}`;
+
+/** Where the seven objects of a Grant are, in the order in which they come into being. */
+export const issuedKeys = (grant: Grant): [ResourceType, ObjectMeta][] => {
+  const { name } = grant.metadata;
+  const namespace = boundaryOf(grant);
+  return [
+    [NAMESPACES, { name: namespace }],
+    [SERVICE_ACCOUNTS, { name, namespace }],
+    [SECRETS, { name: tokenSecretName(name), namespace }],
+    [ROLES, { name, namespace }],
+    [ROLE_BINDINGS, { name, namespace }],
+    [CLUSTER_ROLES, { name: clusterRoleName(name) }],
+    [CLUSTER_ROLE_BINDINGS, { name: clusterRoleName(name) }],
+  ];
+};

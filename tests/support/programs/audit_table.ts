@@ -1,0 +1,35 @@
+/** What `docs/audit.md` says about a code. */
+export interface DocumentedCode {
+  readonly source: string;
+  readonly outcomes: readonly string[];
+  readonly fields: readonly string[];
+}
+
+const words = (cell: string): string[] =>
+  [...cell.matchAll(/`([^`]+)`/g)].map(([, word = ""]) => word);
+
+/** The codes of `docs/audit.md`. */
+export async function documentedCodes(): Promise<Map<string, DocumentedCode>> {
+  const text = await Deno.readTextFile(new URL("../../../docs/audit.md", import.meta.url));
+  const table = text.slice(text.indexOf("\n## Codes"));
+  const rows = [...table.matchAll(/^\| `([^`]+)`\s*\|([^|]*)\|([^|]*)\|([^|]*)\|/gm)];
+  return new Map(rows.map(([, code = "", source = "", outcomes = "", fields = ""]) => [
+    code,
+    { source: source.trim(), outcomes: words(outcomes), fields: words(fields) },
+  ]));
+}
+
+/** The codes that the backend's source gives to audit lines. */
+export async function codesInSource(): Promise<Set<string>> {
+  const codes = new Set<string>();
+  const folders = [new URL("../../../server/", import.meta.url)];
+  for (const folder of folders) {
+    for await (const { name, isDirectory } of Deno.readDir(folder)) {
+      if (isDirectory) folders.push(new URL(`${name}/`, folder));
+      if (!name.endsWith(".ts") || name.endsWith("_test.ts")) continue;
+      const source = await Deno.readTextFile(new URL(name, folder));
+      for (const [, code = ""] of source.matchAll(/\bauditLine\(\s*"([^"]+)"/g)) codes.add(code);
+    }
+  }
+  return codes;
+}

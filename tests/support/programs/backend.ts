@@ -1,0 +1,175 @@
+import { bundleBackend } from "../../../scripts/build/pack.ts";
+import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { BACKEND_BUNDLE_FLAGS, BACKEND_ENV } from "../../../scripts/run_flags.ts";
+
+/** Names the backend's bundle that the test runner made for all test files. */
+export const BUNDLE_VARIABLE = "XBIND_TEST_BACKEND";
+
+/** One line of the backend's log. */
+export interface LogLine {
+  readonly level: string;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+/** How a backend is started. */
+export interface BackendOptions {
+  readonly flags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** The kubeconfig it uses; by default an administrator of its own name. */
+  readonly kubeconfig?: string;
+  /** For Deno itself, such as `--inspect`, besides what it ships with. */
+  readonly denoFlags?: readonly string[];
+  /** Another program than the bundle, such as an executable, and its first arguments. */
+  readonly launch?: readonly string[];
+}
+
+let bundle: Promise<string> | undefined;
+
+/** Path of the bundle under test; made once when no test runner did. */
+export function backendBundle(): Promise<string> {
+  bundle ??= (async () => {
+    const made = Deno.env.get(BUNDLE_VARIABLE);
+    if (made) return made;
+    const dir = await Deno.makeTempDir({ prefix: "xbind-bundle-" });
+    globalThis.addEventListener("unload", () => Deno.removeSync(dir, { recursive: true }));
+    await bundleBackend(`${dir}/xbind-backend.js`);
+    return `${dir}/xbind-backend.js`;
+  })();
+  return bundle;
+}
+
+/** A backend process: the bundle, in an empty directory, with exactly the flags of the image. */
+export class Backend implements AsyncDisposable {
+  readonly #child: Deno.ChildProcess;
+  readonly #dir: string;
+  readonly #reading: Promise<void>;
+  /** Everything it wrote to stderr, line by line. */
+  readonly lines: string[] = [];
+  stdout = "";
+
+  private constructor(child: Deno.ChildProcess, dir: string) {
+    this.#child = child;
+    this.#dir = dir;
+    this.#reading = Promise.all([
+      readLines(child.stderr, (line) => this.lines.push(line)),
+      readLines(child.stdout, (line) => this.stdout += `${line}\n`),
+    ]).then(() => {});
+  }
+
+  /** Starts a process with these arguments and nothing else, which ends with the control plane. */
+  static async spawn(
+    plane: ControlPlane,
+    args: readonly string[],
+    env: Record<string, string>,
+    { denoFlags = [], launch }: Pick<BackendOptions, "denoFlags" | "launch"> = {},
+  ): Promise<Backend> {
+    const dir = await Deno.makeTempDir({ dir: plane.dir, prefix: "backend-" });
+    const [program = "", ...first] = launch ??
+      [Deno.execPath(), "run", ...BACKEND_BUNDLE_FLAGS, ...denoFlags, await backendBundle()];
+    const child = new Deno.Command(program, {
+      args: [...first, ...args],
+      cwd: dir,
+      clearEnv: true,
+      env: { HOME: dir, ...BACKEND_ENV, ...denoEnv(), ...env },
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+      detached: true,
+    }).spawn();
+    plane.adopt("backend", child);
+    return new Backend(child, dir);
+  }
+
+  /** Starts a backend on a provider, its own servers on free ports. */
+  static async start(plane: ControlPlane, options: BackendOptions = {}): Promise<Backend> {
+    const kubeconfig = options.kubeconfig ??
+      await plane.kubeconfigFor(`backend-${crypto.randomUUID().slice(0, 8)}`, ["system:masters"]);
+    const args = [
+      "--metrics-bind-address=127.0.0.1:0",
+      "--health-probe-bind-address=127.0.0.1:0",
+      ...options.flags ?? [],
+    ];
+    return await Backend.spawn(plane, args, { KUBECONFIG: kubeconfig, ...options.env }, options);
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  /** Its structured log so far. */
+  get log(): LogLine[] {
+    return this.lines.flatMap((line) => {
+      try {
+        return [JSON.parse(line)];
+      } catch {
+        return [];
+      }
+    });
+  }
+
+  /** Waits for a log line of this message. */
+  logged(msg: string): Promise<LogLine> {
+    return eventually(`the backend logs "${msg}"`, () => {
+      return this.log.find((line) => line.msg === msg);
+    });
+  }
+
+  /** The address on which it serves this path, such as `http://127.0.0.1:4711`. */
+  async addressOf(path: string): Promise<string> {
+    return await eventually(`the backend serves ${path}`, () => {
+      const line = this.log.find(({ msg, paths }) =>
+        msg === "listening" && Array.isArray(paths) && paths.includes(path)
+      );
+      return typeof line?.["address"] === "string" ? line["address"] : undefined;
+    });
+  }
+
+  /** Sends a signal. */
+  signal(signal: Deno.Signal): void {
+    this.#child.kill(signal);
+  }
+
+  /** Waits for its end, and returns the exit code. */
+  async ended(): Promise<number> {
+    const { code } = await this.#child.status;
+    await this.#reading;
+    return code;
+  }
+
+  /** Asks it to stop, and returns the exit code. */
+  async stop(): Promise<number> {
+    this.signal("SIGTERM");
+    return await this.ended();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      this.signal("SIGKILL");
+    } catch {
+      // It has ended already.
+    }
+    await this.ended();
+    await Deno.remove(this.#dir, { recursive: true });
+  }
+}
+
+/** What Deno itself needs to find its cache. */
+function denoEnv(): Record<string, string> {
+  const dir = Deno.env.get("DENO_DIR");
+  return { NO_COLOR: "1", DENO_NO_UPDATE_CHECK: "1", ...(dir ? { DENO_DIR: dir } : {}) };
+}
+
+async function readLines(
+  stream: ReadableStream<Uint8Array>,
+  onLine: (line: string) => void,
+): Promise<void> {
+  let rest = "";
+  for await (const text of stream.pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    lines.forEach(onLine);
+  }
+  if (rest !== "") onLine(rest);
+}

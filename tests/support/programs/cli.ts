@@ -1,0 +1,200 @@
+import assert from "node:assert/strict";
+import path from "node:path";
+import { bundleCli, CLI_ENTRY } from "../../../scripts/build/pack.ts";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { CLI_RUN_FLAGS } from "../../../scripts/run_flags.ts";
+
+/** Names the folder with the client's bundle that the test runner made for all test files. */
+export const CLI_VARIABLE = "XBIND_TEST_CLI";
+
+/** How a command line is run. */
+export interface CliOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** What stdin holds; it ends after that. */
+  readonly stdin?: string;
+}
+
+/** How a command line ended. */
+export interface CliResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+let bundle: Promise<string> | undefined;
+
+/** The folder of the bundle under test; made once when no test runner did. */
+export function cliBundle(): Promise<string> {
+  bundle ??= (async () => {
+    const made = Deno.env.get(CLI_VARIABLE);
+    if (made) return made;
+    const dir = await Deno.makeTempDir({ prefix: "xbind-cli-bundle-" });
+    globalThis.addEventListener("unload", () => Deno.removeSync(dir, { recursive: true }));
+    await bundleCli(dir, Deno.execPath());
+    return dir;
+  })();
+  return bundle;
+}
+
+/** A user with an empty home, who runs the bundled client with the permissions it ships with. */
+export class CliUser implements AsyncDisposable {
+  /** Home and working directory. */
+  readonly home: string;
+  readonly #bundle: string;
+  readonly #running: RunningCli[] = [];
+
+  private constructor(home: string, bundle: string) {
+    this.home = home;
+    this.#bundle = bundle;
+  }
+
+  /** A new user; `folder` holds another copy of the bundle. */
+  static async create(folder?: string): Promise<CliUser> {
+    const home = await Deno.makeTempDir({ prefix: "xbind-cli-" });
+    return new CliUser(home, folder ?? await cliBundle());
+  }
+
+  /** Where this user's sessions are kept. */
+  get configFile(): string {
+    return path.join(this.home, ".config", "xbind", "config.json");
+  }
+
+  /** Starts a command line; stdin stays open unless it is given. */
+  start(args: readonly string[], options: CliOptions = {}): RunningCli {
+    const entry = path.join(this.#bundle, CLI_ENTRY);
+    const flags = ["run", "--quiet", "--no-config", "--no-lock", ...CLI_RUN_FLAGS, entry];
+    return this.#spawn(Deno.execPath(), [...flags, ...args], options);
+  }
+
+  /** Runs a command line to its end, with an empty stdin unless it is given. */
+  async run(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+    return await this.start(args, { stdin: "", ...options }).ended();
+  }
+
+  /** Runs a program, such as the real kubectl, with the plugin on its `PATH`. */
+  async runWithPlugin(
+    program: string,
+    args: readonly string[],
+    options: CliOptions = {},
+  ): Promise<CliResult> {
+    const PATH = `${this.#bundle}:${path.dirname(program)}:/usr/local/bin:/usr/bin:/bin`;
+    const env = { PATH, ...options.env };
+    return await this.#spawn(program, args, { stdin: "", ...options, env }).ended();
+  }
+
+  /** Fails unless a command line succeeds; gives its stdout. */
+  async output(args: readonly string[], options?: CliOptions): Promise<string> {
+    const { code, stdout, stderr } = await this.run(args, options);
+    assert.equal(code, 0, `kubectl bind ${args.join(" ")}: ${stderr}`);
+    return stdout;
+  }
+
+  /** Keeps a session as a login would. */
+  async saveSession(server: string, token: string): Promise<void> {
+    await Deno.mkdir(path.dirname(this.configFile), { recursive: true });
+    const config = { current: server, servers: { [server]: { token } } };
+    await Deno.writeTextFile(this.configFile, JSON.stringify(config));
+  }
+
+  /** What is kept of this user's sessions. */
+  async savedConfig(): Promise<unknown> {
+    return JSON.parse(await Deno.readTextFile(this.configFile));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const running of this.#running) await running[Symbol.asyncDispose]();
+    await Deno.remove(this.home, { recursive: true });
+  }
+
+  #spawn(program: string, args: readonly string[], options: CliOptions): RunningCli {
+    const child = new Deno.Command(program, {
+      args: [...args],
+      cwd: this.home,
+      clearEnv: true,
+      env: {
+        HOME: this.home,
+        PATH: "/usr/local/bin:/usr/bin:/bin",
+        // Kept beside the bundle, so that only its first run compiles it.
+        DENO_DIR: Deno.env.get("DENO_DIR") ?? path.join(this.#bundle, ".deno"),
+        DENO_NO_UPDATE_CHECK: "1",
+        ...options.env,
+      },
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    const running = new RunningCli(child, options.stdin);
+    this.#running.push(running);
+    return running;
+  }
+}
+
+/** A command line that has not ended yet. */
+export class RunningCli implements AsyncDisposable {
+  stdout = "";
+  stderr = "";
+  readonly #child: Deno.ChildProcess;
+  readonly #stdin: WritableStreamDefaultWriter<Uint8Array>;
+  readonly #reading: Promise<unknown>;
+
+  constructor(child: Deno.ChildProcess, stdin: string | undefined) {
+    this.#child = child;
+    this.#stdin = child.stdin.getWriter();
+    this.#reading = Promise.all([
+      read(child.stdout, (text) => this.stdout += text),
+      read(child.stderr, (text) => this.stderr += text),
+    ]);
+    if (stdin !== undefined) this.type(stdin).then(() => this.endStdin());
+  }
+
+  /** Writes to stdin; a process that does not read it is none of ours. */
+  async type(text: string): Promise<void> {
+    if (text !== "") await this.#stdin.write(new TextEncoder().encode(text)).catch(() => {});
+  }
+
+  /** Ends stdin. */
+  async endStdin(): Promise<void> {
+    await this.#stdin.close().catch(() => {});
+  }
+
+  /** The first line of stdout, once it is there. */
+  async firstLine(): Promise<string> {
+    return await eventually("a line of stdout", () => {
+      const end = this.stdout.indexOf("\n");
+      return end < 0 ? undefined : this.stdout.slice(0, end);
+    }).catch((cause) => {
+      throw new Error(`No line of stdout; stderr: ${this.stderr}`, { cause });
+    });
+  }
+
+  /** Waits until it said so on stderr. */
+  async said(text: RegExp): Promise<void> {
+    await eventually(`it says ${text}`, () => text.test(this.stderr));
+  }
+
+  /** Sends a signal. */
+  kill(signal: Deno.Signal): void {
+    this.#child.kill(signal);
+  }
+
+  /** Waits for the end. */
+  async ended(): Promise<CliResult> {
+    const { code } = await this.#child.status;
+    await this.#reading;
+    await this.endStdin();
+    return { code, stdout: this.stdout, stderr: this.stderr };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      this.kill("SIGKILL");
+    } catch {
+      // It has ended already.
+    }
+    await this.ended();
+  }
+}
+
+async function read(stream: ReadableStream<Uint8Array>, onText: (text: string) => void) {
+  for await (const text of stream.pipeThrough(new TextDecoderStream())) onText(text);
+}

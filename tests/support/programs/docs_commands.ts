@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { freePort } from "../../../scripts/controlplane/free_port.ts";
+import { Guard, type GuardedProcess } from "../../../scripts/controlplane/guard.ts";
+import { type CommandBlock, filledIn, isPrinted } from "../../../scripts/docs/docs_blocks.ts";
+import { BACKEND_BUNDLE_FLAGS } from "../../../scripts/run_flags.ts";
+import { backendBundle } from "./backend.ts";
+import { cliBundle } from "./cli.ts";
+import { browse } from "../peers/scripted_browser.ts";
+
+const ROOT = path.join(import.meta.dirname ?? "", "..", "..");
+/** What a clone has and a reader of the pages does not touch. */
+const LEFT_OUT = [".git", "dist", "coverage", "node_modules"];
+/** Where the pages say that the backend listens; here another port may be free. */
+const DOCUMENTED = "localhost:8080";
+const PATIENCE = { timeoutMs: 240_000, everyMs: 50 };
+/** A login that a browser has to finish. */
+const LOGIN_URL = /^https?:\S+\/api\/auth\/oidc\/login\?redirect=\S+$/gm;
+
+/** What a terminal is opened with. */
+export interface TerminalOptions {
+  /** Directory of the real kubectl and the rest of a control plane. */
+  readonly programs: string;
+  /** Files that the page expects in the working directory, as links. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Somebody who follows a page: a shell in what looks like a clone of the sources, with an empty
+ * home, the backend, the real kubectl and the plugin on the `PATH`, and a browser at hand that
+ * finishes every login that a command asks for.
+ */
+export class Terminal implements AsyncDisposable {
+  readonly #guard: Guard;
+  readonly #env: Record<string, string>;
+  readonly #port = freePort();
+  #blocks = 0;
+  #staying: { readonly process: GuardedProcess; readonly log: string } | undefined;
+
+  private constructor(guard: Guard, env: Record<string, string>) {
+    this.#guard = guard;
+    this.#env = {
+      ...env,
+      XBIND_LISTEN_ADDRESS: `127.0.0.1:${this.#port}`,
+      XBIND_METRICS_BIND_ADDRESS: "127.0.0.1:0",
+      XBIND_HEALTH_PROBE_BIND_ADDRESS: "127.0.0.1:0",
+    };
+  }
+
+  static async open({ programs, files = {} }: TerminalOptions): Promise<Terminal> {
+    const dir = path.join(tmpdir(), `xbind-docs-${crypto.randomUUID().slice(0, 8)}`);
+    const guard = await Guard.start(dir);
+    const clone = path.join(dir, "clone");
+    const bin = path.join(dir, "bin");
+    for (const made of [clone, bin, path.join(dir, "home")]) await Deno.mkdir(made);
+    for await (const { name } of Deno.readDir(ROOT)) {
+      if (!LEFT_OUT.includes(name)) {
+        await Deno.symlink(path.join(ROOT, name), path.join(clone, name));
+      }
+    }
+    for (const [name, target] of Object.entries(files)) {
+      await Deno.symlink(target, path.join(clone, name));
+    }
+    const backend = `#!/bin/sh\nexec "${Deno.execPath()}" run ${BACKEND_BUNDLE_FLAGS.join(" ")} \\
+  "${await backendBundle()}" "$@"\n`;
+    await Deno.writeTextFile(path.join(bin, "xbind-backend"), backend, { mode: 0o755 });
+    await Deno.symlink(Deno.execPath(), path.join(bin, "deno"));
+    await Deno.writeTextFile(path.join(dir, "state"), `cd "${clone}"\n`);
+    return new Terminal(guard, {
+      HOME: path.join(dir, "home"),
+      PATH: [bin, await cliBundle(), programs, "/usr/local/bin:/usr/bin:/bin"].join(":"),
+      DENO_DIR: await denoDir(),
+      DENO_NO_UPDATE_CHECK: "1",
+      KUBEBUILDER_ASSETS: programs,
+      KUBECONFIG: "",
+      NO_COLOR: "1",
+      // So that no browser appears on the screen of whoever runs the tests.
+      SSH_TTY: "none",
+    });
+  }
+
+  /** Does what a page tells, and fails unless it succeeds and prints what the page shows. */
+  async follow({ commands, mode, prints }: CommandBlock): Promise<void> {
+    const text = filledIn(this.#here(commands), this.#staying ? await read(this.#staying.log) : "");
+    if (mode.kind === "stays") return await this.#stay(text, mode.until);
+    const { process, log } = await this.#start(text);
+    const opened = new Set<string>();
+    await eventually("the commands end", async () => {
+      for (const [url] of (await read(log)).matchAll(LOGIN_URL)) {
+        if (!opened.has(url)) assert.equal((await browse(url)).status, 200);
+        opened.add(url);
+      }
+      return process.status;
+    }, PATIENCE).catch((cause) => failed(text, log, cause));
+    const output = await read(log);
+    if (process.status?.code !== 0) {
+      await failed(text, log, `exit code ${process.status?.code}`);
+    }
+    if (prints !== undefined && !isPrinted(this.#here(prints), output)) {
+      assert.fail(`It should print:\n${prints}\n\nIt printed:\n${output}`);
+    }
+  }
+
+  /** Presses Ctrl-C where something still runs. */
+  async stop(): Promise<void> {
+    const process = this.#staying?.process;
+    this.#staying = undefined;
+    if (!process || process.status) return;
+    Deno.kill(-process.pid, "SIGINT");
+    await process.ended();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+    await this.#guard[Symbol.asyncDispose]();
+  }
+
+  #here(text: string): string {
+    return text.replaceAll(DOCUMENTED, `localhost:${this.#port}`);
+  }
+
+  async #stay(text: string, until: string): Promise<void> {
+    await this.stop();
+    const { process, log } = await this.#start(text);
+    this.#staying = { process, log };
+    await eventually(`it prints ${until}`, async () => {
+      return (await read(log)).includes(until) || process.status;
+    }, PATIENCE).catch((cause) => failed(text, log, cause));
+    if (process.status) await failed(text, log, "it ended");
+  }
+
+  /** Every block has a shell of its own, and finds the variables and directory of the last one. */
+  async #start(commands: string): Promise<{ process: GuardedProcess; log: string }> {
+    const { dir } = this.#guard;
+    const name = `block-${++this.#blocks}`;
+    const script = path.join(dir, `${name}.sh`);
+    const state = path.join(dir, "state");
+    await Deno.writeTextFile(
+      script,
+      `set -e -a\n. "${state}"\n${commands}\n` +
+        `export -p > "${state}"\nprintf 'cd "%s"\\n' "$PWD" >> "${state}"\n`,
+    );
+    const log = this.#guard.logFile(name);
+    await Deno.writeTextFile(log, "");
+    const process = this.#guard.spawn({ name, command: "sh", args: [script], env: this.#env });
+    return { process, log };
+  }
+}
+
+const read = (file: string): Promise<string> => Deno.readTextFile(file);
+
+async function failed(commands: string, log: string, cause: unknown): Promise<never> {
+  throw new Error(`Cannot follow the page:\n${commands}\n\nIt printed:\n${await read(log)}`, {
+    cause,
+  });
+}
+
+/** Where Deno keeps what it downloaded, which does not depend on the home that it is given. */
+async function denoDir(): Promise<string> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
+  return JSON.parse(new TextDecoder().decode(stdout)).denoDir;
+}

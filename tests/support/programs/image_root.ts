@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import path from "node:path";
+import { runProgram, untar } from "../worlds/build_world.ts";
+
+/** The parts of an image's configuration that matter to whoever runs it. */
+export interface RunConfig {
+  readonly User: string;
+  readonly Env: string[];
+  readonly Entrypoint: string[];
+  readonly WorkingDir: string;
+  readonly StopSignal: string;
+  readonly Labels: Record<string, string>;
+  readonly ExposedPorts: Record<string, unknown>;
+}
+
+interface Descriptor {
+  readonly mediaType: string;
+  readonly digest: string;
+  readonly size: number;
+}
+
+/** An image as a registry or a node reads it. */
+export interface ReadImage {
+  readonly manifest: Descriptor;
+  readonly config: Descriptor;
+  readonly layers: readonly Descriptor[];
+  readonly diffIds: readonly string[];
+  readonly architecture: string;
+  readonly run: RunConfig;
+}
+
+/** The file of a blob. */
+export const blobFile = (layout: string, { digest }: Pick<Descriptor, "digest">): string =>
+  path.join(layout, "blobs", ...digest.split(":"));
+
+/** Reads an OCI layout with one image, from its index down. */
+export async function readImage(layout: string): Promise<ReadImage> {
+  const json = async (file: string) => JSON.parse(await Deno.readTextFile(file));
+  const { imageLayoutVersion } = await json(path.join(layout, "oci-layout"));
+  assert.equal(imageLayoutVersion, "1.0.0");
+  const { manifests: [manifest, ...others] } = await json(path.join(layout, "index.json"));
+  assert.deepEqual(others, []);
+  const { config, layers } = await json(blobFile(layout, manifest));
+  const { rootfs, architecture, config: run } = await json(blobFile(layout, config));
+  return { manifest, config, layers, diffIds: rootfs.diff_ids, architecture, run };
+}
+
+/** Unpacks the root file system of an image, layer upon layer. */
+export async function unpackRoot(layout: string, image: ReadImage, dir: string): Promise<void> {
+  for (const layer of image.layers) await untar(blobFile(layout, layer), dir);
+}
+
+/** Whether this process may make mounts and change its root. */
+export async function mayChroot(): Promise<boolean> {
+  if (Deno.build.os !== "linux" || Deno.uid() !== 0) return false;
+  try {
+    return (await runProgram("unshare", ["-m", "setpriv", "--no-new-privs", "true"])).code === 0;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The command line that starts a program as a container runtime does: the root file system read-only
+ * with /proc and /dev, the image's user, no capabilities and no way to get any. Each step becomes
+ * the next, so that the process is the program's own.
+ */
+export async function containerCommand(root: string, { User }: RunConfig): Promise<string[]> {
+  for (const name of ["proc", "dev"]) await Deno.mkdir(path.join(root, name));
+  const script = `set -e
+    mount --bind "$0" "$0"
+    mount -o remount,bind,ro "$0"
+    mount -t proc proc "$0/proc"
+    mount --rbind /dev "$0/dev"
+    exec setpriv --no-new-privs --inh-caps=-all --bounding-set=-all,+sys_chroot,+setuid,+setgid \\
+      chroot --userspec=${User} --groups= "$0" "$@"`;
+  return ["unshare", "-m", "sh", "-c", script, root];
+}

@@ -1,0 +1,218 @@
+import assert from "node:assert/strict";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
+import { serviceCrds } from "../../../common/api/crd_manifests.ts";
+import { CATALOG_API_VERSION } from "../../../common/api/groups.ts";
+import {
+  type Condition,
+  type Export,
+  EXPORTS,
+  type ExportSpec,
+  type Grant,
+  GRANTS,
+  isDeleting,
+  isReady,
+  NAMESPACES,
+  SECRETS,
+  SERVICE_ACCOUNTS,
+} from "../../../common/api/resources.ts";
+import type { BindDeps } from "../../../server/bind/bind.ts";
+import { bindSlots } from "../../../server/bind/slots.ts";
+import type { Identity } from "../../../server/bind/identity.ts";
+import { Cache } from "../../../common/kube/cache.ts";
+import type { KubeClient } from "../../../common/kube/client.ts";
+import { installCrds } from "../../../common/kube/crds.ts";
+import { wholeObjects } from "../../../common/kube/follow.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../../../common/kube/kube_error.ts";
+import { boundaryName, FIELD_MANAGERS, tokenSecretName } from "../../../common/api/names.ts";
+import { createLogger } from "../../../common/log/log.ts";
+import { connect, type Connected, running } from "../planes/kube.ts";
+import { removeGrant } from "../planes/remove_grant.ts";
+
+const LOG = createLogger({
+  encoder: "json",
+  level: "error",
+  stacktraceLevel: "panic",
+  timeEncoding: "rfc3339",
+});
+
+/** The sample API of every Export, unless told otherwise. */
+export const WIDGETS = "widgets.example.org";
+
+/** One test's Exports, people and Grants on a provider, with a small issuer that can be held. */
+export class BindingWorld implements AsyncDisposable {
+  readonly plane: ControlPlane;
+  /** As the gateway sees them. */
+  readonly grants = new Cache(wholeObjects(GRANTS));
+  readonly #id = crypto.randomUUID().slice(0, 8);
+  readonly #admin: Connected;
+  readonly #stack = new AsyncDisposableStack();
+  readonly #work = new Set<Promise<void>>();
+  #isIssuing = true;
+
+  private constructor(plane: ControlPlane, admin: Connected) {
+    this.plane = plane;
+    this.#admin = admin;
+  }
+
+  static async start(plane: ControlPlane): Promise<BindingWorld> {
+    const world = new BindingWorld(plane, await connect(plane));
+    const deps = { kube: world.kube, log: LOG, version: "0.0.0" };
+    await installCrds(deps, serviceCrds(), AbortSignal.timeout(30_000));
+    world.#stack.use(await running(world.grants, world.kube));
+    // A cache of its own, as in another process.
+    const seen = new Cache(wholeObjects(GRANTS));
+    seen.onChange(({ after }) => {
+      if (after && world.#isIssuing) world.#issueInBackground(after);
+    });
+    world.#stack.use(await running(seen, world.kube));
+    return world;
+  }
+
+  get kube(): KubeClient {
+    return this.#admin.kube;
+  }
+
+  /** What a bind needs; tests replace parts of it. */
+  deps(edit: Partial<BindDeps> = {}): BindDeps {
+    return {
+      kube: this.kube,
+      caches: { grants: this.grants },
+      config: { pickupTtlMs: 300_000 },
+      now: () => new Date(),
+      slots: bindSlots(),
+      ...edit,
+    };
+  }
+
+  identity(who = "ada"): Identity {
+    return { subject: `binding-test#${this.#id}-${who}`, displayName: who, groups: ["dev", who] };
+  }
+
+  /** An Export that is Ready. */
+  async export(name: string, spec: Partial<ExportSpec> = {}): Promise<string> {
+    const metadata = { name: `${name}-${this.#id}` };
+    const created = await this.kube.create(EXPORTS, {
+      apiVersion: CATALOG_API_VERSION,
+      kind: "Export",
+      metadata,
+      spec: { title: name, apis: [{ name: WIDGETS }], ...spec },
+    }, FIELD_MANAGERS.installer);
+    await this.setExportReady(created);
+    return metadata.name;
+  }
+
+  /** Replaces the spec of an Export, which is Ready again afterwards. */
+  async changeExport(name: string, spec: Partial<ExportSpec>): Promise<void> {
+    const found = await this.kube.get(EXPORTS, { name });
+    const changed = { ...found, spec: { title: name, apis: [{ name: WIDGETS }], ...spec } };
+    await this.setExportReady(await this.kube.update(EXPORTS, changed, FIELD_MANAGERS.installer));
+  }
+
+  async setExportReady(found: Export, status: Condition["status"] = "True"): Promise<void> {
+    const { apiVersion, kind, metadata: { name } } = found;
+    const conditions = [condition(found, status)];
+    const verdict = { apiVersion, kind, metadata: { name }, status: { conditions } } as Export;
+    await this.kube.applyStatus(EXPORTS, verdict, FIELD_MANAGERS.exports);
+  }
+
+  async grant(name: string): Promise<Grant> {
+    return await this.kube.get(GRANTS, { name });
+  }
+
+  /** No Grant becomes Ready any more until `release`. */
+  async hold(): Promise<void> {
+    this.#isIssuing = false;
+    await Promise.all(this.#work);
+  }
+
+  /** Issues again, and what came up meanwhile. */
+  async release(): Promise<void> {
+    this.#isIssuing = true;
+    for (const grant of await this.kube.list(GRANTS)) this.#issueInBackground(grant);
+  }
+
+  /** Does what an issuer does until the Grant is Ready, but for the rights. */
+  async issue({ apiVersion, kind, metadata, spec }: Grant): Promise<void> {
+    const { name } = metadata;
+    const namespace = boundaryName(spec.identity.subject);
+    await this.#ensure(() =>
+      this.kube.create(
+        NAMESPACES,
+        { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
+        FIELD_MANAGERS.issuer,
+      )
+    );
+    const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace } };
+    await this.kube.apply(SERVICE_ACCOUNTS, account, FIELD_MANAGERS.issuer);
+    const annotations = { "kubernetes.io/service-account.name": name };
+    const secretKey = { name: tokenSecretName(name), namespace };
+    await this.kube.apply(SECRETS, {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { ...secretKey, annotations },
+      type: "kubernetes.io/service-account-token",
+    }, FIELD_MANAGERS.issuer);
+    await eventually("the token is there", async () => {
+      return (await this.kube.find(SECRETS, secretKey))?.data?.["token"];
+    });
+    const status = {
+      namespace,
+      serviceAccount: name,
+      tokenSecret: secretKey.name,
+      conditions: [condition({ metadata }, "True")],
+    };
+    const { uid } = metadata;
+    const verdict = { apiVersion, kind, metadata: { name, uid }, status } as Grant;
+    await this.kube.applyStatus(GRANTS, verdict, FIELD_MANAGERS.issuer);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.hold();
+    await this.#stack.disposeAsync();
+    for (const grant of await this.kube.list(GRANTS)) {
+      if (!this.#isOwn(grant.spec.exportName)) continue;
+      await removeGrant(this.kube, grant.metadata.name);
+      const namespace = { name: boundaryName(grant.spec.identity.subject) };
+      await this.kube.delete(NAMESPACES, namespace).catch(unlessGone);
+    }
+    for (const { metadata: { name } } of await this.kube.list(EXPORTS)) {
+      if (this.#isOwn(name)) await this.kube.delete(EXPORTS, { name });
+    }
+    this.#admin[Symbol.dispose]();
+  }
+
+  #isOwn(exportName: string): boolean {
+    return exportName.endsWith(this.#id);
+  }
+
+  #issueInBackground(grant: Grant): void {
+    if (!this.#isOwn(grant.spec.exportName) || isDeleting(grant) || isReady(grant)) return;
+    const work = this.issue(grant).catch((error) => {
+      // It was deleted or changed meanwhile, which brings the next event.
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    });
+    this.#work.add(work);
+    work.finally(() => this.#work.delete(work)).catch(() => {});
+  }
+
+  async #ensure(create: () => Promise<unknown>): Promise<void> {
+    await create().catch((error) => assert.ok(isAlreadyExists(error), String(error)));
+  }
+}
+
+/** Two Grants of one identity share their boundary. */
+const unlessGone = (error: unknown): void =>
+  assert.ok(isNotFound(error) || isConflict(error), String(error));
+
+const condition = (
+  { metadata }: { metadata: { generation?: number } },
+  status: Condition["status"],
+): Condition => ({
+  type: "Ready",
+  status,
+  reason: "AsExpected",
+  message: "",
+  lastTransitionTime: new Date().toISOString(),
+  observedGeneration: metadata.generation ?? 0,
+});

@@ -1,0 +1,205 @@
+import assert from "node:assert/strict";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import {
+  CLUSTER_ROLE_BINDINGS,
+  CLUSTER_ROLES,
+  type Grant,
+  GRANTS,
+  isDeleting,
+  type KubeObject,
+  LEASES,
+  NAMESPACES,
+  ROLE_BINDINGS,
+  ROLES,
+  SECRETS,
+  SERVICE_ACCOUNTS,
+} from "../../../common/api/resources.ts";
+import { KubeError } from "../../../common/kube/kube_error.ts";
+import { keyText } from "../../../common/kube/paths.ts";
+import {
+  ANNOTATIONS,
+  FIELD_MANAGERS,
+  heartbeatLeaseName,
+  identityHash,
+  LABELS,
+} from "../../../common/api/names.ts";
+import { Backend } from "../programs/backend.ts";
+import { FaultProxy } from "../faults/fault_proxy.ts";
+import { boundaryOf, customType, issuedKeys, WIDGETS } from "../planes/issuer_samples.ts";
+import { IssuerWorld } from "./issuer_world.ts";
+import { type KillPoint, pointText, type Write, WriteGate } from "../faults/write_gate.ts";
+
+const ISSUED_TYPES = [
+  SERVICE_ACCOUNTS,
+  SECRETS,
+  ROLES,
+  ROLE_BINDINGS,
+  CLUSTER_ROLES,
+  CLUSTER_ROLE_BINDINGS,
+];
+const CONSUMER = "0123456789-consumer";
+
+/** A provider whose backends, one after the other, sit behind a gate that can kill them. */
+export class CrashWorld implements AsyncDisposable {
+  readonly provider: IssuerWorld;
+  readonly proxy: FaultProxy;
+  readonly gate = new WriteGate();
+  /** What went wrong behind the back of the tests. */
+  readonly violations: string[] = [];
+  readonly #flags: readonly string[];
+  #backend: Backend | undefined;
+
+  private constructor(provider: IssuerWorld, proxy: FaultProxy, flags: readonly string[]) {
+    this.provider = provider;
+    this.proxy = proxy;
+    this.#flags = flags;
+    this.gate.inspect = (write) => this.#inspect(write);
+    proxy.faults = this.gate.faults;
+  }
+
+  /** Boots the provider; the first backend with these flags runs. */
+  static async start(...flags: string[]): Promise<CrashWorld> {
+    const provider = await IssuerWorld.start();
+    await provider.stop();
+    const identity = provider.plane.userCertificate("crashing", ["system:masters"]);
+    const proxy = await FaultProxy.start(provider.plane, { identity });
+    const world = new CrashWorld(provider, proxy, flags);
+    await world.succeed();
+    return world;
+  }
+
+  get backend(): Backend {
+    return this.#backend ?? assert.fail("no backend runs");
+  }
+
+  /** Starts a backend in the place of one that is dead, and opens the gate. */
+  async succeed(): Promise<void> {
+    await this.#backend?.[Symbol.asyncDispose]();
+    this.gate.open();
+    this.#backend = await Backend.start(this.provider.plane, {
+      flags: ["--enable-gateway=false", ...this.#flags],
+      kubeconfig: await this.proxy.kubeconfig(),
+    });
+    await this.#backend.logged("issuing");
+  }
+
+  /** Lets something happen in the course of which the backend is killed. */
+  async killedAt<T>(point: KillPoint, happen: () => Promise<T>): Promise<T> {
+    const { backend, gate } = this;
+    gate.ambush(point, () => backend.signal("SIGKILL"));
+    const happened = await happen();
+    await eventually(`the backend is killed ${pointText(point)}`, () => gate.isShut);
+    assert.equal(await backend.ended(), 137);
+    return happened;
+  }
+
+  /** The writes that something takes until it is settled. */
+  async writesOf(happen: () => Promise<unknown>): Promise<string[]> {
+    await this.gate.settled();
+    this.gate.passed.length = 0;
+    this.gate.conflicts.length = 0;
+    await happen();
+    await this.gate.settled();
+    return [...this.gate.passed];
+  }
+
+  /** Waits until a Grant is Ready; then exactly what it needs must exist, and work. */
+  async provisioned(grant: Grant): Promise<void> {
+    await this.provider.ready(grant);
+    const expected = issuedKeys(grant).filter(([type]) => type !== NAMESPACES)
+      .map(([type, key]) => `${type.plural} ${keyText(key)}`);
+    assert.deepEqual(names(await this.belongings(grant)), expected.sort());
+    const boundary = await this.provider.kube.get(NAMESPACES, { name: boundaryOf(grant) });
+    assert.deepEqual(boundary.metadata.labels, {
+      [LABELS.managed]: "true",
+      [LABELS.identity]: identityHash(grant.spec.identity.subject),
+      "kubernetes.io/metadata.name": boundaryOf(grant),
+    });
+    using consumer = await this.provider.issued(grant);
+    await eventually("the token works", async () => {
+      await consumer.kube.list(customType(WIDGETS));
+      await consumer.kube.list(LEASES, { namespace: boundaryOf(grant) });
+      return true;
+    });
+  }
+
+  /** The present version of everything that belongs to a Grant. */
+  async versionsOf(grant: Grant): Promise<string[]> {
+    const objects = await this.belongings(grant);
+    return objects.map(([plural, { metadata }]) =>
+      `${plural} ${keyText(metadata)} ${metadata.uid} ${metadata.resourceVersion}`
+    ).sort();
+  }
+
+  /** Waits until a Grant is gone; then nothing of it may be left. */
+  async revoked(grant: Grant): Promise<void> {
+    const { name } = grant.metadata;
+    await eventually(
+      `Grant ${name} is gone`,
+      async () => !await this.provider.kube.find(GRANTS, { name }),
+    );
+    assert.deepEqual(names(await this.belongings(grant)), []);
+  }
+
+  /** Beats once for a Grant, as its consumer does. */
+  async beat(grant: Grant): Promise<void> {
+    const { name } = grant.metadata;
+    const renewTime = new Date().toISOString().replace("Z", "000Z");
+    await this.provider.kube.apply(LEASES, {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: {
+        name: heartbeatLeaseName(name, CONSUMER),
+        namespace: boundaryOf(grant),
+        labels: { [LABELS.managed]: "true" },
+        annotations: {
+          [ANNOTATIONS.connection]: name,
+          [ANNOTATIONS.consumerClusterUid]: CONSUMER,
+        },
+      },
+      spec: { holderIdentity: CONSUMER, leaseDurationSeconds: 60, renewTime },
+    }, FIELD_MANAGERS.cli);
+  }
+
+  /** Everything anywhere that says it belongs to a Grant, its heartbeats included. */
+  async belongings(grant: Grant): Promise<[string, KubeObject][]> {
+    const { name } = grant.metadata;
+    const labelSelector = `${LABELS.grant}=${name}`;
+    const found: [string, KubeObject][] = [];
+    for (const type of ISSUED_TYPES) {
+      for (const object of await this.provider.kube.list<KubeObject>(type, { labelSelector })) {
+        found.push([type.plural, object]);
+      }
+    }
+    for (const lease of await this.provider.kube.list(LEASES)) {
+      if (lease.metadata.annotations?.[ANNOTATIONS.connection] !== name) continue;
+      found.push([LEASES.plural, lease]);
+    }
+    return found;
+  }
+
+  /** The finalizer may go only when nothing else is left. */
+  async #inspect({ what, name }: Write): Promise<void> {
+    if (what !== "patch grants") return;
+    const grant = await this.provider.kube.find(GRANTS, { name });
+    if (!grant || !isDeleting(grant)) return;
+    const left = names(await this.belongings(grant));
+    if (left.length > 0) this.violations.push(`${name} lost its finalizer before ${left.join()}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#backend?.[Symbol.asyncDispose]();
+    await this.proxy[Symbol.asyncDispose]();
+    await this.provider[Symbol.asyncDispose]();
+  }
+}
+
+const names = (objects: readonly [string, KubeObject][]): string[] =>
+  objects.map(([plural, { metadata }]) => `${plural} ${keyText(metadata)}`).sort();
+
+/** Whether a call was refused: the rights are gone, or even the account is. */
+export const isRefused = (call: Promise<unknown>): Promise<boolean> =>
+  call.then(
+    () => false,
+    (error) => error instanceof KubeError && [401, 403].includes(error.status),
+  );

@@ -1,0 +1,237 @@
+import assert from "node:assert/strict";
+import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { CATALOG_API_VERSION } from "../../../common/api/groups.ts";
+import {
+  CRDS,
+  type Export,
+  EXPORTS,
+  type ExportSpec,
+  isReady,
+  NAMESPACES,
+} from "../../../common/api/resources.ts";
+import type { BindResult } from "../../../common/api/wire.ts";
+import type { KubeClient } from "../../../common/kube/client.ts";
+import { FIELD_MANAGERS } from "../../../common/api/names.ts";
+import { Backend, type BackendOptions } from "../programs/backend.ts";
+import { crdFor, customType, EXPORTED } from "../planes/issuer_samples.ts";
+import { connect, type Connected } from "../planes/kube.ts";
+
+/** What a login by hand left behind. */
+export interface Login {
+  /** `Set-Cookie` of the first step. */
+  readonly stateCookie: string;
+  /** All `Set-Cookie` of the last step. */
+  readonly cookies: readonly string[];
+  /** Where the browser is sent in the end. */
+  readonly location: string;
+  /** The session token. */
+  readonly token: string;
+}
+
+/** A backend process with the mock issuer, and its callers. */
+export class Gateway implements AsyncDisposable {
+  readonly backend: Backend;
+  /** Such as `http://127.0.0.1:4711`. */
+  readonly url: string;
+
+  private constructor(backend: Backend, url: string) {
+    this.backend = backend;
+    this.url = url;
+  }
+
+  /** Starts a backend on a free port; it answers when this resolves. */
+  static async start(plane: ControlPlane, options: BackendOptions = {}): Promise<Gateway> {
+    const backend = await Backend.start(plane, {
+      ...options,
+      flags: ["--listen-address=127.0.0.1:0", "--oidc-mock", ...options.flags ?? []],
+    });
+    return await Gateway.of(backend);
+  }
+
+  /** The gateway of a backend that has just been started; ends that if it does not answer. */
+  static async of(backend: Backend): Promise<Gateway> {
+    try {
+      return new Gateway(backend, await backend.addressOf("/"));
+    } catch (cause) {
+      await backend[Symbol.asyncDispose]();
+      throw new Error(`The backend did not start: ${backend.lines.join("\n")}`, { cause });
+    }
+  }
+
+  /** Sends a request and follows nothing. */
+  async request(path: string, init: RequestInit = {}): Promise<Response> {
+    return await fetch(new URL(path, this.url), { redirect: "manual", ...init });
+  }
+
+  /** Sends a request with a token. */
+  async as(token: string, path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers);
+    headers.set("Authorization", `Bearer ${token}`);
+    return await this.request(path, { ...init, headers });
+  }
+
+  /** What a path answers to this token, which must be 200 and JSON. */
+  async read<T>(token: string, path: string): Promise<T> {
+    return await okJson<T>(await this.as(token, path));
+  }
+
+  /** Asks for a bind, whatever comes of it. */
+  async tryBind(token: string, exportName: string): Promise<Response> {
+    return await this.as(token, "/api/bind", postJson({ export: exportName }));
+  }
+
+  /** Binds an Export. */
+  async bind(token: string, exportName: string): Promise<BindResult> {
+    return await okJson<BindResult>(await this.tryBind(token, exportName));
+  }
+
+  /** Begins a login; gives the cookie and the way to the mock issuer. */
+  async startLogin(redirect?: string): Promise<{ stateCookie: string; authorizationUrl: string }> {
+    const query = redirect === undefined ? "" : `?redirect=${encodeURIComponent(redirect)}`;
+    const started = await eventually("the mock issuer is known", async () => {
+      const answer = await this.request(`/api/auth/oidc/login${query}`);
+      const text = await answer.text();
+      assert.equal(answer.status, 302, text);
+      return answer;
+    });
+    const [stateCookie = "", ...others] = started.headers.getSetCookie();
+    assert.deepEqual(others, []);
+    return { stateCookie, authorizationUrl: locationOf(started) };
+  }
+
+  /** Logs in as a browser does, step by step. */
+  async login(redirect?: string): Promise<Login> {
+    const { stateCookie, authorizationUrl } = await this.startLogin(redirect);
+    const approved = await fetch(authorizationUrl, { redirect: "manual" });
+    await approved.body?.cancel();
+    const callback = new URL(locationOf(approved));
+    const finished = await this.request(callback.pathname + callback.search, {
+      headers: { Cookie: cookiePair(stateCookie) },
+    });
+    const text = await finished.text();
+    assert.equal(finished.status, 302, text);
+    const cookies = finished.headers.getSetCookie();
+    const session = cookies.find((cookie) => cookie.startsWith("xbind_session=")) ?? "";
+    const token = cookiePair(session).slice("xbind_session=".length);
+    assert.notEqual(token, "");
+    return { stateCookie, cookies, location: locationOf(finished), token };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.backend[Symbol.asyncDispose]();
+  }
+}
+
+/** `name=value` of a `Set-Cookie` value, as browsers send it back. */
+export const cookiePair = (setCookie: string): string => setCookie.split(";")[0] ?? "";
+
+/** A POST of this value. */
+export const postJson = (body: unknown): RequestInit => ({
+  method: "POST",
+  headers: { "Content-Type": "application/json" },
+  body: JSON.stringify(body),
+});
+
+const locationOf = (response: Response): string =>
+  response.headers.get("Location") ?? assert.fail(`${response.status} without a Location`);
+
+/** The body of an answer that must be 200 and JSON. */
+export async function okJson<T>(response: Response): Promise<T> {
+  const text = await response.text();
+  assert.equal(response.status, 200, text);
+  assert.match(response.headers.get("Content-Type") ?? "", /^application\/json\b/);
+  return JSON.parse(text);
+}
+
+/** Checks that an answer is a failure of that status in the one JSON form; gives its message. */
+export async function failure(response: Response, status: number, message = /./): Promise<string> {
+  const text = await response.text();
+  assert.equal(response.status, status, text);
+  assert.match(response.headers.get("Content-Type") ?? "", /^application\/json\b/);
+  const body: unknown = JSON.parse(text);
+  assert.deepEqual(Object.keys(body as object), ["error"]);
+  const { error } = body as { error: unknown };
+  assert.ok(typeof error === "string", text);
+  assert.match(error, message);
+  return error;
+}
+
+/** Keys that several processes share; `env` is how they get them. */
+export interface SessionKeys {
+  readonly signingKey: Uint8Array;
+  readonly encryptionKey: Uint8Array;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** New keys of sessions. */
+export function sessionKeys(): SessionKeys {
+  const signingKey = crypto.getRandomValues(new Uint8Array(64));
+  const encryptionKey = crypto.getRandomValues(new Uint8Array(32));
+  return {
+    signingKey,
+    encryptionKey,
+    env: {
+      XBIND_COOKIE_SIGNING_KEY: signingKey.toBase64(),
+      XBIND_COOKIE_ENCRYPTION_KEY: encryptionKey.toBase64(),
+    },
+  };
+}
+
+/** A provider's services and Exports, as its administrator makes them. */
+export class Provider implements Disposable {
+  readonly plane: ControlPlane;
+  readonly #admin: Connected;
+
+  private constructor(plane: ControlPlane, admin: Connected) {
+    this.plane = plane;
+    this.#admin = admin;
+  }
+
+  static async of(plane: ControlPlane): Promise<Provider> {
+    return new Provider(plane, await connect(plane));
+  }
+
+  get kube(): KubeClient {
+    return this.#admin.kube;
+  }
+
+  /** Makes an API that may be exported, and waits until it is served. */
+  async define(api: string): Promise<void> {
+    await this.kube.create(CRDS, crdFor(api, EXPORTED), FIELD_MANAGERS.installer);
+    await eventually(`${api} is served`, () => this.kube.list(customType(api)).then(() => true));
+  }
+
+  async makeNamespace(name: string): Promise<void> {
+    const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+    await this.kube.apply(NAMESPACES, namespace, FIELD_MANAGERS.installer);
+  }
+
+  /** Offers APIs; a backend must have installed the CRDs. */
+  async offer(
+    name: string,
+    apis: readonly string[],
+    spec: Partial<ExportSpec> = {},
+  ): Promise<Export> {
+    return await eventually(`Export ${name} is made`, () =>
+      this.kube.create(EXPORTS, {
+        apiVersion: CATALOG_API_VERSION,
+        kind: "Export",
+        metadata: { name },
+        spec: { title: name, apis: apis.map((api) => ({ name: api })), ...spec },
+      }, FIELD_MANAGERS.installer));
+  }
+
+  /** Offers APIs, and waits until the issuer finds the Export in order. */
+  async offerReady(...offer: Parameters<Provider["offer"]>): Promise<Export> {
+    const { metadata: { name } } = await this.offer(...offer);
+    return await eventually(`Export ${name} is Ready`, async () => {
+      const stored = await this.kube.get(EXPORTS, { name });
+      return isReady(stored) && stored;
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#admin[Symbol.dispose]();
+  }
+}

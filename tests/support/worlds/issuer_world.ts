@@ -1,0 +1,265 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import type { AuditEvent } from "../../../scripts/controlplane/audit_events.ts";
+import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
+import { eventually, type Patience } from "../../../scripts/controlplane/eventually.ts";
+import { kubeconfigFor } from "../../../scripts/controlplane/kubeconfig.ts";
+import {
+  type Condition,
+  condition,
+  CRDS,
+  type CustomResourceDefinition,
+  type Event,
+  EVENTS,
+  type Export,
+  EXPORTS,
+  type ExportSpec,
+  type Grant,
+  GRANTS,
+  isReady,
+  type KubeObject,
+  type ResourceType,
+  SECRETS,
+} from "../../../common/api/resources.ts";
+import type { KubeClient } from "../../../common/kube/client.ts";
+import type { ObjectKey } from "../../../common/kube/paths.ts";
+import { FIELD_MANAGERS, LABELS, tokenSecretName } from "../../../common/api/names.ts";
+import { allowUser } from "../planes/allow_user.ts";
+import { Backend } from "../programs/backend.ts";
+import { ownPlane } from "../planes/control_planes.ts";
+import {
+  BACKEND_RULES,
+  boundaryOf,
+  crdFor,
+  customType,
+  EXPORTED,
+  grantFor,
+  type GrantSample,
+  issuedKeys,
+  WIDGETS,
+} from "../planes/issuer_samples.ts";
+import { connect, type Connected } from "../planes/kube.ts";
+import { requestsDuring } from "../planes/requests_during.ts";
+
+const USER = "xbind-backend";
+
+/** A provider of its own with a backend that has the rights of an issuer, and its people. */
+export class IssuerWorld implements AsyncDisposable {
+  readonly plane: ControlPlane;
+  readonly #admin: Connected;
+  #backend: Backend | undefined;
+
+  private constructor(plane: ControlPlane, admin: Connected) {
+    this.plane = plane;
+    this.#admin = admin;
+  }
+
+  /** Boots the provider and starts a backend with these flags on it. */
+  static async start(...flags: string[]): Promise<IssuerWorld> {
+    const plane = await ownPlane({ auditLog: true });
+    await allowUser(plane, USER, BACKEND_RULES);
+    const world = new IssuerWorld(plane, await connect(plane));
+    await world.restart(...flags);
+    await world.define(WIDGETS);
+    return world;
+  }
+
+  get kube(): KubeClient {
+    return this.#admin.kube;
+  }
+
+  get backend(): Backend {
+    return this.#backend ?? assert.fail("no backend runs");
+  }
+
+  /** Stops the backend, if one runs. */
+  async stop(): Promise<void> {
+    await using backend = this.#backend;
+    this.#backend = undefined;
+    if (backend) assert.equal(await backend.stop(), 0);
+  }
+
+  /** Kills the backend. */
+  async kill(): Promise<void> {
+    await this.#backend?.[Symbol.asyncDispose]();
+    this.#backend = undefined;
+  }
+
+  /** Stops the backend and starts one with these flags; returns when it issues. */
+  async restart(...flags: string[]): Promise<void> {
+    await this.stop();
+    this.#backend = await Backend.start(this.plane, {
+      flags: ["--enable-gateway=false", ...flags],
+      kubeconfig: await this.plane.kubeconfigFor(USER),
+    });
+    await this.#backend.logged("issuing");
+  }
+
+  /** Creates an object as the administrator, whose type tells its kind. */
+  async create<T extends KubeObject>(
+    type: ResourceType<T>,
+    object: Omit<T, "apiVersion" | "kind">,
+  ): Promise<T> {
+    const apiVersion = type.group ? `${type.group}/${type.version}` : type.version;
+    const whole = { apiVersion, kind: type.kind, ...object } as T;
+    return await this.kube.create(type, whole, FIELD_MANAGERS.installer);
+  }
+
+  /** Changes an object by a merge patch, as somebody with an editor does. */
+  async edit<T extends KubeObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    change: object | ((object: T) => object),
+  ): Promise<T> {
+    return await eventually(`${type.kind} ${key.name} is edited`, async () => {
+      const found = await this.kube.get(type, key);
+      const patch = typeof change === "function" ? change(found) : change;
+      const metadata = { ...("metadata" in patch ? patch.metadata as object : {}) };
+      const { resourceVersion = "" } = found.metadata;
+      return await this.kube.mergePatch(
+        type,
+        key,
+        { ...patch, metadata: { ...metadata, resourceVersion } },
+        FIELD_MANAGERS.installer,
+      );
+    });
+  }
+
+  /** Makes an API, once an earlier one of that name is gone, and waits until it is served. */
+  async define(api: string, labels: Record<string, string> = EXPORTED): Promise<void> {
+    await eventually(
+      `${api} can be made`,
+      () => this.kube.create(CRDS, crdFor(api, labels), FIELD_MANAGERS.installer),
+    );
+    await eventually(`${api} is served`, async () => {
+      await this.kube.list(customType(api));
+      return true;
+    });
+  }
+
+  /** Sets or, with `null`, removes the label that makes a CRD exportable. */
+  async label(api: string, value: string | null): Promise<CustomResourceDefinition> {
+    return await this.edit(CRDS, { name: api }, {
+      metadata: { labels: { [LABELS.exported]: value } },
+    });
+  }
+
+  /** Offers APIs. */
+  async offer(
+    name: string,
+    apis: readonly string[],
+    defaults?: ExportSpec["defaults"],
+  ): Promise<Export> {
+    return await this.create(EXPORTS, {
+      metadata: { name },
+      spec: {
+        title: name,
+        apis: apis.map((api) => ({ name: api })),
+        ...(defaults && { defaults }),
+      },
+    });
+  }
+
+  /** Grants something to somebody, as a bind does. */
+  async grant(sample: GrantSample = {}): Promise<Grant> {
+    return await this.kube.create(GRANTS, grantFor(sample), FIELD_MANAGERS.gateway);
+  }
+
+  /** Waits until the credentials of a Grant, as it is now, are issued. */
+  async ready(
+    { metadata: { name } }: Pick<Grant, "metadata">,
+    patience: Patience = {},
+  ): Promise<Grant> {
+    return await eventually(`Grant ${name} is Ready`, async () => {
+      const stored = await this.kube.get(GRANTS, { name });
+      assert.ok(isReady(stored), JSON.stringify(stored.status));
+      return stored;
+    }, patience);
+  }
+
+  /** Waits until a Grant or Export is not Ready for a reason; gives its condition. */
+  async unready(
+    type: ResourceType<Grant> | ResourceType<Export>,
+    { metadata: { name } }: Pick<KubeObject, "metadata">,
+    reason: string,
+    message = /./,
+  ): Promise<Condition> {
+    return await eventually(`${type.kind} ${name} is not Ready: ${reason}`, async () => {
+      const stored = await this.kube.get<Grant | Export>(type, { name });
+      const ready = condition(stored, "Ready");
+      assert.equal(ready?.reason, reason, JSON.stringify(ready));
+      assert.equal(ready.status, "False");
+      assert.match(ready.message, message);
+      assert.equal(ready.observedGeneration, stored.metadata.generation);
+      return ready;
+    });
+  }
+
+  /** A client that speaks with the credentials of a Grant, as soon as there are some. */
+  async issued(grant: Grant): Promise<Connected> {
+    const namespace = boundaryOf(grant);
+    const name = tokenSecretName(grant.metadata.name);
+    const data = await eventually(`Secret ${name} is filled`, async () => {
+      const secret = await this.kube.find(SECRETS, { name, namespace });
+      return secret?.data?.["token"] && secret.data;
+    });
+    const text = (field: string) =>
+      new TextDecoder().decode(Uint8Array.fromBase64(data[field] ?? assert.fail(`no ${field}`)));
+    const path = join(this.plane.dir, `issued-${crypto.randomUUID()}.kubeconfig`);
+    const { server } = this.plane;
+    const credentials = { token: text("token") };
+    const parts = { cluster: "provider", server, caPem: text("ca.crt"), user: "xbind" };
+    await Deno.writeTextFile(path, kubeconfigFor({ ...parts, credentials, namespace }));
+    return await connect(path);
+  }
+
+  /** Everything that exists for a Grant, by kind; what is absent is left out. */
+  async issuedObjects(grant: Grant): Promise<Map<string, KubeObject>> {
+    const found = new Map<string, KubeObject>();
+    for (const [type, key] of issuedKeys(grant)) {
+      const object = await this.kube.find(type, key);
+      if (object) found.set(type.kind, object);
+    }
+    return found;
+  }
+
+  /** The Events about an object, oldest first, such as `Warning APINotExported: …`. */
+  async eventsOf({ metadata: { uid } }: KubeObject): Promise<string[]> {
+    const events = await this.kube.list(EVENTS, { namespace: "default" });
+    const byTime = (a: Event, b: Event) => a.eventTime < b.eventTime ? -1 : 1;
+    return events.filter(({ regarding }) => regarding?.uid === uid).sort(byTime)
+      .map(({ type, reason, note }) => `${type} ${reason}: ${note}`);
+  }
+
+  /** What the backend changes on the API server while something runs, as `verb resource name`. */
+  async writesDuring(run: () => Promise<unknown>): Promise<string[]> {
+    return (await this.requestsDuring(run))
+      .filter(({ verb }) => !["get", "list", "watch"].includes(verb))
+      .filter(({ objectRef }) => !objectRef?.resource?.endsWith("reviews"))
+      .map(({ verb, objectRef: { resource, subresource, name } = {} }) =>
+        [verb, [resource, subresource].filter(Boolean).join("/"), name].filter(Boolean).join(" ")
+      );
+  }
+
+  /** What the backend asks of the API server while something runs, in order. */
+  async requestsDuring(run: () => Promise<unknown>): Promise<AuditEvent[]> {
+    using asBackend = await connect(await this.plane.kubeconfigFor(USER));
+    return await requestsDuring(this.plane, { kube: asBackend.kube, user: USER }, run);
+  }
+
+  /** How many reconciles of a controller the backend has counted. */
+  async reconciles(controller: "grant" | "export"): Promise<number> {
+    const text = await (await fetch(`${await this.backend.addressOf("/metrics")}/metrics`)).text();
+    const counts = text.matchAll(
+      /^controller_runtime_reconcile_total\{controller="(\w+)",result="\w+"\} (\d+)$/gm,
+    );
+    return counts.filter(([, name]) => name === controller)
+      .reduce((sum, [, , count]) => sum + Number(count), 0);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#backend?.[Symbol.asyncDispose]();
+    this.#admin[Symbol.dispose]();
+    await this.plane[Symbol.asyncDispose]();
+  }
+}

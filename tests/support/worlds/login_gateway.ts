@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { Backend } from "../programs/backend.ts";
+import { sharedProvider } from "../planes/control_planes.ts";
+import { type Answer, GATEWAY_URL, LoginBrowser } from "../peers/login_browser.ts";
+
+/** What a gateway and its users must know of an identity provider. */
+export interface Issuer {
+  readonly issuer: string;
+  readonly caPem: string;
+  readonly caFile: string;
+}
+
+/** How a gateway for logins is started. */
+export interface LoginGatewayOptions {
+  /** A public client unless given. */
+  readonly client?: { readonly id: string; readonly secret: string };
+  readonly flags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Goes into `--oidc-ca-file`: by default the issuer's own authority; empty leaves the flag out. */
+  readonly caFile?: string;
+  /** An HTTP proxy that the browsers use. */
+  readonly browserProxy?: string;
+}
+
+/** A whole backend process with the gateway alone, and browsers to log in with. */
+export class LoginGateway implements AsyncDisposable {
+  readonly backend: Backend;
+  readonly address: string;
+  readonly #issuer: Issuer;
+  readonly #proxy: string | undefined;
+  readonly #browsers: LoginBrowser[] = [];
+
+  private constructor(backend: Backend, address: string, issuer: Issuer, proxy?: string) {
+    this.backend = backend;
+    this.address = address;
+    this.#issuer = issuer;
+    this.#proxy = proxy;
+  }
+
+  /** Starts it; the identity provider may be away. */
+  static async start(issuer: Issuer, options: LoginGatewayOptions = {}): Promise<LoginGateway> {
+    const { client, caFile = issuer.caFile } = options;
+    const backend = await Backend.start(await sharedProvider(), {
+      flags: [
+        "--enable-issuer=false",
+        "--listen-address=127.0.0.1:0",
+        "--zap-log-level=debug",
+        `--external-url=${GATEWAY_URL}`,
+        `--oidc-issuer-url=${issuer.issuer}`,
+        `--oidc-client-id=${client?.id ?? "gateway-public"}`,
+        ...(caFile === "" ? [] : [`--oidc-ca-file=${caFile}`]),
+        ...options.flags ?? [],
+      ],
+      env: { ...(client ? { XBIND_OIDC_CLIENT_SECRET: client.secret } : {}), ...options.env },
+    });
+    const address = await backend.addressOf("/").catch(async (error) => {
+      await backend[Symbol.asyncDispose]();
+      throw error;
+    });
+    return new LoginGateway(backend, address, issuer, options.browserProxy);
+  }
+
+  /** A browser with no cookies, closed with the gateway. */
+  browser(): LoginBrowser {
+    const browser = new LoginBrowser({
+      gateway: this.address,
+      caPem: this.#issuer.caPem,
+      ...(this.#proxy ? { proxy: this.#proxy } : {}),
+    });
+    this.#browsers.push(browser);
+    return browser;
+  }
+
+  /** Who a new browser is after a login, as `/api/me` tells. */
+  async identityAfterLogin(): Promise<unknown> {
+    const browser = this.browser();
+    const answer = await browser.logIn();
+    assert.equal(answer.status, 302, answer.text);
+    const me = await browser.get("/api/me");
+    assert.equal(me.status, 200, me.text);
+    return JSON.parse(me.text);
+  }
+
+  /** Waits until logins can be started. */
+  async ready(): Promise<void> {
+    await eventually("a login can be started", async () => {
+      return (await this.browser().get("/api/auth/oidc/login")).status === 302;
+    });
+  }
+
+  /** Why the identity provider cannot be used, as the log tells. */
+  async complaint(): Promise<string> {
+    const { reason } = await this.backend.logged("identity provider cannot be used");
+    return String(reason);
+  }
+
+  /** Fails when the process has ended or does not answer. */
+  async assertUp(): Promise<void> {
+    const { status, text } = await this.browser().get("/api/healthz");
+    assert.deepEqual({ status, text }, { status: 200, text: "ok" });
+  }
+
+  /** Fails when one of these texts, as it is or in base64, stands in anything the process wrote. */
+  assertNotLogged(secrets: readonly string[]): void {
+    const written = `${this.backend.lines.join("\n")}\n${this.backend.stdout}`;
+    assert.ok(written.includes('"msg":"listening"'), "the log was read");
+    for (const secret of secrets) {
+      assert.ok(secret.length >= 8, `"${secret}" is too short to search for`);
+      for (const form of [secret, encodeURIComponent(secret), btoa(secret)]) {
+        assert.equal(written.includes(form), false, `the log holds ${form}`);
+      }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const browser of this.#browsers) browser[Symbol.dispose]();
+    await this.backend[Symbol.asyncDispose]();
+  }
+}
+
+/** Fails unless the callback was refused with this status, in plain text and without a session. */
+export async function assertRefused(
+  browser: LoginBrowser,
+  answer: Answer,
+  status: number,
+  message = /./,
+): Promise<void> {
+  assert.equal(answer.status, status, answer.text);
+  assert.match(answer.text, message);
+  assert.match(answer.headers.get("Content-Type") ?? "", /^text\/plain/);
+  assert.equal(answer.location, undefined);
+  assert.equal(browser.cookie("xbind_session"), undefined);
+  assert.equal((await browser.get("/api/me")).status, 401);
+}

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { parse, parseAllDocuments } from "yaml";
+import {
+  type KubeObject,
+  type Lease,
+  LEASES,
+  type ResourceType,
+  type Secret,
+} from "../../../common/api/resources.ts";
+import type { KubeClient } from "../../../common/kube/client.ts";
+import {
+  ANNOTATIONS,
+  FIELD_MANAGERS,
+  heartbeatLeaseName,
+  LABELS,
+} from "../../../common/api/names.ts";
+import { connect, type Connected, temporaryDir } from "../planes/kube.ts";
+
+/** The objects in the documents of a YAML text. */
+export const objectsIn = (yaml: string): KubeObject[] =>
+  parseAllDocuments(yaml).map((document) => document.toJS());
+
+/** Writes to the provider what a konnector writes, with nothing but the bundle's kubeconfig. */
+export class TestKonnector implements Disposable {
+  /** As the bundle's kubeconfig names it. */
+  readonly boundary: string;
+  readonly #connection: string;
+  readonly #uid: string;
+  readonly #provider: Connected;
+
+  private constructor(connection: string, boundary: string, uid: string, provider: Connected) {
+    this.#connection = connection;
+    this.boundary = boundary;
+    this.#uid = uid;
+    this.#provider = provider;
+  }
+
+  /** A konnector on a consumer cluster with this UID. */
+  static async start(bundle: readonly KubeObject[], uid: string): Promise<TestKonnector> {
+    const secret = bundle.find(({ kind }) => kind === "Secret") as Secret | undefined;
+    const kubeconfig = secret?.stringData?.["kubeconfig"] ?? assert.fail("no kubeconfig");
+    await using dir = await temporaryDir();
+    const file = join(dir.path, "kubeconfig");
+    await Deno.writeTextFile(file, kubeconfig);
+    const boundary = parse(kubeconfig).contexts[0].context.namespace;
+    return new TestKonnector(secret?.metadata.name ?? "", boundary, uid, await connect(file));
+  }
+
+  /** A client with the issued credentials. */
+  get kube(): KubeClient {
+    return this.#provider.kube;
+  }
+
+  /** Renews its heartbeat. */
+  async beat(leaseDurationSeconds = 60): Promise<Lease> {
+    const labels = { [LABELS.managed]: "true" };
+    const annotations = {
+      [ANNOTATIONS.connection]: this.#connection,
+      [ANNOTATIONS.consumerClusterUid]: this.#uid,
+    };
+    const name = heartbeatLeaseName(this.#connection, this.#uid);
+    return await this.kube.apply(LEASES, {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { name, namespace: this.boundary, labels, annotations },
+      spec: {
+        holderIdentity: this.#uid,
+        leaseDurationSeconds,
+        renewTime: new Date().toISOString().replace("Z", "000Z"),
+      },
+    }, FIELD_MANAGERS.cli);
+  }
+
+  /** Copies an object from its consumer to the provider. */
+  async sync(
+    type: ResourceType,
+    namespace: string,
+    name: string,
+    annotations: Record<string, string> = {},
+    content: object = {},
+  ): Promise<KubeObject> {
+    const apiVersion = type.group ? `${type.group}/${type.version}` : type.version;
+    return await this.kube.create(type, {
+      apiVersion,
+      kind: type.kind,
+      metadata: {
+        name,
+        namespace,
+        labels: { [LABELS.managed]: "true" },
+        annotations: {
+          [ANNOTATIONS.consumerClusterUid]: this.#uid,
+          [ANNOTATIONS.consumerObjectUid]: crypto.randomUUID(),
+          ...annotations,
+        },
+      },
+      ...content,
+    }, FIELD_MANAGERS.cli);
+  }
+
+  [Symbol.dispose](): void {
+    this.#provider[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,105 @@
+import { type Grant, GRANTS } from "../../../common/api/resources.ts";
+import { heartbeatCache } from "../../../server/provider/heartbeats.ts";
+import { Cache } from "../../../common/kube/cache.ts";
+import type { KubeClient } from "../../../common/kube/client.ts";
+import { wholeObjects } from "../../../common/kube/follow.ts";
+import { Boundaries } from "../../../server/reaper/boundaries.ts";
+import { Hold } from "../../../server/reaper/hold.ts";
+import { LeaseWatch, moment } from "../../../server/provider/lease_watch.ts";
+import { connectTimeMs, quietTimeMs } from "../../../server/reaper/staleness.ts";
+import { reaper, type ReaperDeps } from "../../../server/reaper/reaper.ts";
+import { sweep, type SweepCounts, type SweepDeps } from "../../../server/reaper/sweep.ts";
+import { createLogger } from "../../../common/log/log.ts";
+
+/** The flags a test sets; the others are those of a reaper that only marks. */
+export type ReaperFlags = Partial<ReaperDeps["config"]>;
+
+/** A reaper of one test, with caches of its own. */
+export interface TestReaper extends AsyncDisposable {
+  readonly deps: SweepDeps;
+  /** What it logged. */
+  readonly records: readonly Readonly<Record<string, unknown>>[];
+  /** What it published, such as `pg-1 Warning Stale: …`. */
+  readonly events: readonly string[];
+  /** What its sweeps found. */
+  readonly counts: readonly SweepCounts[];
+  /** One sweep now. */
+  sweep(edit?: Partial<SweepDeps>): Promise<SweepCounts | undefined>;
+  /** Sweeps at the interval until it is disposed. */
+  run(): void;
+  /** Freezes the caches as they are. */
+  freeze(): Promise<void>;
+}
+
+/** Starts caches over the Grants of a selection and over all Leases, and waits for their sync. */
+export async function startTestReaper(
+  kube: KubeClient,
+  labelSelector: string,
+  flags: ReaperFlags = {},
+): Promise<TestReaper> {
+  const config = {
+    reaperTtlMs: 60_000,
+    reaperIntervalMs: 100,
+    reaperRevoke: false,
+    reaperDeleteBoundary: false,
+    reaperHoldPercent: 20,
+    reaperMaxPercent: 10,
+    ...flags,
+  };
+  const records: Record<string, unknown>[] = [];
+  const events: string[] = [];
+  const counts: SweepCounts[] = [];
+  const log = createLogger({
+    encoder: "json",
+    level: "info",
+    stacktraceLevel: "panic",
+    timeEncoding: "rfc3339",
+    write: (line) => records.push(JSON.parse(line)),
+  });
+  const leaseWatch = new LeaseWatch(quietTimeMs(config.reaperTtlMs));
+  const heartbeats = heartbeatCache(leaseWatch.reports());
+  leaseWatch.observe(heartbeats);
+  const grants = new Cache(wholeObjects(GRANTS, { labelSelector }));
+  const common = {
+    kube,
+    caches: { grants, heartbeats },
+    leaseWatch,
+    config,
+    log,
+    events: (grant: Grant, type: string, reason: string, message: string) => {
+      events.push(`${grant.metadata.name} ${type} ${reason}: ${message}`);
+    },
+  };
+  const deps: SweepDeps = {
+    ...common,
+    now: moment,
+    boundaries: new Boundaries({ kube, log }),
+    hold: new Hold({ calmMs: connectTimeMs(config.reaperTtlMs), log }),
+  };
+
+  const caching = new AbortController();
+  const reaping = new AbortController();
+  const following = [grants.run(kube, caching.signal), heartbeats.run(kube, caching.signal)];
+  const freeze = async () => {
+    caching.abort();
+    await Promise.all(following);
+  };
+  await Promise.all([grants.whenSynced(), heartbeats.whenSynced()]);
+  let running: Promise<void> | undefined;
+  return {
+    deps,
+    records,
+    events,
+    counts,
+    freeze,
+    sweep: (edit = {}) => sweep({ ...deps, ...edit }, reaping.signal),
+    run: () => {
+      running = reaper({ ...common, onSwept: (found) => counts.push(found) })(reaping.signal);
+    },
+    [Symbol.asyncDispose]: async () => {
+      reaping.abort();
+      await running;
+      await freeze();
+    },
+  };
+}

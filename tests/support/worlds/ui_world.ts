@@ -1,0 +1,173 @@
+import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { CATALOG_API_VERSION } from "../../../common/api/groups.ts";
+import {
+  COLLECTIONS,
+  CRDS,
+  EXPORTS,
+  type ExportSpec,
+  isReady,
+  type KubeObject,
+} from "../../../common/api/resources.ts";
+import type { BindResult } from "../../../common/api/wire.ts";
+import { createSessionCodec } from "../../../server/gateway/auth/session.ts";
+import { FIELD_MANAGERS } from "../../../common/api/names.ts";
+import { TestBrowser, type Visit, type VisitOptions } from "../peers/browser.ts";
+import { ownPlane } from "../planes/control_planes.ts";
+import { Gateway, Provider, type SessionKeys, sessionKeys } from "./gateway_world.ts";
+import { crdFor, EXPORTED } from "../planes/issuer_samples.ts";
+import { objectsIn, TestKonnector } from "./test_konnector.ts";
+
+/** An Export as tests write it down. */
+export interface Offer extends Partial<Omit<ExportSpec, "apis">> {
+  readonly name: string;
+  readonly apis: readonly string[];
+}
+
+/** A Collection as tests write it down. */
+export interface Group {
+  readonly name: string;
+  readonly title: string;
+  readonly description?: string;
+  readonly exports: readonly string[];
+}
+
+const SESSION_TTL_MS = 3_600_000;
+
+/** A provider with its gateway, and a browser to look at it. */
+export class UiWorld implements AsyncDisposable {
+  readonly plane: ControlPlane;
+  readonly provider: Provider;
+  readonly gateway: Gateway;
+  readonly #browser: TestBrowser;
+  readonly #keys: SessionKeys;
+  readonly #stack: AsyncDisposableStack;
+
+  private constructor(
+    parts: Pick<UiWorld, "plane" | "provider" | "gateway">,
+    browser: TestBrowser,
+    keys: SessionKeys,
+    stack: AsyncDisposableStack,
+  ) {
+    this.plane = parts.plane;
+    this.provider = parts.provider;
+    this.gateway = parts.gateway;
+    this.#browser = browser;
+    this.#keys = keys;
+    this.#stack = stack;
+  }
+
+  static async start(flags: readonly string[] = []): Promise<UiWorld> {
+    await using stack = new AsyncDisposableStack();
+    const keys = sessionKeys();
+    const [plane, browser] = await Promise.all([ownPlane(), TestBrowser.launch()]);
+    stack.use(plane);
+    stack.use(browser);
+    const provider = stack.use(await Provider.of(plane));
+    const gateway = stack.use(await Gateway.start(plane, { flags, env: keys.env }));
+    const parts = { plane, provider, gateway };
+    return new UiWorld(parts, browser, keys, stack.move());
+  }
+
+  /** The gateway's address as its users know it, to which the identity provider sends them back. */
+  get origin(): string {
+    return originOf(this.gateway);
+  }
+
+  /** Another gateway of the same provider with the same sessions. */
+  async anotherGateway(flags: readonly string[], kubeconfig?: string): Promise<Gateway> {
+    return await Gateway.start(this.plane, {
+      flags: ["--enable-issuer=false", ...flags],
+      env: this.#keys.env,
+      ...(kubeconfig ? { kubeconfig } : {}),
+    });
+  }
+
+  /** The session of somebody, whose address is made of the same word; it lasts an hour. */
+  async session(who: string, since = new Date()): Promise<string> {
+    const codec = await createSessionCodec({
+      ...this.#keys,
+      sessionTtlMs: SESSION_TTL_MS,
+      now: () => since,
+    });
+    return await codec.sealSession({
+      subject: subjectOf(who),
+      displayName: `${who}@example.org`,
+    });
+  }
+
+  /** Runs a test as a signed-in user at the start page or at a fragment of it. */
+  async visit(
+    options: VisitOptions & { readonly who?: string; readonly gateway?: Gateway },
+    test: (visit: Visit) => Promise<void>,
+  ): Promise<void> {
+    const { who = "ada", gateway = this.gateway, ...rest } = options;
+    const session = await this.session(who);
+    await this.#browser.visit(originOf(gateway), { session, at: "", ...rest }, test);
+  }
+
+  /** Runs a test as somebody who is not signed in. */
+  async visitAnonymously(
+    options: VisitOptions,
+    test: (visit: Visit) => Promise<void>,
+  ): Promise<void> {
+    await this.#browser.visit(this.origin, options, test);
+  }
+
+  /** Makes the APIs, Exports and Collections, and waits until all are in the catalog. */
+  async offer(offers: readonly Offer[], groups: readonly Group[] = []): Promise<void> {
+    const { kube } = this.provider;
+    const apis = new Set(offers.flatMap((offer) => offer.apis));
+    await Promise.all(
+      [...apis].map((api) => kube.apply(CRDS, crdFor(api, EXPORTED), FIELD_MANAGERS.installer)),
+    );
+    await Promise.all(
+      offers.map(({ name, apis, ...spec }) => this.provider.offer(name, apis, spec)),
+    );
+    await Promise.all(groups.map(({ name, exports, ...spec }) =>
+      kube.create(COLLECTIONS, {
+        apiVersion: CATALOG_API_VERSION,
+        kind: "Collection",
+        metadata: { name },
+        spec: { ...spec, exports: exports.map((each) => ({ name: each })) },
+      }, FIELD_MANAGERS.installer)
+    ));
+    const names = new Set(offers.map(({ name }) => name));
+    await eventually("all Exports are Ready", async () => {
+      const ready = (await kube.list(EXPORTS)).filter(isReady);
+      return ready.filter(({ metadata }) => names.has(metadata.name)).length === names.size;
+    });
+  }
+
+  /** Binds for somebody without the browser. */
+  async bind(who: string, exportName: string): Promise<BindResult> {
+    return await this.gateway.bind(await this.session(who), exportName);
+  }
+
+  /** The bundle that somebody gets for an Export. */
+  async bundle(who: string, exportName: string): Promise<KubeObject[]> {
+    const { pickupURL } = await this.bind(who, exportName);
+    return objectsIn(await (await this.gateway.request(pickupURL)).text());
+  }
+
+  /** Binds, and lets a konnector in a cluster of this UID use what it gets. */
+  async connect(who: string, exportName: string, uid: string): Promise<TestKonnector> {
+    return await TestKonnector.start(await this.bundle(who, exportName), uid);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack.disposeAsync();
+  }
+}
+
+/** The subject of somebody in these tests. */
+export const subjectOf = (who: string): string => `https://login.example.org#${who}`;
+
+/** By this name the identity provider sends browsers back, and browsers trust it like https. */
+const originOf = ({ url }: Gateway): string => url.replace("127.0.0.1", "localhost");
+
+/** Sets up what the tests of a file share, before the first of them that is run. */
+export function once(setUp: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => done ??= setUp();
+}
