@@ -4,16 +4,7 @@
  */
 import { say } from "../scripts/say.ts";
 import { percentile } from "./figure.ts";
-import type { Load } from "./load.ts";
-
-/** What the load generator reports. */
-export interface LoadResult {
-  readonly perSecond: number;
-  readonly p50: number;
-  readonly p99: number;
-  /** Of one answer, as it was sent. */
-  readonly bytes: number;
-}
+import type { Load, LoadResult } from "./load.ts";
 
 const BUFFER_BYTES = 512 * 1024;
 

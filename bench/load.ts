@@ -1,5 +1,3 @@
-import type { LoadResult } from "./http_load.ts";
-
 /** How a server is put under load. */
 export interface Load {
   readonly token?: string;
@@ -8,6 +6,15 @@ export interface Load {
   readonly encoding?: "gzip" | "identity";
   /** Asks only for something else than this; the answers must be 304. */
   readonly etag?: string;
+}
+
+/** What the load generator reports. */
+export interface LoadResult {
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+  /** Of one answer, as it was sent. */
+  readonly bytes: number;
 }
 
 /** Puts load on a URL from a process of its own. */

@@ -16,13 +16,20 @@ export type Invocation =
   | { readonly kind: "help"; readonly text: string }
   | { readonly kind: "version" };
 
+/** The backend, as its help introduces it. */
+export const PROGRAM = {
+  name: "xbind-backend",
+  purpose: "The provider side of xbind: catalog, login, credential issuance and inventory.",
+  success: "stopped by SIGTERM or SIGINT, or nothing to do after installing the CRDs",
+};
+
 /** Reads flags and `XBIND_*` variables, or throws one ConfigError that lists every problem. */
 export const parseConfig = (
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
 ): Invocation => {
   const { action, values, failed, problems } = parseFlags(FLAGS, args, env);
-  if (action === "help") return { kind: "help", text: flagHelp(FLAG_GROUPS) };
+  if (action === "help") return { kind: "help", text: flagHelp(PROGRAM, FLAG_GROUPS) };
   if (action === "version") return { kind: "version" };
   const entries = Object.entries(FLAGS)
     .map(([name, flag]) => [configKey(name, flag), values.get(name)]);

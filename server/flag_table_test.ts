@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { FLAGS } from "./flag_table.ts";
+import { flagHelp } from "../common/flags/flag_help.ts";
+import { PROGRAM } from "./config.ts";
+import { FLAG_GROUPS, FLAGS } from "./flag_table.ts";
 
 /** The defaults as the specification and section 12 of the design write them. */
 const DOCUMENTED: Readonly<Record<string, string>> = {
@@ -56,4 +58,25 @@ Deno.test("FLAGS holds every documented flag with its default, and no other", ()
   assert.deepEqual(Object.fromEntries(actual), DOCUMENTED);
   const secrets = Object.entries(FLAGS).filter(([, flag]) => flag.secret).map(([name]) => name);
   assert.deepEqual(secrets, ["oidc-client-secret", "cookie-signing-key", "cookie-encryption-key"]);
+});
+
+Deno.test("flagHelp() of the whole table fits 100 columns and leaves nothing out", () => {
+  const help = flagHelp(PROGRAM, FLAG_GROUPS);
+  for (const line of help.split("\n")) {
+    assert.ok(line.length <= 100, line);
+    assert.equal(line, line.trimEnd());
+    assert.doesNotMatch(line, /\u00a0/);
+  }
+  for (const name of [...Object.keys(FLAGS), "help", "version"]) {
+    assert.match(help, new RegExp(`^  --${name}(?: |$)`, "m"));
+  }
+  for (const heading of [...Object.keys(FLAG_GROUPS), "Information", "Exit codes"]) {
+    assert.ok(help.includes(`\n${heading}:\n`), heading);
+  }
+  assert.match(help, /^ {2}0 .*\n {2}1 .*\n {2}2 .*\n$/m);
+});
+
+Deno.test("FLAG_GROUPS and FLAGS hold the same flags", () => {
+  const grouped = Object.values(FLAG_GROUPS).flatMap((table) => Object.keys(table));
+  assert.deepEqual(grouped.sort(), Object.keys(FLAGS).sort());
 });

@@ -1,12 +1,20 @@
 import http from "node:http";
 import { serviceCrds } from "../common/api/crd_manifests.ts";
-import { type Config, configWarnings, describeConfig, logSettings, parseConfig } from "./config.ts";
+import {
+  type Config,
+  configWarnings,
+  describeConfig,
+  logSettings,
+  parseConfig,
+  PROGRAM,
+} from "./config.ts";
 import { ConfigError } from "../common/flags/config_error.ts";
 import { errorChain, XbindError } from "../common/errors.ts";
 import { gateway } from "./gateway/gateway.ts";
 import { ConfigFileError } from "../common/kube/config_file_error.ts";
 import { installCrds } from "../common/kube/crds.ts";
-import { findProvider, type Provider } from "./provider/find_provider.ts";
+import { type Cluster, connect } from "../common/kube/connect.ts";
+import { addressWarning } from "./provider/address_warning.ts";
 import { manager } from "./manager.ts";
 import {
   type AnyCache,
@@ -72,7 +80,9 @@ async function run(
   signal: AbortSignal,
 ): Promise<void> {
   const files = await readFiles(config);
-  const provider = await findProvider(config, { env, onAnswer: metrics.restRequests });
+  const { kubeconfig } = config;
+  const onAnswer = metrics.restRequests;
+  const provider = await connect({ agent: PROGRAM.name, kubeconfig, env, onAnswer });
   const { kube, transport } = provider;
   using _ = transport;
   await greet(provider, config, log, signal);
@@ -90,7 +100,7 @@ async function run(
 
 /** Waits until the provider answers and has the CRDs; it is asked about both at the same time. */
 async function greet(
-  { kube, warnings, answers }: Provider,
+  { kube, target, answers }: Cluster,
   config: Config,
   log: Log,
   signal: AbortSignal,
@@ -100,7 +110,8 @@ async function greet(
     : undefined;
   installing?.catch(() => {}); // no answer at all is told first, and with its remedy
   await answers(signal);
-  for (const warning of warnings) log.warn(warning);
+  const warning = addressWarning(config, target);
+  if (warning !== undefined) log.warn(warning);
   await installing;
 }
 

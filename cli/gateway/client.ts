@@ -21,7 +21,7 @@ import {
   parseInstances,
   parseMe,
   parseProvider,
-} from "../wire_shapes.ts";
+} from "./wire_shapes.ts";
 
 /** How a gateway is reached, and as whom. */
 export interface GatewayClientOptions {

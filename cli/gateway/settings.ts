@@ -1,7 +1,7 @@
 import { Secret } from "../../common/hidden.ts";
 import { CliError } from "../cli_error.ts";
 import { readConfig, type SavedConfig } from "./config_file.ts";
-import type { Io, Platform } from "../terminal/io.ts";
+import { type Io, platform } from "../terminal/io.ts";
 import { parseServerUrl, serverText } from "./server_url.ts";
 import { configPath } from "./user_config_dir.ts";
 
@@ -19,12 +19,6 @@ export interface Server {
   readonly tokenFromEnv: boolean;
   readonly caFile?: string | undefined;
 }
-
-/** The system this runs on, as far as conventions differ. */
-export const platform = (): Platform => {
-  const { os } = Deno.build;
-  return os === "windows" || os === "darwin" ? os : "linux";
-};
 
 /** Where this user's sessions are kept. */
 export const configPathOf = (io: Pick<Io, "env">): string => configPath(platform(), io.env);

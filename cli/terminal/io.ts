@@ -51,3 +51,9 @@ export interface LoginIo extends Io {
 
 /** The systems whose conventions differ for us; all others follow Linux. */
 export type Platform = "linux" | "darwin" | "windows";
+
+/** The system this runs on, as far as conventions differ. */
+export const platform = (): Platform => {
+  const { os } = Deno.build;
+  return os === "windows" || os === "darwin" ? os : "linux";
+};

@@ -1,6 +1,5 @@
-import type { LoginIo } from "./io.ts";
+import { type LoginIo, platform } from "./io.ts";
 import { createOutput, type Write } from "./output.ts";
-import { platform } from "../gateway/settings.ts";
 import { stdinLines } from "./stdin_lines.ts";
 
 const encoder = new TextEncoder();

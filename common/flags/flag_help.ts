@@ -6,13 +6,24 @@ const WIDTH = 100;
 const KEEP = "\u00a0"; // a space that no line ends at
 const COLUMN = 37; // where meanings start; longer flags get a line of their own
 
+/** A program, as its `--help` introduces it. */
+export interface Program {
+  readonly name: string;
+  readonly purpose: string;
+  /** When it ends with exit code 0. */
+  readonly success: string;
+}
+
 /** The text of `--help`, made from the tables under their headings. */
-export const flagHelp = (groups: Readonly<Record<string, FlagTable>>): string =>
+export const flagHelp = (
+  { name, purpose, success }: Program,
+  groups: Readonly<Record<string, FlagTable>>,
+): string =>
   [
-    `xbind-backend ${VERSION}`,
-    "The provider side of xbind: catalog, login, credential issuance and inventory.",
+    `${name} ${VERSION}`,
+    purpose,
     "",
-    "Usage: xbind-backend [flags]",
+    `Usage: ${name} [flags]`,
     "",
     ...wrapped(INTRODUCTION, 0),
     ...Object.entries(groups).flatMap(([heading, table]) => [
@@ -27,7 +38,7 @@ export const flagHelp = (groups: Readonly<Record<string, FlagTable>>): string =>
     ...Object.entries(ACTIONS).flatMap(([name, help]) => entry(`--${name}`, help)),
     "",
     "Exit codes:",
-    "  0  stopped by SIGTERM or SIGINT, or nothing to do after installing the CRDs",
+    `  0  ${success}`,
     "  1  failed at run time",
     "  2  bad flags, environment variables or files they name",
     "",

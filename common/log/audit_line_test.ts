@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { pickupGone } from "../errors.ts";
+import { XbindError } from "../errors.ts";
 import { auditLine, outcomeOf } from "./audit_line.ts";
 
 Deno.test("auditLine() names the source, unless the request's log does", () => {
@@ -13,6 +13,6 @@ Deno.test("auditLine() names the source, unless the request's log does", () => {
 });
 
 Deno.test("outcomeOf() tells failures apart by their code", () => {
-  assert.equal(outcomeOf(pickupGone()), "PICKUP_GONE");
+  assert.equal(outcomeOf(new XbindError("PICKUP_GONE", "gone")), "PICKUP_GONE");
   for (const bug of [new Error("x"), "x", undefined]) assert.equal(outcomeOf(bug), "UNEXPECTED");
 });

@@ -1,63 +1,94 @@
 /**
- * Fails when an import points upwards, when two modules import each other in a circle, or when
- * the backend could reach code that starts processes. The directions are those of ARCHITECTURE.md.
+ * Fails when an import points upwards, when modules import each other in a circle, or when a
+ * program could reach code that starts processes. ARCHITECTURE.md explains the directions.
  */
 import path from "node:path";
 import { say } from "../say.ts";
 
-/** Parts of the tree, and the parts each may import from besides itself. */
-const MAY_IMPORT: Record<string, readonly string[]> = {
-  common: ["crds", "deno.json"],
-  "server/runtime": ["common/errors.ts"],
-  "server/flags": ["server/(root)", "server/runtime"],
-  "server/(root)": ["server/flags", "server/runtime", "deno.json"],
-  "server/api": ["server/(root)", "server/runtime", "crds"],
-  "server/kube": ["server/(root)", "server/runtime", "server/api"],
-  "server/konnector": ["server/(root)", "server/runtime", "server/api", "server/kube"],
-  "server/inventory": ["server/(root)", "server/runtime", "server/api", "server/kube"],
-  "server/binding": [
-    "server/(root)",
-    "server/runtime",
-    "server/api",
-    "server/kube",
-    "server/konnector",
-  ],
-  "server/gateway": ["server/*", "!server/issuer", "!server/reaper", "ui"],
-  "server/issuer": ["server/(root)", "server/runtime", "server/api", "server/kube"],
-  "server/reaper": [
-    "server/(root)",
-    "server/runtime",
-    "server/api",
-    "server/kube",
-    "server/inventory",
-  ],
-  "server/provider": ["server/(root)", "server/inventory", "server/issuer", "server/reaper"],
-  "server/main.ts": ["server/*"],
-  "server/manager.ts": ["server/*", "!server/gateway"],
-  "server/provider/caches.ts": ["server/*", "!server/gateway"],
-  cli: [
-    "server/(root)",
-    "server/runtime",
-    "server/api",
-    "server/kube",
-    "server/konnector",
-    "common/untrusted_yaml.ts",
-  ],
-  ui: ["common/api/wire.ts"],
-  "mod.ts": ["server/(root)", "server/api", "cli"],
-};
+const COMMON = ["common/"];
+const BASE = [
+  "common/errors.ts",
+  "common/hidden.ts",
+  "common/shape.ts",
+  "common/unsafe_characters.ts",
+  "common/version.ts",
+  "common/yaml.ts",
+  "common/to_yaml.ts",
+  "common/untrusted_yaml.ts",
+];
+const TOOLS = ["common/api/", "common/time/", "common/log/"];
+const CLI_BASE = [
+  "cli/argv.ts",
+  "cli/cli_error.ts",
+  "cli/closest.ts",
+  "cli/command_line_of.ts",
+  "cli/export_name.ts",
+  "cli/list_flags.ts",
+];
 
-/** Modules that start processes: for the command-line client only. */
-const CLI_ONLY = ["common/kube/exec_credential.ts"];
+/** Each part of the tree, longest path first, and what it may import besides itself. */
+const MAY_IMPORT: readonly (readonly [part: string, allowed: readonly string[]])[] = [
+  ["common/consumer/", [...BASE, ...TOOLS, "common/http/", "common/kube/"]],
+  ["common/kube/", [...BASE, ...TOOLS, "common/http/"]],
+  ["common/control/", [...BASE, ...TOOLS]],
+  ["common/flags/", [...BASE, ...TOOLS, "common/http/"]],
+  ["common/http/", [...BASE, ...TOOLS]],
+  ["common/api/", [...BASE, "crds/"]],
+  ["common/time/", BASE],
+  ["common/log/", BASE],
+  ["common/", ["deno.json"]],
 
-export function partOf(file: string): string {
-  if (
-    ["server/main.ts", "server/manager.ts", "mod.ts"].includes(file)
-  ) return file;
-  const [top = "", second = ""] = file.split("/");
-  if (top !== "server") return top;
-  return second.endsWith(".ts") ? "server/(root)" : `server/${second}`;
-}
+  ["server/main.ts", [...COMMON, "server/", "!server/issuer/", "!server/reaper/"]],
+  ["server/manager.ts", [...COMMON, "server/", "!server/gateway/"]],
+  ["server/gateway/", [
+    ...COMMON,
+    "server/bind/",
+    "server/inventory/",
+    "server/provider/",
+    "server/config.ts",
+    "server/errors.ts",
+    "ui/embedded.ts",
+  ]],
+  ["server/bind/", [...COMMON, "server/provider/", "server/config.ts", "server/errors.ts"]],
+  ["server/inventory/", [...COMMON, "server/provider/", "server/config.ts", "server/errors.ts"]],
+  ["server/issuer/", [...COMMON, "server/provider/", "server/config.ts", "server/errors.ts"]],
+  ["server/reaper/", [...COMMON, "server/provider/", "server/config.ts", "server/errors.ts"]],
+  ["server/provider/", [...COMMON, "server/config.ts", "server/errors.ts"]],
+  ["server/", COMMON],
+
+  ["cli/main.ts", [...COMMON, "cli/"]],
+  ["cli/run/", [...COMMON, "cli/consumer/", "cli/gateway/", "cli/terminal/", ...CLI_BASE]],
+  ["cli/consumer/", [...COMMON, "cli/gateway/", "cli/terminal/", ...CLI_BASE]],
+  ["cli/gateway/", [...COMMON, "cli/terminal/", ...CLI_BASE]],
+  ["cli/terminal/", [...COMMON, ...CLI_BASE]],
+  ["cli/", [...COMMON, "cli/"]],
+
+  ["ui/", ["common/api/wire.ts", "common/api/kubeconfig_fields.ts"]],
+  ["mod.ts", ["common/api/", "cli/gateway/", "cli/cli_error.ts"]],
+  ["scripts/", [...COMMON, "server/", "cli/", "ui/", "deno.json"]],
+  ["tests/", [...COMMON, "server/", "cli/", "ui/", "scripts/", "mod.ts", "deno.json"]],
+  ["bench/", [...COMMON, "server/", "cli/", "ui/", "scripts/", "tests/support/", "deno.json"]],
+];
+
+/** What a unit test may import besides what its module may. */
+const FOR_UNIT_TESTS = [
+  ...COMMON,
+  "scripts/",
+  "tests/support/",
+  "tests/testdata/",
+  "server/bind/bundle.ts",
+];
+
+/** Starts processes: for the command-line client, and for tests that play its part. */
+const STARTS_PROCESSES = "common/kube/exec_credential.ts";
+const ENTRIES = ["server/main.ts", "cli/main.ts"];
+
+/** Parts that hold other parts: their own files are those directly in them. */
+const ROOTS = ["common/", "server/"];
+
+const isUnder = (file: string, rule: string): boolean =>
+  rule.endsWith("/") ? file.startsWith(rule) : file === rule;
+const isTest = (file: string): boolean => /_test\.tsx?$/.test(file);
 
 /** What is wrong with these imports (file → imported files), one line per fault. */
 export function importFaults(imports: ReadonlyMap<string, readonly string[]>): string[] {
@@ -72,17 +103,19 @@ export function importFaults(imports: ReadonlyMap<string, readonly string[]>): s
 }
 
 function faultOf(file: string, target: string): string | undefined {
-  const from = partOf(file);
-  const to = partOf(target);
-  if (target === "server/main.ts" || target === "cli/main.ts") return "nothing imports an entry";
-  if (CLI_ONLY.includes(target) && from !== "cli" && file !== target) return "only cli/ may use it";
-  const allowed = MAY_IMPORT[from];
-  if (!allowed || from === to || to === "common" || to === "server/provider") return undefined;
-  if (allowed.includes(`!${to}`)) return `${from} never uses ${to}`;
-  const matches = allowed.some((rule) =>
-    rule === to || rule === target || (rule === "server/*" && to.startsWith("server/"))
-  );
-  return matches ? undefined : `${from} may not use ${to}`;
+  const [part, allowed] = MAY_IMPORT.find(([part]) => isUnder(file, part)) ?? [];
+  if (!part || !allowed) return "no rule says what this file may import";
+  if (ENTRIES.includes(target)) return "nothing imports an entry";
+  if (isTest(target)) return "nothing imports a test";
+  const mayStartProcesses = file.startsWith("cli/") || file.startsWith("tests/") || isTest(file);
+  if (target === STARTS_PROCESSES && !mayStartProcesses) return "only cli/ may start processes";
+  if (allowed.some((rule) => rule.startsWith("!") && isUnder(target, rule.slice(1)))) {
+    return `${part} never uses it`;
+  }
+  if (isUnder(path.posix.dirname(target) + "/", part) && !ROOTS.includes(part)) return undefined;
+  if (path.posix.dirname(file) === path.posix.dirname(target)) return undefined;
+  const rules = isTest(file) ? [...allowed, ...FOR_UNIT_TESTS] : allowed;
+  return rules.some((rule) => isUnder(target, rule)) ? undefined : `${part} may not use it`;
 }
 
 function cycles(imports: ReadonlyMap<string, readonly string[]>): string[] {
@@ -111,18 +144,20 @@ export function importsOf(file: string, source: string): string[] {
   );
 }
 
+const FOLDERS = ["common", "server", "cli", "konnector", "ui", "scripts", "tests", "bench"];
+
 async function* sources(dir: string): AsyncGenerator<string> {
   for await (const entry of Deno.readDir(dir)) {
     const file = path.posix.join(dir, entry.name);
     if (entry.isDirectory) yield* sources(file);
-    else if (/\.tsx?$/.test(file) && !/_test\.tsx?$/.test(file)) yield file;
+    else if (/\.tsx?$/.test(file)) yield file;
   }
 }
 
 if (import.meta.main) {
   const imports = new Map<string, string[]>();
   for await (const { name, isDirectory } of Deno.readDir(".")) {
-    if (!isDirectory || !["common", "server", "cli", "ui"].includes(name)) continue;
+    if (!isDirectory || !FOLDERS.includes(name)) continue;
     for await (const file of sources(name)) {
       imports.set(file, importsOf(file, await Deno.readTextFile(file)));
     }

@@ -2,23 +2,36 @@ import assert from "node:assert/strict";
 import { importFaults, importsOf } from "./check_imports.ts";
 
 const CASES: [string, Record<string, string[]>, RegExp | undefined][] = [
-  ["an import downwards", { "server/kube/a.ts": ["common/api/names.ts"] }, undefined],
-  ["an import upwards", { "server/kube/a.ts": ["server/gateway/b.ts"] }, /may not use/],
-  ["the gateway importing the issuer", { "server/gateway/a.ts": ["server/issuer/b.ts"] }, /never/],
-  ["an import of the entry", { "server/kube/a.ts": ["server/main.ts"] }, /entry/],
+  ["an import downwards", { "common/kube/a.ts": ["common/api/names.ts"] }, undefined],
+  ["an import upwards", { "common/kube/a.ts": ["common/consumer/b.ts"] }, /may not use/],
+  ["common ground using a program", { "common/api/a.ts": ["server/bind/b.ts"] }, /may not use/],
+  ["a program using another", { "cli/run/a.ts": ["server/bind/b.ts"] }, /may not use/],
+  ["the backend using the client", { "server/bind/a.ts": ["cli/gateway/b.ts"] }, /may not use/],
+  ["the gateway using the issuer", { "server/gateway/a.ts": ["server/issuer/b.ts"] }, /may not/],
+  ["the configuration using a module", { "server/config.ts": ["server/bind/b.ts"] }, /may not/],
+  ["a bind using the issuer", { "server/bind/a.ts": ["server/issuer/b.ts"] }, /may not use/],
+  ["main using the reaper", { "server/main.ts": ["server/reaper/b.ts"] }, /never/],
+  ["an import of the entry", { "tests/e2e/a_test.ts": ["server/main.ts"] }, /entry/],
+  ["an import of a test", { "tests/e2e/a.ts": ["tests/e2e/b_test.ts"] }, /imports a test/],
+  ["scripts using tests", { "scripts/a.ts": ["tests/support/b.ts"] }, /may not use/],
+  ["bench using end-to-end tests", { "bench/a.ts": ["tests/e2e/b.ts"] }, /may not use/],
+  ["bench using test support", { "bench/a.ts": ["tests/support/b.ts"] }, undefined],
+  ["a module using test support", { "cli/run/a.ts": ["tests/support/b.ts"] }, /may not use/],
+  ["a unit test using it", { "cli/run/a_test.ts": ["tests/support/b.ts"] }, undefined],
+  ["a folder without a rule", { "attic/a.ts": ["common/errors.ts"] }, /no rule/],
   [
     "a command in the backend",
-    { "server/kube/a.ts": ["common/kube/exec_credential.ts"] },
+    { "server/bind/a.ts": ["common/kube/exec_credential.ts"] },
     /only cli/,
   ],
-  ["a command in the client", { "cli/a.ts": ["common/kube/exec_credential.ts"] }, undefined],
-  ["the UI using the server", { "ui/a.tsx": ["common/kube/client.ts"] }, /may not use/],
+  ["a command in the client", { "cli/run/a.ts": ["common/kube/exec_credential.ts"] }, undefined],
+  ["the UI using the server", { "ui/a.tsx": ["server/bind/b.ts"] }, /may not use/],
   ["the UI using resources", { "ui/a.tsx": ["common/api/resources.ts"] }, /may not use/],
   ["the UI using wire shapes", { "ui/a.tsx": ["common/api/wire.ts"] }, undefined],
   [
     "a circle",
-    { "server/a.ts": ["server/b.ts"], "server/b.ts": ["server/a.ts"] },
-    /cycle: server\/a.ts → server\/b.ts → server\/a.ts/,
+    { "bench/a.ts": ["bench/b.ts"], "bench/b.ts": ["bench/a.ts"] },
+    /cycle: bench\/a.ts → bench\/b.ts → bench\/a.ts/,
   ],
 ];
 
@@ -34,12 +47,12 @@ Deno.test("importFaults() judges", async (t) => {
 
 Deno.test("importsOf() finds static, type-only, re-exporting, long and dynamic imports", () => {
   const source = [
-    'import a from "../a.ts";',
-    'import type { B } from "../../b.ts";',
+    'import a from "./a.ts";',
+    'import type { B } from "../b.ts";',
     "import {\n  c,\n  d,\n} from './ignored.ts';",
-    'import {\n  e,\n} from "../../api/e.ts";',
-    'export * from "../f.ts";',
-    'const g = await import("../g.ts");',
+    'import {\n  e,\n} from "../api/e.ts";',
+    'export * from "./f.ts";',
+    'const g = await import("./g.ts");',
     'import path from "node:path";',
   ].join("\n");
   assert.deepEqual(importsOf("server/kube/x.ts", source), [

@@ -20,7 +20,7 @@ interface Workflow {
   readonly jobs: Readonly<Record<string, Job>>;
 }
 
-const FOLDER = path.join(import.meta.dirname ?? "", "..", ".github", "workflows");
+const FOLDER = path.join(import.meta.dirname ?? "", "..", "..", ".github", "workflows");
 const TASK = /\bdeno@\S+ task (\S+)/g;
 const workflow = async (name: string): Promise<Workflow> =>
   parse(await Deno.readTextFile(path.join(FOLDER, name)), { strict: true });

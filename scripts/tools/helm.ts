@@ -1,6 +1,6 @@
 /**
  * Runs Helm with these arguments: the one that `HELM_BIN` names, a Helm 4 on PATH, or the pinned
- * one from `scripts/helm/`, built at the first use.
+ * one from `scripts/tools/helm/`, built at the first use.
  */
 import { resolve } from "node:path";
 import { type Progress, progressTo } from "./progress.ts";

@@ -1,7 +1,8 @@
 import { CLUSTER_BINDINGS, CONNECTIONS, type KubeObject } from "../../common/api/resources.ts";
 import type { ApplyRequest, ApplyResult } from "../../common/api/wire.ts";
 import type { Config } from "../config.ts";
-import { applyFailed, invalidRequest, XbindError } from "../../common/errors.ts";
+import { XbindError } from "../../common/errors.ts";
+import { applyFailed, invalidRequest } from "../errors.ts";
 import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
 import { KubeClient } from "../../common/kube/client.ts";
 import type { KubeTarget } from "../../common/kube/kube_target.ts";

@@ -8,12 +8,8 @@ import {
   type ObjectMeta,
 } from "../../common/api/resources.ts";
 import type { BindResult } from "../../common/api/wire.ts";
-import {
-  exportNotFound,
-  exportNotReady,
-  grantNotReady,
-  providerFailed,
-} from "../../common/errors.ts";
+import { providerFailed } from "../../common/errors.ts";
+import { exportNotFound, exportNotReady, grantNotReady } from "../errors.ts";
 import { isConflict, isNotFound, KubeError } from "../../common/kube/kube_error.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import { keepBoundary } from "../provider/keep_boundary.ts";

@@ -1,6 +1,6 @@
 import { lookup as resolve } from "node:dns/promises";
 import { BlockList, isIP, isIPv4, type LookupFunction } from "node:net";
-import { applyFailed, kubeconfigRejected } from "../../common/errors.ts";
+import { applyFailed, kubeconfigRejected } from "../errors.ts";
 import { untilAborted } from "../../common/time/until_aborted.ts";
 import { hostAndPort } from "../../common/http/exchange.ts";
 

@@ -1,5 +1,5 @@
 import type { KubeObject, ResourceType } from "../../common/api/resources.ts";
-import { applyFailed } from "../../common/errors.ts";
+import { applyFailed } from "../errors.ts";
 import { resourceTypeOf } from "../../common/consumer/resource_type_of.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import { KubeError } from "../../common/kube/kube_error.ts";

@@ -1,6 +1,6 @@
 import { IAM_API_VERSION } from "../../common/api/groups.ts";
 import type { Export, Grant, GrantIdentity, RelatedResource } from "../../common/api/resources.ts";
-import { invalidRequest } from "../../common/errors.ts";
+import { invalidRequest } from "../errors.ts";
 import { grantName } from "../../common/api/names.ts";
 import type { Identity } from "./identity.ts";
 

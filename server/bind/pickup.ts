@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { type Grant, GRANTS, isDeleting } from "../../common/api/resources.ts";
 import type { Config } from "../config.ts";
-import { pickupGone, providerFailed } from "../../common/errors.ts";
+import { providerFailed } from "../../common/errors.ts";
+import { pickupGone } from "../errors.ts";
 import type { Cache } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import { isConflict, isNotFound, KubeError } from "../../common/kube/kube_error.ts";

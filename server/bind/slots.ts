@@ -1,4 +1,5 @@
-import { unavailable, type XbindError } from "../../common/errors.ts";
+import { type XbindError } from "../../common/errors.ts";
+import { unavailable } from "../errors.ts";
 import { FairSlots, type SlotRefusal } from "../../common/time/fair_slots.ts";
 
 const RETRY_AFTER_SECONDS = 5;

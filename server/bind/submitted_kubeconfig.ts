@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { kubeconfigRejected as refuse } from "../../common/errors.ts";
+import { kubeconfigRejected as refuse } from "../errors.ts";
 import type { KubeTarget, TargetAuth } from "../../common/kube/kube_target.ts";
 import { tlsFault } from "../../common/kube/tls_fault.ts";
 import { parseUntrustedYaml } from "../../common/untrusted_yaml.ts";

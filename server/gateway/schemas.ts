@@ -1,4 +1,4 @@
-import { invalidRequest } from "../../common/errors.ts";
+import { invalidRequest } from "../errors.ts";
 
 /** The part of JSON Schema that our bodies need; OpenAPI shows the same objects. */
 export interface ObjectSchema {

@@ -4,8 +4,6 @@ import {
   type ClusterRole,
   type ClusterRoleBinding,
   CRDS,
-  EXPORTS,
-  GRANTS,
   type KubeObject,
   NAMESPACES,
   type PolicyRule,
@@ -18,10 +16,11 @@ import {
 } from "../../common/api/resources.ts";
 import { Cache, type CacheReports } from "../../common/kube/cache.ts";
 import type { Selection } from "../../common/kube/client.ts";
-import { type FollowSource, metadataObjects, wholeObjects } from "../../common/kube/follow.ts";
+import { type FollowSource, metadataObjects } from "../../common/kube/follow.ts";
 import { type MetadataObject, reduceMetadata } from "../../common/kube/metadata.ts";
-import { boundaryName, LABELS, tokenSecretName } from "../../common/api/names.ts";
+import { LABELS, tokenSecretName } from "../../common/api/names.ts";
 import { ACCOUNT_UID_ANNOTATION, apisOf, TOKEN_SECRET_TYPE } from "./desired.ts";
+import type { exportCache, grantCache } from "../provider/caches.ts";
 import type { ForeignSecrets } from "./foreign_secrets.ts";
 
 /**
@@ -96,24 +95,6 @@ const tokenSecrets = (foreign?: Pick<ForeignSecrets, "see">): FollowSource<Metad
     return undefined;
   },
 });
-
-/** The Grants, with the indexes that the issuer uses. */
-export const grantCache = (reports: CacheReports = {}) =>
-  new Cache(wholeObjects(GRANTS), {
-    reports,
-    indexes: {
-      api: ({ spec }) => spec.apis.map(({ name }) => name),
-      export: ({ spec }) => [spec.exportName],
-      boundary: ({ spec }) => [boundaryName(spec.identity.subject)],
-    },
-  });
-
-/** The Exports, by the APIs they offer. */
-export const exportCache = (reports: CacheReports = {}) =>
-  new Cache(wholeObjects(EXPORTS), {
-    reports,
-    indexes: { api: ({ spec }) => spec.apis.map(({ name }) => name) },
-  });
 
 /** What the issuer watches: its input, and everything it made. */
 export function issuerCaches(

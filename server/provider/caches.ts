@@ -1,20 +1,37 @@
-import { COLLECTIONS, EXPORTS } from "../../common/api/resources.ts";
+import { COLLECTIONS, EXPORTS, GRANTS } from "../../common/api/resources.ts";
+import { boundaryName } from "../../common/api/names.ts";
 import type { Config } from "../config.ts";
 import { errorChain } from "../../common/errors.ts";
 import { heartbeatCache } from "./heartbeats.ts";
-import { exportCache, grantCache } from "../issuer/issued.ts";
 import { Cache, type CacheReports } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import { wholeObjects } from "../../common/kube/follow.ts";
 import { KubeError } from "../../common/kube/kube_error.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
-import { LeaseWatch } from "./lease_watch.ts";
-import { quietTimeMs } from "../reaper/staleness.ts";
+import { LeaseWatch, quietTimeMs } from "./lease_watch.ts";
 import type { Log } from "../../common/log/log.ts";
 import { all, type Runnable } from "../../common/time/runnable.ts";
 
 /** The part of a cache that running it needs, whatever it holds. */
 export type AnyCache = Pick<Cache<MetadataObject>, "run" | "hasSynced">;
+
+/** The Grants, with the indexes that the issuer uses. */
+export const grantCache = (reports: CacheReports = {}) =>
+  new Cache(wholeObjects(GRANTS), {
+    reports,
+    indexes: {
+      api: ({ spec }) => spec.apis.map(({ name }) => name),
+      export: ({ spec }) => [spec.exportName],
+      boundary: ({ spec }) => [boundaryName(spec.identity.subject)],
+    },
+  });
+
+/** The Exports, by the APIs they offer. */
+export const exportCache = (reports: CacheReports = {}) =>
+  new Cache(wholeObjects(EXPORTS), {
+    reports,
+    indexes: { api: ({ spec }) => spec.apis.map(({ name }) => name) },
+  });
 
 /** What several modules watch, so that each kind is watched once per process. */
 export function providerCaches({ reaperTtlMs }: Pick<Config, "reaperTtlMs">, log: Log) {

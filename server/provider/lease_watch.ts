@@ -19,6 +19,11 @@ export interface Observation {
   readonly lastChange?: Moment;
 }
 
+const LONGEST_QUIET_MS = 2 * 60_000;
+
+/** For how long the reaper itself must have seen no change before it revokes. */
+export const quietTimeMs = (ttlMs: number): number => Math.min(ttlMs, LONGEST_QUIET_MS);
+
 /** How many Connections of one boundary are told apart. */
 const MOST_CONNECTIONS = 1_000;
 /** Stands for all others: it names no Grant, so it speaks for each of the boundary. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Heartbeat } from "./heartbeats.ts";
 import type { Change } from "../../common/kube/cache.ts";
 import { KubeError } from "../../common/kube/kube_error.ts";
-import { LeaseWatch, type Moment } from "./lease_watch.ts";
+import { LeaseWatch, type Moment, quietTimeMs } from "./lease_watch.ts";
 
 const LOST = new KubeError("lost", { status: 0, reason: "ConnectionLost" });
 const EXPIRED = new KubeError("too old", { status: 410, reason: "Expired" });
@@ -147,4 +147,14 @@ Deno.test("LeaseWatch hands reports on", () => {
   reports.disconnected?.(1);
   reports.failed?.(2);
   assert.deepEqual(heard, ["connected", 1, 2]);
+});
+
+Deno.test("quietTimeMs() is the TTL, at most two minutes", () => {
+  assert.deepEqual([1, 119_999, 120_000, 120_001, 600_000].map(quietTimeMs), [
+    1,
+    119_999,
+    120_000,
+    120_000,
+    120_000,
+  ]);
 });

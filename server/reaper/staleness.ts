@@ -6,7 +6,7 @@ import {
   type Heartbeat,
 } from "../provider/heartbeats.ts";
 import { ANNOTATIONS } from "../../common/api/names.ts";
-import type { Moment, Observation } from "../provider/lease_watch.ts";
+import { type Moment, type Observation, quietTimeMs } from "../provider/lease_watch.ts";
 
 /** Why a Grant is stale: its Lease ran out, or it never had one. */
 export type StaleReason = "LeaseExpired" | "NoLease";
@@ -123,10 +123,6 @@ export interface Revocability {
 }
 
 const LONGEST_CONNECT_MS = 10 * 60_000;
-const LONGEST_QUIET_MS = 2 * 60_000;
-
-/** For how long the reaper itself must have seen no change before it revokes. */
-export const quietTimeMs = (ttlMs: number): number => Math.min(ttlMs, LONGEST_QUIET_MS);
 
 /** For how long a consumer whose way is free may need until it is heard of. */
 export const connectTimeMs = (ttlMs: number): number => Math.min(ttlMs, LONGEST_CONNECT_MS);

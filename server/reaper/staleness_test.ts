@@ -12,7 +12,6 @@ import {
   judge,
   mayRevoke,
   newestSign,
-  quietTimeMs,
   type Signs,
   signsOf,
   type Verdict,
@@ -247,16 +246,6 @@ Deno.test("concerns() takes the Grant's own name and names of nobody", () => {
 const at = (wallMs: number, steadyMs = wallMs): Moment => ({ wallMs, steadyMs });
 const boundAt = (ms: number) =>
   grant({ metadata: { annotations: { [ANNOTATIONS.boundAt]: iso(ms) } } });
-
-Deno.test("quietTimeMs() is the TTL, at most two minutes", () => {
-  assert.deepEqual([1, 119_999, 120_000, 120_001, TTL].map(quietTimeMs), [
-    1,
-    119_999,
-    120_000,
-    120_000,
-    120_000,
-  ]);
-});
 
 Deno.test("connectTimeMs() is the TTL, at most ten minutes", () => {
   assert.deepEqual([1, 600_000, TTL].map(connectTimeMs), [1, 600_000, 600_000]);

@@ -1,4 +1,4 @@
-import { unauthenticated } from "../../../common/errors.ts";
+import { unauthenticated } from "../../errors.ts";
 import { readCookie, SESSION_COOKIE } from "./cookies.ts";
 import { type Identity, looksLikeOurs, SealRejectedError, type SessionCodec } from "./session.ts";
 import type { TokenReviews } from "./token_review.ts";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { unauthenticated, XbindError } from "../../../common/errors.ts";
+import { XbindError } from "../../../common/errors.ts";
+import { unauthenticated } from "../../errors.ts";
 import { authenticate, knownCaller } from "./authenticate.ts";
 import { createSessionCodec } from "./session.ts";
 

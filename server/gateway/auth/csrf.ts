@@ -1,4 +1,4 @@
-import { forbidden } from "../../../common/errors.ts";
+import { forbidden } from "../../errors.ts";
 
 /** What tells a page of ours from a page of somebody else; headers as they came, absent = undefined. */
 export interface RequestOrigin {

@@ -1,4 +1,4 @@
-import { invalidRequest } from "../../../common/errors.ts";
+import { invalidRequest } from "../../errors.ts";
 
 /** Where a login may end: on the gateway itself, or at a listener on the user's own machine. */
 export type Redirect =

@@ -9,7 +9,7 @@ import {
 } from "jose";
 import { SEALED_TYPES, sealedTypeOf } from "../../../common/api/session_token.ts";
 import type { Identity } from "../../bind/identity.ts";
-import { unauthenticated } from "../../../common/errors.ts";
+import { unauthenticated } from "../../errors.ts";
 import { ExpiringMap } from "./expiring_map.ts";
 
 export type { Identity };

@@ -1,11 +1,7 @@
 import { createHash } from "node:crypto";
 import { decodeJwt } from "jose";
-import {
-  providerFailed,
-  unauthenticated,
-  unavailable,
-  XbindError,
-} from "../../../common/errors.ts";
+import { providerFailed, XbindError } from "../../../common/errors.ts";
+import { unauthenticated, unavailable } from "../../errors.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
 import { KubeError } from "../../../common/kube/kube_error.ts";
 import { untilAborted } from "../../../common/time/until_aborted.ts";

@@ -1,4 +1,4 @@
-import { tooManyRequests } from "../../../common/errors.ts";
+import { tooManyRequests } from "../../errors.ts";
 
 /** How much each caller may do, and by which clock. */
 export interface BudgetOptions {

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { invalidRequest, tooLarge } from "../../../common/errors.ts";
+import { invalidRequest, tooLarge } from "../../errors.ts";
 import { deadline } from "../../../common/time/deadline.ts";
 import type { Env } from "../env.ts";
 

@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import { unavailable } from "../../../common/errors.ts";
+import { unavailable } from "../../errors.ts";
 import { type ChildController, childController } from "../../../common/time/runnable.ts";
 import type { Env } from "../env.ts";
 

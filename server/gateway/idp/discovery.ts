@@ -1,4 +1,4 @@
-import { unavailable } from "../../../common/errors.ts";
+import { unavailable } from "../../errors.ts";
 import { untilAborted } from "../../../common/time/until_aborted.ts";
 import { Backoff } from "../../../common/time/backoff.ts";
 import { deadline } from "../../../common/time/deadline.ts";

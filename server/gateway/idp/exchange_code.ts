@@ -7,7 +7,7 @@ import {
   customFetch,
   None,
 } from "oauth4webapi";
-import { unauthenticated } from "../../../common/errors.ts";
+import { unauthenticated } from "../../errors.ts";
 import { type IdpFetch, IdpUnreachableError } from "./idp_fetch.ts";
 import type { IdpMetadata } from "./idp_metadata.ts";
 import type { OidcSettings } from "./settings.ts";

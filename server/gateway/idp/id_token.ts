@@ -1,5 +1,6 @@
 import { errors, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from "jose";
-import { unauthenticated, XbindError } from "../../../common/errors.ts";
+import { XbindError } from "../../../common/errors.ts";
+import { unauthenticated } from "../../errors.ts";
 import { IdpUnreachableError } from "./idp_fetch.ts";
 
 /** What an ID token must say to be for us and for this login. */

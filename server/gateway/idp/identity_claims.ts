@@ -1,4 +1,4 @@
-import { unauthenticated } from "../../../common/errors.ts";
+import { unauthenticated } from "../../errors.ts";
 import type { Identity } from "../auth/session.ts";
 
 /** Which claims make the identity. */

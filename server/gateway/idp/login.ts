@@ -5,7 +5,7 @@ import {
   generateRandomState,
   validateAuthResponse,
 } from "oauth4webapi";
-import { invalidRequest, unauthenticated, unavailable } from "../../../common/errors.ts";
+import { invalidRequest, unauthenticated, unavailable } from "../../errors.ts";
 import type { Log } from "../../../common/log/log.ts";
 import type { Runnable } from "../../../common/time/runnable.ts";
 import { Discovery, type DiscoveryOptions } from "./discovery.ts";

@@ -1,6 +1,7 @@
 import type { Context, Handler } from "hono";
 import { EXPORTS } from "../../../common/api/resources.ts";
-import { exportNotFound, providerFailed } from "../../../common/errors.ts";
+import { providerFailed } from "../../../common/errors.ts";
+import { exportNotFound } from "../../errors.ts";
 import type { Inventory, InventoryAnswer } from "../../inventory/inventory.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
 import { isDnsSubdomain } from "../../../common/api/names.ts";

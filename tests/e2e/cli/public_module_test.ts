@@ -9,7 +9,7 @@ Deno.test("mod.ts loads neither Kubernetes code nor any package", async () => {
   assert.ok(success);
   const { modules } = JSON.parse(new TextDecoder().decode(stdout));
   const loaded: string[] = modules.map(({ specifier }: { specifier: string }) => specifier);
-  assert.ok(loaded.some((module) => module.endsWith("/cli/gateway_client.ts")));
+  assert.ok(loaded.some((module) => module.endsWith("/cli/gateway/client.ts")));
   assert.deepEqual(loaded.filter((module) => /\/server\/kube\/|^npm:/.test(module)), []);
 });
 

@@ -16,7 +16,8 @@ import {
   type TokenDeps,
   type TokenState,
 } from "../../../server/issuer/ensure_token.ts";
-import { exportCache, grantCache, issuerCaches } from "../../../server/issuer/issued.ts";
+import { issuerCaches } from "../../../server/issuer/issued.ts";
+import { exportCache, grantCache } from "../../../server/provider/caches.ts";
 import { TokenSlots } from "../../../server/issuer/token_slots.ts";
 import { ANNOTATIONS, FIELD_MANAGERS, LABELS, tokenSecretName } from "../../../common/api/names.ts";
 import { boundaryOf, customType, grantFor, WIDGETS } from "../../support/planes/issuer_samples.ts";

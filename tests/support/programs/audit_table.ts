@@ -22,7 +22,9 @@ export async function documentedCodes(): Promise<Map<string, DocumentedCode>> {
 /** The codes that the backend's source gives to audit lines. */
 export async function codesInSource(): Promise<Set<string>> {
   const codes = new Set<string>();
-  const folders = [new URL("../../../server/", import.meta.url)];
+  const folders = ["common/", "server/"].map((name) =>
+    new URL(`../../../${name}`, import.meta.url)
+  );
   for (const folder of folders) {
     for await (const { name, isDirectory } of Deno.readDir(folder)) {
       if (isDirectory) folders.push(new URL(`${name}/`, folder));

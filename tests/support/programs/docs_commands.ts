@@ -10,7 +10,7 @@ import { backendBundle } from "./backend.ts";
 import { cliBundle } from "./cli.ts";
 import { browse } from "../peers/scripted_browser.ts";
 
-const ROOT = path.join(import.meta.dirname ?? "", "..", "..");
+const ROOT = path.join(import.meta.dirname ?? "", "..", "..", "..");
 /** What a clone has and a reader of the pages does not touch. */
 const LEFT_OUT = [".git", "dist", "coverage", "node_modules"];
 /** Where the pages say that the backend listens; here another port may be free. */

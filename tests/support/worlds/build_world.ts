@@ -4,7 +4,7 @@ import path from "node:path";
 import { copyTree } from "../../../scripts/build/copy_tree.ts";
 
 /** The tree under test. */
-export const SOURCES: string = path.join(import.meta.dirname ?? "", "..", "..");
+export const SOURCES: string = path.join(import.meta.dirname ?? "", "..", "..", "..");
 
 /**
  * A small executable of this machine in the place of Deno's compile runtime, which not every

@@ -6,8 +6,8 @@ import type {
   Instances,
   Me,
   ProviderInfo,
-} from "../common/api/wire.ts";
-import { flag, list, name, number, oneOf, type Parse, record, text } from "../common/shape.ts";
+} from "../../common/api/wire.ts";
+import { flag, list, name, number, oneOf, type Parse, record, text } from "../../common/shape.ts";
 
 const direction = oneOf("FromProvider", "FromConsumer");
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { createSessionCodec } from "../../server/gateway/auth/session.ts";
-import { isSessionToken } from "./session_token.ts";
+import { createSessionCodec } from "./session.ts";
+import { isSessionToken } from "../../../common/api/session_token.ts";
 
 const header = (fields: unknown): string =>
   new TextEncoder().encode(JSON.stringify(fields))

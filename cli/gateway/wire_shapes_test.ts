@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { ShapeError } from "./shape.ts";
-import { parseBindResult, parseCatalog, parseClusters, parseProvider } from "../cli/wire_shapes.ts";
+import { ShapeError } from "../../common/shape.ts";
+import { parseBindResult, parseCatalog, parseClusters, parseProvider } from "./wire_shapes.ts";
 
 Deno.test("parseCatalog() keeps the known fields of a catalog", () => {
   const offer = { name: "pg", title: "PostgreSQL", apis: ["dbs.example.org"] };
