@@ -3,25 +3,24 @@ import { untilAborted } from "../time/until_aborted.ts";
 import type { KubeClient } from "./client.ts";
 import { follow, type FollowSource, type FollowTiming } from "./follow.ts";
 import { type Crowd, type CrowdedNamespace, Held } from "./held.ts";
+import { Indexes, type IndexFunction } from "./indexes.ts";
 import type { MetadataObject } from "./metadata.ts";
 import { keyText, type ObjectKey } from "./paths.ts";
+import { Waiters } from "./waiters.ts";
 
-/** What became of one object: created without `before`, deleted without `after`. */
+/** A change of one object: created without `before`, deleted without `after`. */
 export interface Change<T> {
   readonly before?: T;
   readonly after?: T;
-  /** Who of this process wrote it and told us; the watch then stays silent about it. */
+  /** The part of this process that wrote it. The watch does not report such a change again. */
   readonly writer?: FieldManager;
 }
 
-/** Values under which an object can be found. */
-export type IndexFunction<T> = (object: T) => readonly string[];
-
-/** Reports what a cache cannot handle itself. */
+/** Called with events that a cache cannot handle itself. */
 export interface CacheReports {
-  /** The watch failed, and is being tried again. */
+  /** The watch failed, and is retried. */
   disconnected?(error: unknown): void;
-  /** The watch stands (again). */
+  /** The watch is open, for the first time or again. */
   connected?(): void;
   /** An object could not be read, or a listener threw. */
   failed?(error: unknown): void;
@@ -32,26 +31,24 @@ export interface CacheOptions<T extends MetadataObject, Index extends string> {
   readonly indexes?: Record<Index, IndexFunction<T>>;
   readonly reports?: CacheReports;
   readonly timing?: FollowTiming;
-  /** Bounds what one namespace may take; without it everything is held. */
+  /** Bounds the objects held of one namespace. By default all are held. */
   readonly crowd?: Crowd<T>;
 }
-
-type Waiter<T> = (object: T | undefined) => void;
 
 /** The objects of a kind as the API server reports them, kept current by a watch. */
 export class Cache<T extends MetadataObject, Index extends string = never> {
   readonly #source: FollowSource<T>;
   readonly #options: CacheOptions<T, Index>;
-  readonly #indexes = new Map<string, Map<string, Map<string, T>>>();
+  readonly #indexes: Indexes<T, Index>;
   readonly #listeners = new Set<(change: Change<T>) => void>();
-  readonly #waiters = new Map<string, Set<Waiter<T>>>();
+  readonly #waiters = new Waiters<T>();
   readonly #synced = Promise.withResolvers<void>();
-  /** Versions that we wrote and the watch has not reached yet. */
+  /** Versions that we wrote and the watch has not reported yet. */
   readonly #learned = new Map<string, string>();
-  /** How far the watch is. */
+  /** The newest resourceVersion that the watch has reported. */
   #seen = "";
   readonly #objects: Held<T>;
-  /** The list that is being received; what is held stays as it is until the end of it. */
+  /** The list that is being received. It replaces the held objects when it is complete. */
   #incoming: Held<T> | undefined;
   #hasSynced = false;
   #broken: { readonly since: number; readonly end: PromiseWithResolvers<void> } | undefined;
@@ -60,7 +57,10 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
     this.#source = source;
     this.#options = options;
     this.#objects = new Held(options.crowd);
-    for (const name in options.indexes) this.#indexes.set(name, new Map());
+    this.#indexes = new Indexes(
+      options.indexes ?? {},
+      (error) => this.#options.reports?.failed?.(error),
+    );
   }
 
   /** Follows the API server until the signal aborts. */
@@ -101,12 +101,12 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
     return this.#hasSynced;
   }
 
-  /** For how long the watch has been broken; undefined while it stands. */
+  /** Returns for how long the watch has been broken; undefined while it is open. */
   brokenForMs(): number | undefined {
     return this.#broken && performance.now() - this.#broken.since;
   }
 
-  /** Resolves once the watch stands, at once unless it is broken. */
+  /** Resolves once the watch is open. */
   async whenConnected(signal?: AbortSignal): Promise<void> {
     if (this.#broken) await untilAborted(this.#broken.end.promise, signal);
   }
@@ -125,34 +125,34 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
     return this.#objects.get(keyText(key));
   }
 
-  /** The namespaces of which only a part is held, see `CacheOptions.crowd`. */
+  /** The namespaces of which only some objects are held, see `CacheOptions.crowd`. */
   get crowded(): readonly CrowdedNamespace[] {
     return this.#objects.crowded;
   }
 
-  /** How far the watch is: every change up to this resourceVersion has been taken in. */
+  /** The resourceVersion up to which the cache has every change. */
   get version(): string {
     return this.#seen;
   }
 
-  /** All objects, in no particular order. */
+  /** Iterates over all objects, in no particular order. */
   values(): IterableIterator<T> {
     return this.#objects.values();
   }
 
-  /** The objects that an index holds under a value. */
+  /** Iterates over the objects that an index holds under a value. */
   find(index: Index, value: string): IterableIterator<T> {
-    return this.#indexes.get(index)?.get(value)?.values() ?? [].values();
+    return this.#indexes.under(index, value)?.values() ?? [].values();
   }
 
-  /** How many objects an index holds under a value. */
+  /** Counts the objects that an index holds under a value. */
   count(index: Index, value: string): number {
-    return this.#indexes.get(index)?.get(value)?.size ?? 0;
+    return this.#indexes.under(index, value)?.size ?? 0;
   }
 
   /**
-   * Takes over what the API server answered to a write of ours, so that the next look sees it.
-   * The raw object is decoded as the watch would; the watch then brings nothing new.
+   * Stores the API server's response to a write of ours, so that the next read sees it. Its watch
+   * event then changes nothing.
    */
   learn(raw: unknown, writer: FieldManager): void {
     const object = this.#source.decode(raw);
@@ -160,20 +160,20 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
     const key = keyText(object.metadata);
     const version = object.metadata.resourceVersion;
     const before = this.#objects.get(key)?.metadata.resourceVersion;
-    // What the watch has passed it has told, the end of this object perhaps included.
+    // The watch has already reported this version, and perhaps the deletion after it.
     if (!version || !isLater(version, this.#seen)) return;
     if (before && !isLater(version, before)) return;
     this.#learned.set(key, version);
     this.#set(object, { isNew: true, writer });
   }
 
-  /** Calls back for every change from now on, in order; returns how to stop. */
+  /** Calls the listener for every change from now on, in order. Returns a function that stops it. */
   onChange(listener: (change: Change<T>) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Resolves with the object as soon as it satisfies the predicate, at once if it does already. */
+  /** Resolves with the object once it satisfies the predicate. */
   async waitFor(
     key: ObjectKey,
     predicate: (object: T) => boolean,
@@ -186,7 +186,7 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
     );
   }
 
-  /** Resolves as soon as there is no object of that key, or one with another UID. */
+  /** Resolves once the object is gone, or another one with another UID has its key. */
   async waitForAbsence(
     key: ObjectKey,
     uid: string | undefined,
@@ -200,44 +200,18 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
     );
   }
 
-  #waitUntil<R>(
+  async #waitUntil<R>(
     key: string,
-    judge: (object: T | undefined) => { value: R } | undefined,
+    judge: (object: T | undefined) => { readonly value: R } | undefined,
     signal: AbortSignal,
   ): Promise<R> {
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason);
-      const waiters = this.#waiters.get(key) ?? new Set();
-      const finish = () => {
-        waiters.delete(check);
-        if (waiters.size === 0 && this.#waiters.get(key) === waiters) this.#waiters.delete(key);
-        signal.removeEventListener("abort", onAbort);
-      };
-      const onAbort = () => {
-        finish();
-        reject(signal.reason);
-      };
-      const check = (object: T | undefined) => {
-        let verdict;
-        try {
-          verdict = judge(object);
-        } catch (error) {
-          finish();
-          return reject(error);
-        }
-        if (!verdict) return;
-        finish();
-        resolve(verdict.value);
-      };
-      waiters.add(check);
-      this.#waiters.set(key, waiters);
-      signal.addEventListener("abort", onAbort, { once: true });
+    return await this.#waiters.wait(key, judge, (check) => {
       // Before the first list, absence means nothing.
       if (this.#hasSynced || this.#objects.has(key)) check(this.#objects.get(key));
-    });
+    }, signal);
   }
 
-  /** Notes how far the watch is; false while it still reports a time before a write of ours. */
+  /** Records the version. Returns false for events that are older than a write of ours. */
   #isNews(key: string, version = ""): boolean {
     if (isLater(version, this.#seen)) this.#seen = version;
     const learned = this.#learned.get(key);
@@ -261,7 +235,7 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
     if (this.#hasSynced) return;
     this.#hasSynced = true;
     this.#synced.resolve();
-    for (const key of [...this.#waiters.keys()]) this.#wake(key);
+    for (const key of this.#waiters.keys) this.#waiters.wake(key, this.#objects.get(key));
   }
 
   #set(object: T, { isNew, writer }: { isNew: boolean; writer?: FieldManager }): void {
@@ -269,8 +243,8 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
     const before = this.#objects.get(key);
     if (before && sameVersion(before, object)) return;
     this.#objects.set(object, { isNew });
-    if (before) this.#unindex(key, before);
-    this.#index(key, object);
+    if (before) this.#indexes.remove(key, before);
+    this.#indexes.add(key, object);
     this.#announce(key, {
       ...(before ? { before } : {}),
       after: object,
@@ -291,41 +265,12 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
 
   #forget(object: T): void {
     const key = keyText(object.metadata);
-    this.#unindex(key, object);
+    this.#indexes.remove(key, object);
     this.#announce(key, { before: object });
   }
 
-  #index(key: string, object: T): void {
-    for (const [name, index] of this.#indexes) {
-      for (const value of this.#valuesFor(name as Index, object)) {
-        const found = index.get(value);
-        if (found) found.set(key, object);
-        else index.set(value, new Map([[key, object]]));
-      }
-    }
-  }
-
-  #unindex(key: string, object: T): void {
-    for (const [name, index] of this.#indexes) {
-      for (const value of this.#valuesFor(name as Index, object)) {
-        const found = index.get(value);
-        found?.delete(key);
-        if (found?.size === 0) index.delete(value);
-      }
-    }
-  }
-
-  #valuesFor(name: Index, object: T): readonly string[] {
-    try {
-      return this.#options.indexes?.[name](object) ?? [];
-    } catch (error) {
-      this.#options.reports?.failed?.(error);
-      return [];
-    }
-  }
-
   #announce(key: string, change: Change<T>): void {
-    this.#wake(key);
+    this.#waiters.wake(key, this.#objects.get(key));
     for (const listener of this.#listeners) {
       try {
         listener(change);
@@ -334,19 +279,15 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
       }
     }
   }
-
-  #wake(key: string): void {
-    for (const waiter of [...this.#waiters.get(key) ?? []]) waiter(this.#objects.get(key));
-  }
 }
 
-/** Adds to a list that is being received, which is thinned out like what is held. */
+/** Adds an object to a list that is being received, and drops the excess of its namespace. */
 function receive<T extends MetadataObject>(incoming: Held<T>, object: T, isNew: boolean): void {
   incoming.set(object, { isNew });
   for (const excess of incoming.excessIn(object.metadata.namespace ?? "")) incoming.drop(excess);
 }
 
-/** Compares resourceVersions, which are whole numbers of growing length. */
+/** Tells whether resourceVersion `a` is later than `b`. Both are whole numbers of any length. */
 export const isLater = (a: string, b: string): boolean =>
   a.length === b.length ? a > b : a.length > b.length;
 

@@ -1,24 +1,24 @@
 import type { MetadataObject } from "./metadata.ts";
 import { keyText, type ObjectKey } from "./paths.ts";
 
-/** How much of a crowd in one namespace is held. */
+/** Bounds how many objects of one namespace are held. */
 export interface Crowd<T> {
-  /** A namespace with more objects than this is thinned out. */
+  /** Objects are dropped from a namespace that has more than this. */
   readonly most: number;
-  /** Picks those to hold; the fewer, the less often a growing crowd has to be thinned out. */
+  /** Picks the objects to keep. The fewer it keeps, the less often it is called. */
   readonly pick: (objects: readonly T[]) => Iterable<T>;
 }
 
-/** A namespace of which only a part is held. */
+/** A namespace of which only some objects are held. */
 export interface CrowdedNamespace {
   readonly namespace: string;
-  /** How many objects there are, held or not. */
+  /** The number of objects, held or not. */
   readonly total: number;
 }
 
 /**
- * Objects by key. With a `Crowd`, nobody can fill the memory by writing more and more of them into
- * one namespace: the objects beyond the bound are only counted, until one of them changes.
+ * Objects by key. With a `Crowd`, a tenant cannot fill our memory by writing many objects into one
+ * namespace: objects beyond the bound are only counted. One of them is held again once it changes.
  */
 export class Held<T extends MetadataObject> {
   readonly #crowd: Crowd<T> | undefined;
@@ -47,7 +47,7 @@ export class Held<T extends MetadataObject> {
   }
 
   /**
-   * Holds an object. One that existed before without being held is `isNew: false`; it no longer
+   * Holds an object. With `isNew: false` it existed before, so if it was not held, it no longer
    * counts as dropped.
    */
   set(object: T, { isNew }: { readonly isNew: boolean }): void {
@@ -60,19 +60,19 @@ export class Held<T extends MetadataObject> {
     this.#objects.set(key, object);
   }
 
-  /** Forgets an object that is gone, held or not. */
+  /** Forgets a deleted object, held or not. */
   delete(key: ObjectKey): void {
     const isHeld = this.#objects.delete(keyText(key));
     if (this.#crowd) change(isHeld ? this.#counts : this.#dropped, key.namespace ?? "", -1);
   }
 
-  /** Forgets an object that still exists. */
+  /** Stops holding an object that still exists, and counts it as dropped. */
   drop(object: T): void {
     this.delete(object.metadata);
     change(this.#dropped, object.metadata.namespace ?? "", 1);
   }
 
-  /** The objects to drop from a namespace that is too full; none from any other. */
+  /** Returns the objects to drop from a namespace that has too many. */
   excessIn(namespace: string): T[] {
     if (!this.#crowd || (this.#counts.get(namespace) ?? 0) <= this.#crowd.most) return [];
     const crowd: T[] = [];
@@ -83,7 +83,7 @@ export class Held<T extends MetadataObject> {
     return crowd.filter((object) => !picked.has(object));
   }
 
-  /** Takes over which objects another one had to drop. */
+  /** Copies the counts of dropped objects from another instance. */
   adoptDropped({ crowded }: Held<T>): void {
     this.#dropped.clear();
     for (const { namespace, total } of crowded) {
@@ -91,7 +91,7 @@ export class Held<T extends MetadataObject> {
     }
   }
 
-  /** The namespaces of which only a part is held. */
+  /** The namespaces of which only some objects are held. */
   get crowded(): readonly CrowdedNamespace[] {
     return Array.from(this.#dropped, ([namespace, dropped]) => ({
       namespace,
@@ -100,7 +100,7 @@ export class Held<T extends MetadataObject> {
   }
 }
 
-/** Adds to a count; one that is 0 is forgotten, and none is below. */
+/** Adds to a count. Counts never go below 0, and a count of 0 is removed. */
 function change(counts: Map<string, number>, key: string, by: number): void {
   const count = (counts.get(key) ?? 0) + by;
   if (count > 0) counts.set(key, count);

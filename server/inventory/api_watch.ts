@@ -1,4 +1,5 @@
-import { Cache, type IndexFunction } from "../../common/kube/cache.ts";
+import { Cache } from "../../common/kube/cache.ts";
+import type { IndexFunction } from "../../common/kube/indexes.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import type { FollowSource } from "../../common/kube/follow.ts";
 import { isNotFound, KubeError } from "../../common/kube/kube_error.ts";

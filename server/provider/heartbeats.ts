@@ -1,5 +1,6 @@
 import { type Grant, LEASES, type ObjectMeta } from "../../common/api/resources.ts";
-import { Cache, type CacheReports, type IndexFunction } from "../../common/kube/cache.ts";
+import { Cache, type CacheReports } from "../../common/kube/cache.ts";
+import type { IndexFunction } from "../../common/kube/indexes.ts";
 import type { CompleteSource } from "../../common/kube/follow.ts";
 import { ANNOTATIONS, boundaryName, isDnsSubdomain, LABELS } from "../../common/api/names.ts";
 
