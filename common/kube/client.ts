@@ -7,26 +7,26 @@ import { errorFromAnswer, isNotFound, KubeError } from "./kube_error.ts";
 import { collectionPath, keyOf, keyText, type ObjectKey, objectPath } from "./paths.ts";
 import type { BeforeSend, Transport, TransportAnswer, TransportRequest } from "./transport.ts";
 
-/** Which objects of a kind; absent parts do not narrow it. */
+/** Selects objects of a kind. Absent fields select all. */
 export interface Selection {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
 }
 
-/** What must still hold for a delete to happen. */
+/** Conditions under which a delete is carried out. */
 export interface Preconditions {
   readonly uid?: string;
   readonly resourceVersion?: string;
 }
 
-/** A merge patch that only takes effect on the version of the object that was read. */
+/** A merge patch that applies only to the version of the object that was read. */
 export interface MergePatch {
   readonly metadata: { readonly resourceVersion: string; readonly [field: string]: unknown };
   readonly [field: string]: unknown;
 }
 
-/** One page of a list, as the server sent it. */
+/** One page of a list. */
 export interface ListPage {
   readonly items: readonly unknown[];
   readonly resourceVersion: string;
@@ -41,20 +41,20 @@ const RETRY_LIMITS = { baseMs: 100, capMs: 2_000 };
 const MAX_RETRY_AFTER_MS = 10_000;
 
 /**
- * A thin client over API paths. Reads are tried again after a 5xx or a lost connection; writes
- * only where the server cannot have acted on them (429, or a connection that never stood).
+ * A thin client over API paths. Retries reads after a 5xx or a lost connection. Retries writes only
+ * if the server cannot have acted on them: after a 429, or if no connection was established.
  */
 export class KubeClient {
   readonly transport: Transport;
   readonly #beforeWrite: BeforeSend | undefined;
 
-  /** `beforeWrite` is asked before every write. */
+  /** Calls `beforeWrite` before every write. */
   constructor(transport: Transport, beforeWrite?: BeforeSend) {
     this.transport = transport;
     this.#beforeWrite = beforeWrite;
   }
 
-  /** Reads one object; absent is an error. */
+  /** Reads one object. Throws if it does not exist. */
   async get<T extends KubeObject>(
     type: ResourceType<T>,
     key: ObjectKey,
@@ -63,7 +63,7 @@ export class KubeClient {
     return await this.#call("GET", objectPath(type, key), `get ${named(type, key)}`, { signal });
   }
 
-  /** Reads one object, or undefined when it is not there. */
+  /** Reads one object. Returns undefined if it does not exist. */
   async find<T extends KubeObject>(
     type: ResourceType<T>,
     key: ObjectKey,
@@ -77,7 +77,7 @@ export class KubeClient {
     }
   }
 
-  /** Reads all objects of a selection, whole, in pages. */
+  /** Reads all objects of a selection, page by page. */
   async list<T extends KubeObject>(
     type: ResourceType<T>,
     selection: Selection = {},
@@ -93,7 +93,7 @@ export class KubeClient {
     return objects;
   }
 
-  /** Reads one page of at most 500 objects; `next` continues where the page before ended. */
+  /** Reads one page of at most 500 objects. `next` continues after the previous page. */
   async listPage(
     type: ResourceType,
     selection: Selection,
@@ -122,7 +122,7 @@ export class KubeClient {
     };
   }
 
-  /** Creates an object; one that is there already is an error. */
+  /** Creates an object. Throws if it exists. */
   async create<T extends KubeObject>(
     type: ResourceType<T>,
     object: T,
@@ -137,7 +137,7 @@ export class KubeClient {
     });
   }
 
-  /** Replaces an object; its resourceVersion must be the present one. */
+  /** Replaces an object. Its resourceVersion must be the current one. */
   async update<T extends KubeObject>(
     type: ResourceType<T>,
     object: T,
@@ -151,7 +151,7 @@ export class KubeClient {
     });
   }
 
-  /** Server-side apply, taking over fields that others own; creates the object when absent. */
+  /** Applies an object on the server side, and takes over fields of other managers. */
   async apply<T extends KubeObject>(
     type: ResourceType<T>,
     object: T,
@@ -165,7 +165,7 @@ export class KubeClient {
     });
   }
 
-  /** What a server-side apply would store, or why it would be refused; stores nothing. */
+  /** Dry-runs a server-side apply: returns the object that would be stored, or throws. */
   async dryRunApply<T extends KubeObject>(
     type: ResourceType<T>,
     object: T,
@@ -180,7 +180,7 @@ export class KubeClient {
     });
   }
 
-  /** Server-side apply of the status; fields of other managers stay. */
+  /** Applies the status on the server side. Fields of other managers stay. */
   async applyStatus<T extends KubeObject>(
     type: ResourceType<T>,
     object: T,
@@ -194,7 +194,7 @@ export class KubeClient {
     });
   }
 
-  /** JSON merge patch, bound to the resourceVersion inside it. */
+  /** Sends a JSON merge patch, which applies only to the resourceVersion in it. */
   async mergePatch<T extends KubeObject>(
     type: ResourceType<T>,
     key: ObjectKey,
@@ -209,7 +209,7 @@ export class KubeClient {
     });
   }
 
-  /** Deletes an object while the preconditions hold; absent is an error. */
+  /** Deletes an object if the preconditions hold. Throws if it does not exist. */
   async delete(
     type: ResourceType,
     key: ObjectKey,
@@ -228,7 +228,7 @@ export class KubeClient {
     });
   }
 
-  /** Sends JSON to any path, for reviews and discovery. */
+  /** Sends JSON to any path, such as that of a review. */
   async request<T>(
     method: "GET" | "POST",
     path: string,
@@ -280,7 +280,7 @@ export class KubeClient {
     }
   }
 
-  /** A request that was refused as 401 had no effect, so it may go out once more as somebody. */
+  /** A 401 means the request had no effect. Sends it once more with renewed credentials. */
   async #sendWithRenewal(request: TransportRequest): Promise<TransportAnswer> {
     const answer = await this.transport.send(request);
     if (answer.status !== 401 || !await this.transport.renewCredentials(answer)) return answer;
@@ -295,14 +295,14 @@ function mayTryAgain(method: string, failure: KubeError): boolean {
   return failure.status >= 500 || failure.reason === "ConnectionLost";
 }
 
-/** The error of an answer with a failure status, with the server's wish when to come back. */
+/** Builds the error of a failed answer, with the server's `Retry-After`. */
 export function answerError(request: TransportRequest, answer: TransportAnswer): KubeError {
   const seconds = Number(answer.header("retry-after"));
   const retryAfterMs = seconds > 0 ? Math.min(seconds * 1000, MAX_RETRY_AFTER_MS) : undefined;
   return errorFromAnswer(request.attempt, answer.status, answer.text, retryAfterMs);
 }
 
-/** The query parameters of a selection. */
+/** Builds the query parameters of a selection. */
 export function selectionQuery({ labelSelector, fieldSelector }: Selection): URLSearchParams {
   const query = new URLSearchParams();
   if (labelSelector) query.set("labelSelector", labelSelector);
@@ -310,7 +310,7 @@ export function selectionQuery({ labelSelector, fieldSelector }: Selection): URL
   return query;
 }
 
-/** Items of a list come without apiVersion and kind; an object of ours always has them. */
+/** Adds apiVersion and kind, which the items of a list lack. */
 export function withKind<T extends KubeObject>(type: ResourceType<T>, item: unknown): T {
   const apiVersion = type.group === "" ? type.version : `${type.group}/${type.version}`;
   return { apiVersion, kind: type.kind, ...(item as object) } as T;

@@ -8,11 +8,11 @@ import type { KubeTarget } from "./kube_target.ts";
 export interface ClusterConnectionsOptions {
   readonly keep: boolean;
   readonly lookup?: LookupFunction | undefined;
-  /** Only the command-line client has one. */
+  /** Set only by the command-line client. */
   readonly connectThroughProxy?: ConnectThroughProxy | undefined;
 }
 
-/** Connections to the target's server; `ca` replaces the system's roots. */
+/** Opens connections to the target's server. `ca` replaces the system's roots. */
 export function clusterConnections(
   target: KubeTarget,
   tls: TlsMaterial,

@@ -11,7 +11,7 @@ import { isForbidden } from "./kube_error.ts";
 
 const ESTABLISHED_TIMEOUT_MS = 30_000;
 
-/** What installing needs. */
+/** Dependencies of `installCrds`. */
 export interface CrdDeps {
   readonly kube: KubeClient;
   readonly log: Log;
@@ -19,8 +19,8 @@ export interface CrdDeps {
 }
 
 /**
- * Brings the CRDs to this version and waits until the API server serves them. Writes only what
- * differs, and leaves alone what a newer version installed.
+ * Installs the CRDs of this version and waits until the API server serves them. Writes only CRDs
+ * that differ, and leaves those of a newer version alone.
  */
 export async function installCrds(
   deps: CrdDeps,
@@ -28,7 +28,7 @@ export async function installCrds(
   signal: AbortSignal,
 ): Promise<void> {
   using limit = deadline(ESTABLISHED_TIMEOUT_MS, signal, notEstablished(crds));
-  // All of them come to an end before the deadline does: none may wait on unseen.
+  // Settle all of them before the deadline is disposed, so that none keeps waiting unseen.
   const outcomes = await Promise.allSettled(
     crds.map((crd) => installCrd(deps, crd, limit.signal)),
   );
@@ -59,7 +59,7 @@ async function installCrd(
   await established(kube, name, signal);
 }
 
-/** Adds the version, and a digest that also notices fields which this version no longer has. */
+/** Adds the version, and a digest that also changes when a field is dropped. */
 function stamped(crd: CustomResourceDefinition, version: string): CustomResourceDefinition {
   const digest = createHash("sha256").update(JSON.stringify(crd)).digest("hex").slice(0, 16);
   const annotations = {
@@ -86,7 +86,7 @@ const isEstablished = (crd: CustomResourceDefinition): boolean =>
   crd.status?.conditions?.some(({ type, status }) => type === "Established" && status === "True") ??
     false;
 
-/** Whether everything that `wanted` says is so in `live`; the API server adds defaults of its own. */
+/** Tells whether `live` has every field of `wanted`. The API server adds defaults to it. */
 export function contains(live: unknown, wanted: unknown): boolean {
   if (Array.isArray(wanted)) {
     return Array.isArray(live) && live.length === wanted.length &&
@@ -99,7 +99,7 @@ export function contains(live: unknown, wanted: unknown): boolean {
   );
 }
 
-/** Compares `major.minor.patch`; a pre-release counts as older than its release. */
+/** Compares `major.minor.patch`. A pre-release is older than its release. */
 export function isNewer(a: string, b: string): boolean {
   const [coreA = "", preA] = a.replace(/^v/, "").split("+")[0]?.split(/-(.*)/s) ?? [];
   const [coreB = "", preB] = b.replace(/^v/, "").split("+")[0]?.split(/-(.*)/s) ?? [];

@@ -3,20 +3,20 @@ import { ConfigFileError } from "./config_file_error.ts";
 import type { ExecSpec, KubeTarget, Source } from "./kube_target.ts";
 import { unreadable } from "./load_target.ts";
 
-/** What TLS needs; a change of any field needs new connections. */
+/** TLS material. A change of any field needs new connections. */
 export interface TlsMaterial {
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
 }
 
-/** Proof of identity for the next request. */
+/** Credentials for the next request. */
 export interface Credentials {
   readonly tls: TlsMaterial;
   readonly headers: Readonly<Record<string, string | string[]>>;
 }
 
-/** What an exec plugin printed. */
+/** The credential that an exec plugin printed. */
 export interface ExecCredential {
   readonly token?: string;
   readonly cert?: string;
@@ -24,7 +24,7 @@ export interface ExecCredential {
   readonly expiresAtMs?: number;
 }
 
-/** Runs an exec plugin; only the command-line client has one. */
+/** Runs an exec plugin. Only the command-line client has one. */
 export type RunExec = (exec: ExecSpec, target: KubeTarget) => Promise<ExecCredential>;
 
 interface ExecRun {
@@ -36,14 +36,14 @@ interface ExecRun {
 /** How long a file's content is trusted before it is read again. */
 const FILE_MAX_AGE_MS = 5_000;
 
-/** Keeps the credentials of one target current: rotated files are noticed, exec results kept. */
+/** Keeps the credentials of one target current: rereads rotated files, and keeps exec results. */
 export class CredentialSource {
   readonly #target: KubeTarget;
   readonly #runExec: RunExec | undefined;
   readonly #now: () => number;
   readonly #files = new Map<string, { text: string; readAtMs: number }>();
   #exec: ExecRun | undefined;
-  /** What was found last, and until when nothing can have changed. */
+  /** The last result, and until when it is valid. */
   #known: { readonly credentials: Credentials; readonly untilMs: number } | undefined;
 
   constructor(target: KubeTarget, runExec?: RunExec, now: () => number = Date.now) {
@@ -52,11 +52,11 @@ export class CredentialSource {
     this.#now = now;
   }
 
-  /** The credentials as of now. */
+  /** Returns the current credentials. */
   async current(): Promise<Credentials> {
     if (this.#known && this.#now() < this.#known.untilMs) return this.#known.credentials;
     const { ca, clientCertificate, auth, impersonation } = this.#target;
-    // A plugin's result has a time of its own, and a file that is missing may come any moment.
+    // An exec result has an expiry of its own, and a missing file may appear at any moment.
     let mayChange = auth.kind === "exec";
     const tls: { ca?: string; cert?: string; key?: string } = {};
     const headers: Record<string, string | string[]> = { ...impersonation };
@@ -85,15 +85,15 @@ export class CredentialSource {
     return credentials;
   }
 
-  /** Whether there are other credentials than those the server refused; looks anew if need be. */
+  /** Tells whether there are other credentials than the refused ones. Rereads them if needed. */
   async renewed(refused: Credentials): Promise<boolean> {
     const isRefused = async () => JSON.stringify(await this.current()) === JSON.stringify(refused);
-    if (!await isRefused()) return true; // another call was refused too, and has looked
+    if (!await isRefused()) return true; // another refused call has renewed them
     this.refresh();
     return !await isRefused();
   }
 
-  /** Forgets how long files and exec results may still be used. */
+  /** Expires all files and exec results. */
   refresh(): void {
     this.#known = undefined;
     for (const file of this.#files.values()) file.readAtMs = -Infinity;
@@ -110,13 +110,13 @@ export class CredentialSource {
       this.#files.set(source.file, { text, readAtMs: this.#now() });
       return text;
     } catch (cause) {
-      // A rotation may replace the file under us: the last good content serves until it is back.
+      // A rotation may remove the file for a moment. Use its last content until it is back.
       if (known) return known.text;
       throw cause instanceof ConfigFileError ? cause : unreadable(source.file, cause);
     }
   }
 
-  /** Callers that come while the plugin runs wait for that one run: it may be asking its user. */
+  /** Runs the plugin once for all concurrent callers, because it may prompt its user. */
   async #execCredential(exec: ExecSpec): Promise<ExecCredential> {
     if (!this.#runExec) throw execRefused(this.#target);
     if (!this.#exec || (this.#exec.expiresAtMs ?? Infinity) <= this.#now()) {
@@ -131,7 +131,7 @@ export class CredentialSource {
   }
 }
 
-/** The refusal of an exec plugin by a process that never starts other processes. */
+/** Builds the error for an exec plugin in a process that must not start others. */
 export const execRefused = (target: KubeTarget): ConfigFileError =>
   new ConfigFileError(
     target.origin,

@@ -4,7 +4,7 @@ import type { Log } from "../log/log.ts";
 import { sleep } from "../time/sleep.ts";
 import type { KubeClient } from "./client.ts";
 
-/** Tells the people who look at an object what happened to it. */
+/** An Event: news about an object, for people who look at it. */
 export type RecordEvent = (
   object: KubeObject,
   type: "Normal" | "Warning",
@@ -15,15 +15,15 @@ export type RecordEvent = (
 /** Records Events in the background. */
 export interface EventRecorder {
   readonly record: RecordEvent;
-  /** Sends what still waits, and resolves once nothing is under way. */
+  /** Sends all waiting Events. Resolves once they are answered. */
   settle(): Promise<void>;
 }
 
-/** How Events are paced. */
+/** The pace of Events. */
 export interface EventPace {
-  /** They wait until there was no news for this long: long enough for a bind to end, and the next. */
+  /** Events wait for a silence of this length, so that they do not slow a bind down. */
   readonly quietMs: number;
-  /** But no longer than this. */
+  /** The longest wait. */
   readonly longestMs: number;
 }
 
@@ -40,9 +40,9 @@ const SETTLE_MS = 2_000;
 const MAX_NOTE_LENGTH = 1_000;
 
 /**
- * Records Kubernetes Events in the background: nobody waits for them and nothing fails with them.
- * They go out one by one in quiet moments, so that none is in the way of a bind. The same news
- * about the same object is told once an hour at most.
+ * Records Kubernetes Events in the background. Callers never wait for them, and a failure to send
+ * one is only logged. Sends them one by one in quiet moments. Repeats the same news about the same
+ * object at most once an hour.
  */
 export function eventRecorder(
   kube: KubeClient,
@@ -80,7 +80,7 @@ export function eventRecorder(
       const dueMs = Math.min(lastNewsMs + pace.quietMs, next.sinceMs + pace.longestMs);
       const leftMs = dueMs - performance.now();
       if (leftMs > 0) {
-        await sleep(leftMs, hurry.signal).catch(() => {}); // then there is nothing left to send
+        await sleep(leftMs, hurry.signal).catch(() => {}); // aborted: nothing is left to send
         continue;
       }
       waiting.shift();

@@ -6,8 +6,8 @@ import type { ExecSpec, KubeTarget, Source } from "./kube_target.ts";
 import { unreadable } from "./load_target.ts";
 
 /**
- * Runs the credential plugin of the user's own kubeconfig as kubectl does: prompts go to the
- * terminal, the credential comes back on stdout. Only the command-line client may import this.
+ * Runs the credential plugin of the user's kubeconfig as kubectl does: prompts go to the terminal,
+ * the credential comes from stdout. Only the command-line client may import this.
  */
 export async function runExecPlugin(exec: ExecSpec, target: KubeTarget): Promise<ExecCredential> {
   const fault = (text: string, remedy?: string) =>
@@ -75,7 +75,7 @@ async function readSource(source: Source): Promise<string> {
   );
 }
 
-/** Reads what a plugin printed; a string says what is wrong with it, without repeating it. */
+/** Parses a plugin's output. Returns a string that names the fault, without quoting the output. */
 export function parseExecCredential(text: string, apiVersion: string): ExecCredential | string {
   let printed: unknown;
   try {

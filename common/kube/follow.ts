@@ -13,46 +13,46 @@ import {
 import type { ObjectKey } from "./paths.ts";
 import { endsInitialEvents, watch, type WatchTarget } from "./watch.ts";
 
-/** What to follow, and how raw items become objects; undefined for those of no interest. */
+/** The objects to follow. `decode` returns undefined for items to ignore. */
 export interface FollowSource<T extends MetadataObject> extends WatchTarget {
   readonly decode: (item: unknown) => T | undefined;
 }
 
-/** A source that leaves nothing out. */
+/** A source that ignores no item. */
 export interface CompleteSource<T extends MetadataObject> extends FollowSource<T> {
   readonly decode: (item: unknown) => T;
 }
 
-/** Told what happens, in order. */
+/** Called with every change, in order. */
 export interface FollowHandlers<T extends MetadataObject> {
-  /** A complete list begins: every object follows as an `upsert`. */
+  /** A complete list begins. Every object follows as an `upsert`. */
   begin(): void;
-  /** The list is complete: whatever was not in it is gone. */
+  /** The list is complete. Objects that were not in it are gone. */
   end(resourceVersion: string): void;
-  /** `isNew` unless the server said that the object existed before. */
+  /** `isNew` is false if the server said that the object existed before. */
   upsert(object: T, isNew: boolean): void;
   /** `resourceVersion` is that of the deletion. */
   remove(key: ObjectKey, resourceVersion: string): void;
-  /** The watch stands: from now on events arrive as they happen. */
+  /** The watch is open: events arrive as they happen. */
   connected(): void;
-  /** The watch or list failed; it is tried again until the signal aborts. */
+  /** The watch or list failed. It is retried until the signal aborts. */
   disconnected(error: unknown): void;
-  /** One object could not be understood and was left out. */
+  /** One object could not be decoded and was left out. */
   unreadable(error: unknown): void;
 }
 
 /** Timing of a follower; tests shorten it. */
 export interface FollowTiming {
-  /** Bookmarks mostly come every 60 s, so a longer silence may mean a dead connection. */
+  /** The longest silence. Bookmarks usually come every 60 s, so the connection may be dead. */
   readonly silenceMs: number;
   readonly backoff: { readonly baseMs: number; readonly capMs: number };
 }
 
 const DEFAULT_TIMING: FollowTiming = { silenceMs: 90_000, backoff: { baseMs: 100, capMs: 5_000 } };
-/** A watch that stood this long ends the back-off. */
+/** A watch that was open this long resets the back-off. */
 const STEADY_MS = 1_000;
 
-/** Whole objects of a kind. */
+/** Follows whole objects of a kind. */
 export const wholeObjects = <T extends KubeObject>(
   type: ResourceType<T>,
   selection: Selection = {},
@@ -63,7 +63,7 @@ export const wholeObjects = <T extends KubeObject>(
   decode: (item) => withoutBookkeeping(withKind(type, item)),
 });
 
-/** Only the metadata of a kind, reduced to what we keep. */
+/** Follows the metadata of a kind, reduced to the fields that we use. */
 export const metadataObjects = (
   type: ResourceType,
   selection: Selection = {},
@@ -76,9 +76,8 @@ export const metadataObjects = (
 });
 
 /**
- * Keeps the handlers informed of a kind until the signal aborts: the present objects, then every
- * change. Resumes a broken watch where it was, starts over when the server no longer remembers,
- * and backs off while it fails.
+ * Reports the objects of a kind, then every change, until the signal aborts. Resumes a broken watch
+ * at its last version, lists again when that version has expired, and backs off while it fails.
  */
 export async function follow<T extends MetadataObject>(
   client: KubeClient,
@@ -98,9 +97,9 @@ class Follower<T extends MetadataObject> {
   readonly #timing: FollowTiming;
   readonly #backoff: Backoff;
   #standsSince: number | undefined;
-  /** Where the next watch continues; undefined when everything has to be read first. */
+  /** The version at which the next watch continues; undefined if a list must come first. */
   #resourceVersion: string | undefined;
-  /** Whether the server sends the present objects within the watch; older ones refuse. */
+  /** Whether the server can send the initial objects within the watch. Older ones refuse. */
   #streamsLists = true;
 
   constructor(
@@ -127,7 +126,7 @@ class Follower<T extends MetadataObject> {
     } catch (error) {
       if (signal.aborted) return;
       if (this.#wasSteady()) this.#backoff.reset();
-      // Where nothing happens, some servers send no bookmarks either: only the next watch can tell.
+      // Some servers send no bookmarks while nothing happens. Only the next watch tells.
       if (this.#standsSince !== undefined && isSilence(error)) return;
       if (isExpired(error)) this.#resourceVersion = undefined;
       if (this.#resourceVersion === undefined && refusesStreaming(error) && this.#streamsLists) {
@@ -135,7 +134,7 @@ class Follower<T extends MetadataObject> {
         return;
       }
       this.#handlers.disconnected(error);
-      if (resumes && isExpired(error)) return; // the server is there: no reason to wait any longer
+      if (resumes && isExpired(error)) return; // the server answers: list again at once
       wait = error instanceof KubeError ? error.retryAfterMs : undefined;
     }
     await sleep(wait ?? this.#backoff.next(), signal).catch(() => {});
@@ -156,7 +155,7 @@ class Follower<T extends MetadataObject> {
             this.#stands();
           }
         } else {
-          // Changes may come before the bookmark that ends the initial objects, deletes too.
+          // Changes, also deletes, may come before the bookmark that ends the initial objects.
           const object = type === "DELETED" ? undefined : this.#decode(item);
           if (object) this.#handlers.upsert(object, type === "ADDED");
           else this.#handlers.remove(keyOfRaw(item), versionOf(item) ?? "");
@@ -171,7 +170,7 @@ class Follower<T extends MetadataObject> {
     this.#handlers.connected();
   }
 
-  /** A starting server passes lists, and accepts watches only to end them at once. */
+  /** A starting server answers lists, but ends watches right after it accepted them. */
   #wasSteady(): boolean {
     return this.#standsSince !== undefined && performance.now() - this.#standsSince >= STEADY_MS;
   }

@@ -8,17 +8,17 @@ export interface KubeStatus {
   readonly details?: { readonly retryAfterSeconds?: number; readonly name?: string };
 }
 
-/** What `KubeError` says beyond its message. */
+/** Details of a `KubeError`. */
 export interface KubeErrorInit {
-  /** HTTP status; 0 when no answer arrived. */
+  /** The HTTP status; 0 if no answer arrived. */
   readonly status: number;
-  /** The reason of Kubernetes (`NotFound`, `Conflict`, …) or one of ours for missing answers. */
+  /** The reason that Kubernetes gave (`NotFound`, `Conflict`, …), or ours for a missing answer. */
   readonly reason: string;
   readonly retryAfterMs?: number;
   readonly cause?: unknown;
 }
 
-/** A call to a Kubernetes API that did not succeed, with the reason Kubernetes gave. */
+/** A failed call to a Kubernetes API, with the reason that Kubernetes gave. */
 export class KubeError extends XbindError {
   override readonly name: string = "KubeError";
   readonly status: number;
@@ -36,21 +36,21 @@ export class KubeError extends XbindError {
 const hasReason = (error: unknown, ...reasons: string[]): boolean =>
   error instanceof KubeError && reasons.includes(error.reason);
 
-/** The object is not there. */
+/** Tells whether the object does not exist. */
 export const isNotFound = (error: unknown): boolean => hasReason(error, "NotFound");
-/** An object of that name is there already. */
+/** Tells whether an object of that name exists. */
 export const isAlreadyExists = (error: unknown): boolean => hasReason(error, "AlreadyExists");
-/** The object changed since it was read, or a precondition does not hold. */
+/** Tells whether the object changed since it was read, or a precondition failed. */
 export const isConflict = (error: unknown): boolean => hasReason(error, "Conflict");
-/** The resourceVersion or continue token is too old; list anew. */
+/** Tells whether the resourceVersion or continue token has expired: list again. */
 export const isExpired = (error: unknown): boolean => hasReason(error, "Expired", "Gone");
-/** The caller's account may not do this. */
+/** Tells whether the caller's account lacks the right. */
 export const isForbidden = (error: unknown): boolean => hasReason(error, "Forbidden");
 
-/** A watch was open, but nothing came for long. */
+/** Tells whether a watch was open but silent for too long. */
 export const isSilence = (error: unknown): boolean => hasReason(error, "Silence");
 
-/** The API server or the way to it failed, so nothing is known of what was asked for. */
+/** Tells whether the API server or the network failed, so the outcome is unknown. */
 export const isServerFailure = (error: unknown): boolean =>
   error instanceof KubeError && (error.status === 0 || error.status >= 500);
 
@@ -72,7 +72,7 @@ const REASON_BY_STATUS: Record<number, string> = {
   504: "Timeout",
 };
 
-/** The error for an answer with a failure status; `body` may be a `Status`, or anything a proxy wrote. */
+/** Builds the error of a failed answer. `body` is a `Status`, or text of a proxy. */
 export function errorFromAnswer(
   attempt: string,
   status: number,
@@ -89,7 +89,7 @@ export function errorFromAnswer(
   });
 }
 
-/** The error for an `ERROR` event inside a watch. */
+/** Builds the error of an `ERROR` event in a watch. */
 export function errorFromEvent(attempt: string, status: KubeStatus): KubeError {
   const code = typeof status.code === "number" ? status.code : 500;
   return errorFromAnswer(attempt, code, JSON.stringify(status));

@@ -1,7 +1,7 @@
-/** Text that is given inline, or read from a file each time it may have changed. */
+/** Text, given inline or read from a file that may change. */
 export type Source = { readonly data: string } | { readonly file: string };
 
-/** A command of the user's own kubeconfig that prints a credential. */
+/** A command of the user's kubeconfig that prints a credential. */
 export interface ExecSpec {
   readonly apiVersion: string;
   readonly command: string;
@@ -10,21 +10,21 @@ export interface ExecSpec {
   readonly installHint?: string;
   readonly interactiveMode: "Never" | "IfAvailable" | "Always";
   readonly provideClusterInfo: boolean;
-  /** Where the kubeconfig lies; a command with a slash is relative to it. */
+  /** The folder of the kubeconfig, to which a command with a slash is relative. */
   readonly baseDir: string;
 }
 
-/** How the user proves who they are, beside a client certificate. */
+/** How the user authenticates, besides a client certificate. */
 export type TargetAuth =
   | { readonly kind: "none" }
-  /** The fallback serves while the source cannot be read. */
+  /** `fallback` is used while the source cannot be read. */
   | { readonly kind: "token"; readonly token: Source; readonly fallback?: string }
   | { readonly kind: "basic"; readonly username: string; readonly password: string }
   | { readonly kind: "exec"; readonly exec: ExecSpec };
 
-/** One cluster as one user: everything a transport needs to know, and nothing it has to look up. */
+/** One cluster and user, resolved: all that a transport needs. */
 export interface KubeTarget {
-  /** For messages: where this came from, such as `context "dev" of /home/me/.kube/config`. */
+  /** Its origin, for messages, such as `context "dev" of /home/me/.kube/config`. */
   readonly origin: string;
   /** `http(s)://host[:port][/prefix]`, without a trailing slash. */
   readonly server: string;
@@ -35,7 +35,7 @@ export interface KubeTarget {
   readonly tlsServerName?: string;
   readonly insecureSkipTlsVerify: boolean;
   readonly proxyUrl?: string;
-  /** What the cluster's entry holds for exec plugins. */
+  /** The part of the cluster's entry that exec plugins read. */
   readonly execConfig?: unknown;
   readonly clientCertificate?: { readonly cert: Source; readonly key: Source };
   readonly auth: TargetAuth;

@@ -3,7 +3,7 @@ import { parse, YAMLParseError } from "yaml";
 import { ConfigFileError } from "./config_file_error.ts";
 import type { ExecSpec, KubeTarget, Source, TargetAuth } from "./kube_target.ts";
 
-/** One kubeconfig file: its text and where it lies, which relative paths inside refer to. */
+/** One kubeconfig file: its text, and its path, to which paths in it are relative. */
 export interface KubeconfigFile {
   readonly path: string;
   readonly text: string;
@@ -23,8 +23,8 @@ interface Merged {
 }
 
 /**
- * The cluster and user that `kubectl` would choose from these files: the first file to name a
- * cluster, user, context or current context wins, and relative paths start at their own file.
+ * Resolves the cluster and user that `kubectl` would choose from these files. The first file that
+ * names a cluster, user, context or current context wins. Paths are relative to their own file.
  */
 export function targetFromKubeconfig(
   files: readonly KubeconfigFile[],
@@ -137,7 +137,7 @@ function authOf(user: Entry): TargetAuth {
       "remove one of them",
     );
   }
-  // As in kubectl: a token file is read again and again, and wins over a fixed token.
+  // As in kubectl, a token file is reread and wins over an inline token.
   if (tokenFile) {
     const fallback = token ? { fallback: token } : {};
     return { kind: "token", token: { file: absolute(user, tokenFile) }, ...fallback };
@@ -224,7 +224,7 @@ function merge(files: readonly KubeconfigFile[]): Merged {
 function parseFile(file: KubeconfigFile): Fields {
   let value: unknown;
   try {
-    // Its warnings would go to stderr, with the lines they are about.
+    // Its warnings would print lines of the file to stderr.
     value = parse(file.text, { merge: true, logLevel: "error" });
   } catch (cause) {
     throw new ConfigFileError(file.path, `it is not valid YAML (${faultOf(cause)})`);
@@ -236,7 +236,7 @@ function parseFile(file: KubeconfigFile): Fields {
   return value as Fields;
 }
 
-/** What the parser calls the fault, and where it is: its messages quote the text, passwords too. */
+/** Returns the parser's code and position only: its messages quote the text, passwords included. */
 function faultOf(cause: unknown): string {
   if (!(cause instanceof YAMLParseError)) return "an alias or a merge in it leads nowhere";
   const fault = cause.code.toLowerCase().replaceAll("_", " ");
@@ -287,7 +287,7 @@ function text(entry: Entry, key: string): string | undefined {
 const absolute = (entry: Entry, file: string): string =>
   path.resolve(path.dirname(entry.file), file);
 
-/** A field that comes inline as base64 (`<key>-data`) or as a path; inline wins. */
+/** Reads a field that is inline base64 (`<key>-data`) or a path. Inline wins. */
 function source(entry: Entry, key: string): Source | undefined {
   const data = text(entry, `${key}-data`);
   if (data !== undefined) return { data: decodeBase64(entry, `${key}-data`, data) };

@@ -13,58 +13,58 @@ import type { KubeClient } from "./client.ts";
 import { isConflict } from "./kube_error.ts";
 import { type Hold, LeaseLock } from "./lease_lock.ts";
 
-/** Who may act: asked before every write of a controller. */
+/** Decides who may write: checked before every write of a controller. */
 export interface Leadership {
   readonly isLeading: boolean;
   /**
-   * Throws a `NotLeadingError` unless this process leads at this very moment. The signal aborts when
-   * the lead is lost, not when it is given up: what was sent by then is answered before.
+   * Throws a `NotLeadingError` unless this process leads now. The signal aborts when the lead is
+   * lost. It does not abort at a release, because requests in flight are finished first.
    */
   assertLeading(): AbortSignal | undefined;
   /**
-   * Runs while leading; after a loss it stops, campaigns and runs again. Returns at shutdown, or
-   * when what it runs returns. Throws when that has not stopped in time.
+   * Runs while leading. After a loss it stops, campaigns and runs again. Returns at shutdown, or
+   * when `run` returns. Throws if `run` does not stop in time.
    */
   whileLeading(run: Runnable): Runnable;
 }
 
-/** A process without an election always leads. */
+/** Always leads: for a process without an election. */
 export const alwaysLeading: Leadership = {
   isLeading: true,
   assertLeading: () => undefined,
   whileLeading: (run) => run,
 };
 
-/** This process does not lead, or cannot know that it still does. */
+/** This process does not lead, or cannot be sure that it still does. */
 export class NotLeadingError extends Error {
   override readonly name = "NotLeadingError";
 }
 
-/** How the election is paced; every process of one election uses the same times. */
+/** The times of an election. All its processes must use the same. */
 export interface LeaderTiming {
-  /** For so long after its last renewal nobody else touches a holder's Lease. */
+  /** How long others respect a Lease after its last renewal. */
   readonly leaseMs: number;
-  /** A leader that could not renew for so long stops acting; well below `leaseMs`. */
+  /** How long a leader acts without a renewal; well below `leaseMs`. */
   readonly renewDeadlineMs: number;
-  /** Pause between two renewals, and between two looks of a standby. */
+  /** The pause between renewals, and between the checks of a standby. */
   readonly retryMs: number;
-  /** What ran while leading must be over so soon after a stop. */
+  /** How long `run` may take to stop. */
   readonly stopMs: number;
 }
 
-/** What a leader is made of. */
+/** Dependencies of a leader. */
 export interface LeaderOptions {
-  /** Not guarded by this very leader. */
+  /** A client whose writes this leader does not guard. */
   readonly kube: KubeClient;
   /** Name and namespace of the Lease. */
   readonly name: string;
   readonly namespace: string;
-  /** Host name and a random suffix: no two processes ever share one. */
+  /** Host name and a random suffix: unique to this process. */
   readonly identity: string;
   readonly log: Log;
   readonly timing?: Partial<LeaderTiming>;
   readonly onChange?: (isLeading: boolean) => void;
-  /** A monotonic clock in milliseconds that goes on while the process is stopped. */
+  /** A monotonic clock in milliseconds, which also advances while the process is frozen. */
   readonly now?: () => number;
 }
 
@@ -85,8 +85,8 @@ interface Term {
 }
 
 /**
- * Leader election on a Lease. A leader counts the time of a renewal from before it was sent and
- * gives up before anybody else may take over, also after the whole process was stopped a while.
+ * Leader election on a Lease. A leader counts from just before it sent a renewal, so it gives up
+ * before another process may take over, even after the whole process was frozen.
  */
 export class Leader implements Leadership {
   readonly #lock: LeaseLock;
@@ -113,7 +113,7 @@ export class Leader implements Leadership {
   assertLeading(): AbortSignal {
     const term = this.#term;
     if (term && this.#restMs(term) > 0) return term.loss.signal;
-    // After a pause of the process this comes before any timer: the whole term ends right here.
+    // After a freeze this check runs before any timer, so it ends the term itself.
     if (term) this.#lose(term, "the last renewal is too long ago");
     throw this.#refusal;
   }
@@ -133,7 +133,7 @@ export class Leader implements Leadership {
     };
   }
 
-  /** Looks again and again until the Lease is ours; undefined at shutdown. */
+  /** Polls until the Lease is ours. Returns undefined at shutdown. */
   async #campaign(signal: AbortSignal): Promise<Hold | undefined> {
     const { retryMs, renewDeadlineMs } = this.#timing;
     let followed: string | undefined;
@@ -159,7 +159,7 @@ export class Leader implements Leadership {
     }
   }
 
-  /** One term, from taking the Lease to its loss or release; "ended" when `run` came to its end. */
+  /** Runs one term, from taking the Lease to its loss or release. Returns "ended" if `run` ended. */
   async #lead(hold: Hold, run: Runnable, signal: AbortSignal): Promise<"ended" | "stopped"> {
     using stop = childController(signal);
     const renewing = new AbortController();
@@ -173,7 +173,7 @@ export class Leader implements Leadership {
       await this.#untilStopped(run, stop.signal);
       return stop.signal.aborted ? "stopped" : "ended";
     } catch (error) {
-      // Whoever does not stop must not write either, and nobody may be let in early.
+      // `run` did not stop: block its writes, and keep the Lease until it expires.
       if (error instanceof NotStoppedError) this.#lose(term, error.message);
       throw error;
     } finally {
@@ -183,7 +183,7 @@ export class Leader implements Leadership {
     }
   }
 
-  /** Renews until told to end or until the Lease is lost; also while a stop is under way. */
+  /** Renews until told to end or until the Lease is lost, also during a stop. */
   async #keepRenewing(term: Term, signal: AbortSignal): Promise<void> {
     const { retryMs } = this.#timing;
     let isFailing = false;
@@ -210,7 +210,7 @@ export class Leader implements Leadership {
     }
   }
 
-  /** Runs until the end of its own making, or until it has followed the signal. */
+  /** Runs until it returns by itself, or after the signal. */
   async #untilStopped(run: Runnable, signal: AbortSignal): Promise<void> {
     let isOver = false;
     const running = run(signal)
@@ -251,9 +251,9 @@ export class Leader implements Leadership {
     return hold.since + this.#timing.renewDeadlineMs - this.#now();
   }
 
-  /** Sleeps; false when the signal aborted. */
+  /** Sleeps. Returns false if the signal aborted. */
   async #pause(ms: number, signal: AbortSignal): Promise<boolean> {
-    await sleep(Math.max(ms, 0), signal).catch(() => {}); // it fails only by the abort
+    await sleep(Math.max(ms, 0), signal).catch(() => {}); // only an abort rejects
     return !signal.aborted;
   }
 }

@@ -4,36 +4,36 @@ import type { KubeClient } from "./client.ts";
 import { isAlreadyExists, isConflict } from "./kube_error.ts";
 import type { ObjectKey } from "./paths.ts";
 
-/** What a lock is made of. */
+/** Dependencies of a lock. */
 export interface LeaseLockOptions {
   readonly kube: KubeClient;
   readonly name: string;
   readonly namespace: string;
-  /** Who we are; no two processes ever share one. */
+  /** The identity of this process; unique to it. */
   readonly identity: string;
   readonly leaseMs: number;
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
 }
 
-/** The Lease as we wrote it, and the moment just before that write was begun. */
+/** The Lease as we wrote it, and the time just before that write. */
 export interface Hold {
   readonly lease: Lease;
   readonly since: number;
 }
 
-/** The Lease belongs to somebody else, for the time being. */
+/** Another process holds the Lease. */
 export interface Busy {
   readonly holder: string;
-  /** How long until it counts as abandoned, if nothing changes. */
+  /** The time until it counts as abandoned, if it is not renewed. */
   readonly restMs: number;
 }
 
 const MANAGER = FIELD_MANAGERS.leader;
 
 /**
- * A `coordination.k8s.io` Lease as a lock. Every write is a compare-and-swap. Whether another
- * holder is alive is judged by how long we have seen its Lease unchanged, never by its clock.
+ * A `coordination.k8s.io` Lease as a lock. Every write is a compare-and-swap. Another holder counts
+ * as dead once we have seen its Lease unchanged for long enough. Its clock does not count.
  */
 export class LeaseLock {
   readonly #options: LeaseLockOptions;
@@ -48,7 +48,7 @@ export class LeaseLock {
     this.#key = { name: options.name, namespace: options.namespace };
   }
 
-  /** Reads the Lease, and takes it when it is free, abandoned or ours. */
+  /** Reads the Lease, and takes it if it is free, abandoned or ours. */
   async tryTake(signal: AbortSignal): Promise<Hold | Busy> {
     const lease = await this.#read(signal);
     const restMs = this.#observe(lease);
@@ -57,23 +57,23 @@ export class LeaseLock {
       return await this.#write(lease, signal);
     } catch (error) {
       if (!isConflict(error) && !isAlreadyExists(error)) throw error;
-      return { holder: "", restMs: 0 }; // another was faster; its name comes with the next look
+      return { holder: "", restMs: 0 }; // another process was faster; the next read shows its name
     }
   }
 
-  /** Writes a fresh time into the Lease as we know it. */
+  /** Renews the Lease at the version that we know. */
   async renew(known: Lease, signal: AbortSignal): Promise<Hold> {
     return await this.#write(known, signal);
   }
 
-  /** Renews after a failure, on the Lease as it is now; undefined when it is no longer ours. */
+  /** Renews after a failure, at the current version. Returns undefined if it is no longer ours. */
   async recover(signal: AbortSignal): Promise<Hold | undefined> {
     const lease = await this.#read(signal);
     if (lease && holderOf(lease) !== this.#options.identity) return undefined;
     return await this.#write(lease, signal);
   }
 
-  /** Empties the Lease, so that others need not wait for its end. */
+  /** Clears the Lease, so that others need not wait for its expiry. */
   async release(known: Lease, signal: AbortSignal): Promise<void> {
     try {
       await this.#empty(known, signal);
@@ -84,7 +84,7 @@ export class LeaseLock {
     }
   }
 
-  /** How long somebody else's hold must be respected yet, by what we have seen ourselves. */
+  /** Returns how long the hold of another process still counts, by our own observation. */
   #observe(lease: Lease | undefined): number {
     const now = this.#options.now();
     const record = JSON.stringify([lease?.metadata.uid, lease?.spec]);
@@ -92,7 +92,7 @@ export class LeaseLock {
       this.#record = record;
       this.#changedAt = now;
     }
-    // A deleted Lease does not tell its holder to stop: the last promise we saw still counts.
+    // Deleting a Lease does not stop its holder: respect the last term that we saw.
     if (lease) {
       this.#holder = holderOf(lease);
       const isFree = this.#holder === "" || this.#holder === this.#options.identity;
@@ -154,5 +154,5 @@ const holderOf = ({ spec }: Lease): string => spec?.holderIdentity ?? "";
 
 const transitionsOf = (lease: Lease | undefined): number => lease?.spec?.leaseTransitions ?? 0;
 
-/** The wall clock, for people who look at the Lease; nothing is decided by it. */
+/** Formats the wall clock for people who read the Lease. No decision depends on it. */
 const microTime = (): string => new Date().toISOString().replace("Z", "000Z");

@@ -3,8 +3,8 @@ import type { KubeTarget } from "./kube_target.ts";
 import { SERVICE_ACCOUNT_DIR } from "./load_target.ts";
 
 /**
- * Where the leader Lease lies: in the pod's namespace, else in `POD_NAMESPACE`, else in that of
- * the kubeconfig's context, else in `default`.
+ * Returns the namespace of the leader Lease: that of the pod, else `POD_NAMESPACE`, else that of the
+ * kubeconfig's context, else `default`.
  */
 export async function leaseNamespace(
   env: Readonly<Record<string, string | undefined>>,

@@ -3,25 +3,25 @@ import { ConfigFileError } from "./config_file_error.ts";
 import type { KubeTarget } from "./kube_target.ts";
 import { type KubeconfigFile, targetFromKubeconfig } from "./kubeconfig.ts";
 
-/** Where Kubernetes mounts a pod's own account. */
+/** The folder in which Kubernetes mounts the account of a pod. */
 export const SERVICE_ACCOUNT_DIR = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/** Where to look for a cluster. */
+/** Places to look for a cluster. */
 export interface TargetQuery {
-  /** An explicit file: the only one that is read. */
+  /** An explicit file. If set, no other is read. */
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /**
-   * A process that runs in a cluster means that cluster (`account-first`); a person at a terminal
-   * means their own file, even inside a pod (`file-first`, as kubectl does).
+   * A process in a cluster means that cluster (`account-first`). A person at a terminal means their
+   * own file, even inside a pod (`file-first`, as kubectl does).
    */
   readonly order: "account-first" | "file-first";
-  /** The mounted ServiceAccount; tests put it elsewhere. */
+  /** The folder of the mounted ServiceAccount, for tests. */
   readonly accountDir?: string;
 }
 
-/** Finds the cluster and user to talk to, or throws an error that says where it looked. */
+/** Finds the cluster and user. Throws an error that lists the places it looked at. */
 export async function loadTarget(query: TargetQuery): Promise<KubeTarget> {
   const { env } = query;
   const context = query.context ?? "";
@@ -66,7 +66,7 @@ async function readKubeconfig(file: string): Promise<KubeconfigFile> {
   }
 }
 
-/** Like kubectl, skips files that are not there; one that is there but unreadable is a fault. */
+/** Skips missing files as kubectl does. Throws for an unreadable one. */
 async function readExisting(paths: readonly string[]): Promise<KubeconfigFile[]> {
   const files: KubeconfigFile[] = [];
   for (const file of paths) {
@@ -109,7 +109,7 @@ async function exists(file: string): Promise<boolean> {
   }
 }
 
-/** The error for a file that could not be read, in words instead of system codes. */
+/** Builds the error for an unreadable file, in words instead of system codes. */
 export function unreadable(file: string, cause: unknown): ConfigFileError {
   if (cause instanceof Deno.errors.NotFound) return new ConfigFileError(file, "it does not exist");
   if (cause instanceof Deno.errors.PermissionDenied || cause instanceof Deno.errors.NotCapable) {

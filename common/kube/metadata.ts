@@ -1,16 +1,16 @@
 import type { ObjectMeta } from "../api/resources.ts";
 
-/** Asks for names, labels and annotations only; specs, statuses and Secret values stay away. */
+/** Requests metadata only, without specs, statuses or Secret values. */
 export const METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
-/** The same for single objects, inside a watch too. */
+/** The same for single objects, and for those in a watch. */
 export const METADATA_OBJECT = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
-/** An object of which only the metadata is known. */
+/** The metadata of an object. */
 export interface MetadataObject {
   readonly metadata: ObjectMeta;
 }
 
-/** Which labels and annotations are worth keeping besides our own. */
+/** The labels and annotations to keep besides our own. */
 export interface KeepMetadata {
   readonly labels?: readonly string[];
   readonly annotations?: readonly string[];
@@ -19,8 +19,8 @@ export interface KeepMetadata {
 const isOurs = (key: string): boolean => /^([^/]+\.)?xbind\.io\//.test(key);
 
 /**
- * Reduces raw metadata to what we use. Everything else goes: field ownership for its size, and
- * foreign annotations because `last-applied-configuration` may hold a whole Secret.
+ * Reduces raw metadata to the fields that we use. Drops field ownership for its size, and foreign
+ * annotations because `last-applied-configuration` may hold a whole Secret.
  */
 export function reduceMetadata(raw: unknown, keep: KeepMetadata = {}): MetadataObject {
   const from = (raw as { metadata: ObjectMeta }).metadata;
@@ -53,7 +53,7 @@ function pick(
   return picked;
 }
 
-/** A whole object without the bookkeeping that nobody here reads. */
+/** Removes the bookkeeping that we never read from a whole object. */
 export function withoutBookkeeping<T extends MetadataObject>(object: T): T {
   const { managedFields: _, ...metadata } = object.metadata as ObjectMeta & {
     managedFields?: unknown;

@@ -7,17 +7,17 @@ export interface ObjectKey {
   readonly namespace?: string | undefined;
 }
 
-/** The key of an object that was read. */
+/** Returns the key of an object. */
 export const keyOf = ({ metadata }: Pick<KubeObject, "metadata">): ObjectKey =>
   metadata.namespace
     ? { name: metadata.name, namespace: metadata.namespace }
     : { name: metadata.name };
 
-/** The key as one string, `namespace/name` or `name`. */
+/** Formats a key as `namespace/name` or `name`. */
 export const keyText = ({ name, namespace }: ObjectKey): string =>
   namespace ? `${namespace}/${name}` : name;
 
-/** The path of a collection; without a namespace, of all namespaces. */
+/** Builds the path of a collection. Without a namespace it spans all of them. */
 export function collectionPath(type: ResourceType, namespace?: string): string {
   const root = type.group === ""
     ? `/api/${segment(type.version)}`
@@ -29,7 +29,7 @@ export function collectionPath(type: ResourceType, namespace?: string): string {
   return `${root}${within}/${segment(type.plural)}`;
 }
 
-/** The path of one object or of one of its subresources. */
+/** Builds the path of one object or of one of its subresources. */
 export function objectPath(
   type: ResourceType,
   { name, namespace }: ObjectKey,
@@ -40,9 +40,9 @@ export function objectPath(
   return subresource ? `${path}/${subresource}` : path;
 }
 
-/** One encoded path segment; what the API server could never store is refused before any call. */
+/** Encodes one path segment. Refuses names that no API server could store. */
 function segment(text: string): string {
-  // A lone surrogate (Cs) cannot be encoded at all.
+  // A lone surrogate (Cs) cannot be encoded.
   if (text === "" || text === "." || text === ".." || /[/%\p{Cc}\p{Cs}]/u.test(text)) {
     throw invalid(`"${text.slice(0, 80)}" is not a valid name`);
   }

@@ -4,8 +4,8 @@ import { pemCertificates } from "../http/pem_certificates.ts";
 import type { TlsMaterial } from "./credentials.ts";
 
 /**
- * Says what makes TLS material unusable. The check comes first because the runtime connects without
- * a client certificate whose key it cannot read, and throws late over a damaged authority.
+ * Returns the fault of unusable TLS material. Check it first: the runtime connects without a client
+ * certificate if it cannot read its key, and throws late over a damaged CA.
  */
 export function tlsFault({ ca, cert, key }: TlsMaterial): string | undefined {
   if (ca !== undefined) {

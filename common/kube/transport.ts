@@ -20,24 +20,24 @@ import { KubeError } from "./kube_error.ts";
 import type { KubeTarget } from "./kube_target.ts";
 import { tlsFault } from "./tls_fault.ts";
 
-/** How a transport presents itself and what it may use. */
+/** Options of a transport. */
 export interface TransportOptions {
   readonly userAgent: string;
   readonly runExec?: RunExec;
   readonly connectThroughProxy?: ConnectThroughProxy;
-  /** Calls in flight at once; more wait for a free connection. Watches do not count. */
+  /** The most calls in flight. Further calls wait. Watches do not count. */
   readonly maxInFlight?: number;
-  /** An answer that is longer is an error. */
+  /** The longest answer. */
   readonly maxAnswerBytes?: number;
-  /** Looks the server's host name up, instead of the system; never asked about an IP address. */
+  /** Resolves the server's host name instead of the system. Not called for an IP address. */
   readonly lookup?: LookupFunction;
-  /** Told of every answer, and of requests without one (status 0). */
+  /** Called for every answer, and with status 0 for requests without one. */
   readonly onAnswer?: (method: string, status: number) => void;
 }
 
 /**
- * Called right before the first byte; throwing keeps the request unsent. A signal that it returns
- * takes the place of the request's own: what was sent is then waited for until that one aborts.
+ * Called right before the first byte. If it throws, the request is not sent. A signal that it
+ * returns replaces the request's own, so a sent request is awaited until that one aborts.
  */
 export type BeforeSend = () => AbortSignal | undefined;
 
@@ -50,16 +50,16 @@ export interface TransportRequest {
   readonly attempt: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** For the whole exchange; for a stream, until the head of the answer. Logging in comes before. */
+  /** The limit for the whole exchange, or for the head of a stream. Excludes getting credentials. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
   readonly beforeSend?: BeforeSend | undefined;
 }
 
-/** A complete answer, whatever its status. */
+/** A complete answer of any status. */
 export interface TransportAnswer extends AnswerHead {
   readonly text: string;
-  /** What the request was sent with. */
+  /** The credentials that the request was sent with. */
   readonly credentials: Credentials;
 }
 
@@ -73,8 +73,8 @@ const MAX_IN_FLIGHT = 50;
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 
 /**
- * Keep-alive connections to one cluster as one user. Every request is sent at most once, ends by
- * its deadline or its signal, and fails with a `KubeError` when no answer arrived.
+ * Keep-alive connections to one cluster as one user. Sends every request at most once, ends it at
+ * its deadline or signal, and throws a `KubeError` if no answer arrives.
  */
 export class Transport implements Disposable {
   readonly target: KubeTarget;
@@ -107,9 +107,9 @@ export class Transport implements Disposable {
   }
 
   /**
-   * Sends a request and hands on the answer's text as it arrives. Resolves when the server ends
-   * the answer properly; a connection that just breaks off is an error. An answer with another
-   * status than 200 is returned whole instead.
+   * Sends a request and passes the answer's text on as it arrives. Resolves when the server ends the
+   * answer properly, and throws if the connection breaks. Returns an answer with a status other than
+   * 200 as a whole.
    */
   async stream(
     request: TransportRequest,
@@ -131,7 +131,7 @@ export class Transport implements Disposable {
     });
   }
 
-  /** After a 401: whether there are other credentials by now than those that were refused. */
+  /** Tells, after a 401, whether there are other credentials than the refused ones. */
   async renewCredentials(refusal: TransportAnswer): Promise<boolean> {
     return await this.#credentials.renewed(refusal.credentials);
   }
@@ -183,7 +183,7 @@ export class Transport implements Disposable {
     const known = this.#pool;
     if (known && sameMaterial(known.tls, tls)) return known;
     const fault = tlsFault(tls);
-    // Files are replaced one by one: the old pair serves until the new one is complete.
+    // Certificate and key are replaced one by one: use the old pair until the new one is complete.
     if (fault && known) return known;
     if (fault) throw new ConfigFileError(this.target.origin, fault);
     known?.calls.retire();

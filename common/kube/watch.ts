@@ -5,14 +5,14 @@ import { errorFromEvent, KubeError, type KubeStatus } from "./kube_error.ts";
 import { METADATA_OBJECT } from "./metadata.ts";
 import { collectionPath } from "./paths.ts";
 
-/** What to watch. */
+/** The objects to watch. */
 export interface WatchTarget {
   readonly type: ResourceType;
   readonly selection: Selection;
   readonly metadataOnly: boolean;
 }
 
-/** Told what a watch brings. */
+/** Called with the events of a watch. */
 export interface WatchCallbacks {
   /** The server accepted the watch. */
   opened(): void;
@@ -22,9 +22,9 @@ export interface WatchCallbacks {
 const OPEN_TIMEOUT_MS = 15_000;
 
 /**
- * Watches from a resourceVersion on or, without one, from everything there is: then the present
- * objects come first as `ADDED`, up to a bookmark that `endsInitialEvents`. Resolves when the
- * server ends the watch in good order; anything else, also silence, is an error.
+ * Watches from a resourceVersion on. Without one, the initial objects come first as `ADDED`, up to a
+ * bookmark that `endsInitialEvents`. Resolves when the server ends the watch properly. Throws for
+ * anything else, also for silence.
  */
 export async function watch(
   client: KubeClient,
@@ -37,7 +37,7 @@ export async function watch(
   const query = selectionQuery(selection);
   query.set("watch", "true");
   query.set("allowWatchBookmarks", "true");
-  // Spread over five minutes, so that watches opened together do not all end together.
+  // Spread over five minutes, so that watches opened together do not end together.
   query.set("timeoutSeconds", String(300 + Math.floor(Math.random() * 300)));
   if (resourceVersion !== undefined) query.set("resourceVersion", resourceVersion);
   else {
@@ -72,13 +72,13 @@ export async function watch(
   throw answerError(request, refusal);
 }
 
-/** Whether a bookmark says that the objects present at the start have all been sent. */
+/** Tells whether a bookmark ends the initial objects. */
 export function endsInitialEvents(bookmark: unknown): boolean {
   const { metadata } = bookmark as { metadata?: { annotations?: Record<string, string> } };
   return metadata?.annotations?.["k8s.io/initial-events-end"] === "true";
 }
 
-/** Cuts a stream of text into lines; a line may arrive in any number of pieces. */
+/** Splits a stream of text into lines. */
 export function lineSplitter(onLine: (line: string) => void): (text: string) => void {
   let rest = "";
   return (text) => {
@@ -99,7 +99,7 @@ interface SilenceGuard extends Disposable {
   fail(error: unknown): void;
 }
 
-/** Aborts when nothing was heard for a while, or when the parent does. */
+/** Aborts after a silence, or when the parent does. */
 function silenceGuard(ms: number, attempt: string, parent: AbortSignal): SilenceGuard {
   const guard = childController(parent);
   let lastHeard = performance.now();
