@@ -1,4 +1,4 @@
-/** What went wrong, in the words of the specification; only the HTTP edge turns a code into a status. */
+/** The kind of a failure. Only the gateway turns it into an HTTP status. */
 export type ErrorCode =
   | "INVALID_REQUEST"
   | "KUBECONFIG_REJECTED"
@@ -14,9 +14,9 @@ export type ErrorCode =
   | "UNAVAILABLE"
   | "GRANT_NOT_READY";
 
-/** What an XbindError may carry besides its code and message. */
+/** Options of an `XbindError`. */
 export interface XbindErrorOptions extends ErrorOptions {
-  /** When trying again makes sense; the edge sends it as `Retry-After`. */
+  /** When to retry; the gateway sends it as `Retry-After`. */
   readonly retryAfterSeconds?: number;
 }
 
@@ -31,13 +31,13 @@ export class XbindError extends Error {
   }
 }
 
-/** The provider cluster failed us: `action` reads after "Cannot", `reason` holds no upstream text. */
+/** The provider cluster failed. `action` follows "Cannot"; `reason` quotes no upstream text. */
 export const providerFailed = (action: string, reason: string, cause?: unknown) =>
   new XbindError("PROVIDER_FAILED", `Cannot ${action}: ${reason}`, { cause });
 
 const MAX_CAUSES = 10;
 
-/** The message of whatever was thrown and of its causes, joined by ": ", nothing said twice. */
+/** Joins the messages of an error and its causes by ": ", each once. */
 export const errorChain = (error: unknown): string => {
   const parts: string[] = [];
   let current: unknown = error;

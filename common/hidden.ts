@@ -1,6 +1,6 @@
 const HIDDEN = "[secret]";
 
-/** Holds a value that logs, JSON, templates and inspection never show; only `reveal()` gives it. */
+/** Hides a value from logs, JSON, templates and inspection. Only `reveal()` returns it. */
 export class Secret<T> {
   readonly #value: T;
 
@@ -8,7 +8,7 @@ export class Secret<T> {
     this.#value = value;
   }
 
-  /** The value itself, for the one place that uses it. */
+  /** Returns the value, for the one place that uses it. */
   reveal(): T {
     return this.#value;
   }

@@ -2,18 +2,18 @@ import { Document, visit } from "yaml";
 import { ESCAPED_CHARACTERS } from "./unsafe_characters.ts";
 
 /**
- * Objects as YAML documents. Text that another reader, above all the one of Go, could take for a
- * number, a date, a truth value or a line break is quoted, what a terminal would obey or a person
- * could not see is an escape, and every object is written out in full.
+ * Writes objects as YAML documents, without aliases. Quotes text that another parser, above all Go's,
+ * could read as a number, a date, a boolean or a line break. Escapes control characters and invisible
+ * ones.
  */
 export const toYaml = (objects: readonly object[]): string =>
   objects.map(documentText).join("---\n");
 
-/** Readers differ in what counts as a number, so nothing that begins like one is left plain. */
+/** Quoted, because parsers differ in what they read as a number. */
 const LIKE_NUMBER = /^[-+]?[.\d]/;
-/** Blanks at the ends of lines get lost in a block of lines, and those before it set its indent. */
+/** Quoted, because a block loses blanks at the end of a line, and blanks at its start indent it. */
 const LOST_BLANKS = /^\s| (?:\n|$)/;
-/** Readers differ in how they fold them, and no line of a quoted text can pass for one of ours. */
+/** Keeps quoted text on one line, because parsers differ in how they fold lines. */
 const NO_QUOTED_LINE_BREAKS = { doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER };
 
 function documentText(object: object): string {
@@ -27,7 +27,7 @@ function documentText(object: object): string {
       if (isRisky) scalar.type = "QUOTE_DOUBLE";
     },
   });
-  // By now these stand between double quotes only.
+  // All of these are now inside double quotes.
   return document.toString({ lineWidth: 0, ...NO_QUOTED_LINE_BREAKS })
     .replace(ESCAPED_CHARACTERS, escaped);
 }

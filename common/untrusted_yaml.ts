@@ -1,20 +1,20 @@
 import { Composer, type CST, type Document, Lexer, Parser, visit } from "yaml";
 
-/** Text that is refused before it can cost much time; the message says why. */
+/** A text that is refused. The message says why. */
 export class UntrustedYamlError extends Error {
   override readonly name = "UntrustedYamlError";
 }
 
-/** Thousands of lines; far below what would hold up the process. */
+/** Enough for thousands of lines, and too few to block the process. */
 const MAX_LEXEMES = 20_000;
 const MAX_DEPTH = 24;
 
-/** Unless told, the parser writes warnings to stderr, and they quote what strangers sent. */
+/** Silent, because the parser's warnings on stderr quote the text. */
 const QUIET = { uniqueKeys: false, logLevel: "silent" } as const;
 
 /**
- * The value of one YAML document from a stranger, whose size the caller has limited. Refuses what
- * makes parsers slow or deep: aliases, deep nesting, very many parts.
+ * Parses one YAML document from an untrusted source. The caller limits its size. Refuses aliases,
+ * deep nesting and very many parts, which make parsers slow.
  */
 export function parseUntrustedYaml(text: string): unknown {
   const composer = new Composer(QUIET);
@@ -27,7 +27,7 @@ export function parseUntrustedYaml(text: string): unknown {
   return document.toJS({ maxAliasCount: 0 });
 }
 
-/** Building the tree is recursive, so depth is limited while the text is still a flat stream. */
+/** Limits depth before the tree is built, because building it is recursive. */
 function boundedTokens(text: string): CST.Token[] {
   const parser = new Parser();
   const tokens: CST.Token[] = [];

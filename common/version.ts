@@ -1,4 +1,4 @@
 import project from "../deno.json" with { type: "json" };
 
-/** The version of this build; `deno.json` is the only place that spells it. */
+/** The version of this build, from `deno.json`. */
 export const VERSION: string = project.version;

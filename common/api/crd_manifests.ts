@@ -1,7 +1,7 @@
 import manifests from "./crds_generated.json" with { type: "json" };
 import type { CustomResourceDefinition } from "./resources.ts";
 
-/** Copies, for whoever gets them may add to them. */
+/** Returns copies, because callers may change them. */
 const crds = (...names: (keyof typeof manifests)[]): CustomResourceDefinition[] =>
   names.map((name) => structuredClone(manifests[name]) as CustomResourceDefinition);
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 /** Namespace on a consumer that holds the konnector and the bundle's Secret. */
 export const CONSUMER_NAMESPACE = "xbind";
-/** Konnector image when nobody names another one. */
+/** The default konnector image. */
 export const KONNECTOR_IMAGE = "ghcr.io/xbind/konnector:latest";
 
 /** Names of the single cluster, user and context in a bundle's kubeconfig. */
@@ -12,7 +12,7 @@ export const BUNDLE_KUBECONFIG = {
   context: "provider",
 } as const;
 
-/** One owner per purpose: a shared field manager would delete what the other purpose wrote. */
+/** Field managers, one per purpose: with a shared one, an apply would delete fields of the other. */
 export const FIELD_MANAGERS = {
   crds: "xbind-crds",
   issuer: "xbind-issuer",
@@ -24,7 +24,7 @@ export const FIELD_MANAGERS = {
   installer: "xbind-installer",
 } as const;
 
-/** The field managers our server-side applies may use. */
+/** One of our field managers. */
 export type FieldManager = typeof FIELD_MANAGERS[keyof typeof FIELD_MANAGERS];
 
 /** Label keys. */
@@ -33,7 +33,7 @@ export const LABELS = {
   exported: "core.xbind.io/exported",
   /** On synced objects, heartbeat Leases and boundary namespaces, value `true`: made by xbind. */
   managed: "core.xbind.io/managed",
-  /** On everything the issuer makes for one Grant: the Grant's name. */
+  /** On every object that the issuer creates for a Grant: the Grant's name. */
   grant: "iam.xbind.io/grant",
   /** On a boundary namespace: the identity hash. */
   identity: "iam.xbind.io/identity",
@@ -57,17 +57,17 @@ export const ANNOTATIONS = {
   pickupConsumed: "iam.xbind.io/pickup-consumed",
   /** On a Grant: its last bind, RFC 3339. */
   boundAt: "iam.xbind.io/bound-at",
-  /** On a Grant: until when a bind waits for it, RFC 3339; the issuer takes it before a backlog. */
+  /** On a Grant: until when a bind waits for it, RFC 3339. The issuer takes it before a backlog. */
   wantedUntil: "iam.xbind.io/wanted-until",
   /** On a Grant: since when its consumer is silent, RFC 3339. */
   staleSince: "iam.xbind.io/stale-since",
-  /** On a Grant, value `approved`: an operator's word that it may be reaped while others are held. */
+  /** On a Grant, value `approved`: an operator lets it be reaped during a hold. */
   reap: "iam.xbind.io/reap",
-  /** On a boundary namespace: UID of the Grant whose reaping is about to delete it. */
+  /** On a boundary namespace: the reaper's mark, the UID of the reaped Grant. */
   reapBoundary: "iam.xbind.io/reap-boundary",
   /** On our CRDs: the version of xbind that installed them. */
   crdVersion: "core.xbind.io/crd-version",
-  /** On our CRDs: a digest of what was installed. */
+  /** On our CRDs: a digest of the installed CRD. */
   crdDigest: "core.xbind.io/crd-digest",
 } as const;
 
@@ -82,11 +82,11 @@ const LEASE_UID_LENGTH = 10;
 
 const sha256Hex = (text: string) => createHash("sha256").update(text, "utf8").digest("hex");
 
-/** Of the last subjects: one reconcile asks again and again, and every hash leaves garbage. */
+/** Hashes of recent subjects: a reconcile needs one repeatedly, and each hash leaves garbage. */
 const identityHashes = new Map<string, string>();
 const IDENTITY_HASHES_KEPT = 100;
 
-/** The short, stable fingerprint of an identity. */
+/** Returns the short, stable fingerprint of an identity. */
 export const identityHash = (subject: string): string => {
   const kept = identityHashes.get(subject);
   if (kept !== undefined) return kept;
@@ -96,18 +96,18 @@ export const identityHash = (subject: string): string => {
   return hash;
 };
 
-/** The provider namespace of the identity with this subject. */
+/** Returns the boundary namespace of the identity with this subject. */
 export const boundaryName = (subject: string): string => boundaryNameOf(identityHash(subject));
 
-/** The provider namespace of the identity with this hash. */
+/** Returns the boundary namespace of the identity with this hash. */
 export const boundaryNameOf = (hash: string): string => `xbind-${hash}`;
 
 const BOUNDARY = new RegExp(`^xbind-[0-9a-f]{${IDENTITY_HASH_LENGTH}}$`);
 
-/** Whether a namespace of this name can only be the boundary of an identity. */
+/** Tells whether a namespace of this name is a boundary. */
 export const isBoundaryName = (namespace: string): boolean => BOUNDARY.test(namespace);
 
-/** The one Grant name for an Export and an identity; never over 63 characters. */
+/** Returns the name of the Grant of an Export and an identity, at most 63 characters. */
 export const grantName = (exportName: string, subject: string): string => {
   const hash = identityHash(subject);
   const plain = `${exportName}-${hash}`;
@@ -116,13 +116,13 @@ export const grantName = (exportName: string, subject: string): string => {
   return `${prefix}-${sha256Hex(exportName).slice(0, EXPORT_HASH_LENGTH)}-${hash}`;
 };
 
-/** The Secret that holds a Grant's ServiceAccount token. */
+/** Returns the name of the Secret with a Grant's ServiceAccount token. */
 export const tokenSecretName = (grant: string): string => `${grant}-token`;
 
-/** The ClusterRole and ClusterRoleBinding of a Grant. */
+/** Returns the name of a Grant's ClusterRole and ClusterRoleBinding. */
 export const clusterRoleName = (grant: string): string => `xbind:grant:${grant}`;
 
-/** The heartbeat Lease of one consumer cluster for one Connection. */
+/** Returns the name of the heartbeat Lease of a consumer cluster and a Connection. */
 export const heartbeatLeaseName = (connection: string, consumerClusterUid: string): string =>
   `${connection}-${consumerClusterUid.slice(0, LEASE_UID_LENGTH)}`;
 
@@ -130,20 +130,20 @@ const LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?";
 const DNS_LABEL = new RegExp(`^${LABEL}$`);
 const DNS_SUBDOMAIN = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`);
 
-/** Whether the text can name objects such as Namespaces: lower-case, at most 63 characters. */
+/** Tells whether the text is a DNS label, as the names of Namespaces are. */
 export const isDnsLabel = (text: string): boolean => text.length <= 63 && DNS_LABEL.test(text);
 
-/** Whether the text can name objects such as Exports: dotted labels, at most 253 characters. */
+/** Tells whether the text is a DNS subdomain, as the names of Exports are. */
 export const isDnsSubdomain = (text: string): boolean =>
   text.length <= 253 && DNS_SUBDOMAIN.test(text);
 
-/** An API, taken apart. */
+/** The parts of an API's name. */
 export interface ApiName {
   plural: string;
   group: string;
 }
 
-/** Splits `<plural>.<group>` at the first dot; undefined when it is not such a name. */
+/** Splits `<plural>.<group>` at the first dot. Returns undefined for any other text. */
 export const parseApiName = (name: string): ApiName | undefined => {
   if (name.length > 253) return undefined;
   const dot = name.indexOf(".");
@@ -151,6 +151,6 @@ export const parseApiName = (name: string): ApiName | undefined => {
   return dot > 0 && isDnsLabel(plural) && isDnsSubdomain(group) ? { plural, group } : undefined;
 };
 
-/** Whether a group is one of our own, which no Export may offer. */
+/** Tells whether a group is one of ours, which no Export may offer. */
 export const isReservedGroup = (group: string): boolean =>
   group === "xbind.io" || group.endsWith(".xbind.io");

@@ -11,7 +11,7 @@ import {
 
 export * from "./builtins.ts";
 
-/** What a consumer's konnector does with an object that already exists on the other side. */
+/** What the konnector does with an object that exists on the provider already. */
 export type ConflictPolicy = "Fail" | "Adopt";
 
 /** An API by its CRD name, `<plural>.<group>`. */
@@ -19,7 +19,7 @@ export interface ApiReference {
   name: string;
 }
 
-/** Secrets or ConfigMaps that travel along with the objects of an API. */
+/** Secrets or ConfigMaps that are synced along with the objects of an API. */
 export interface RelatedResource {
   /** The core group, the only one allowed; the API server fills it in. */
   group?: "";
@@ -28,7 +28,7 @@ export interface RelatedResource {
   selector?: RelatedResourceSelector;
 }
 
-/** Which objects a related-resource rule covers; with both parts given, both must match. */
+/** Selects the objects of a related-resource rule. If both fields are set, both must match. */
 export interface RelatedResourceSelector {
   labelSelector?: LabelSelector;
   names?: string[];
@@ -47,7 +47,7 @@ export interface Export extends KubeObject {
   status?: ConditionsStatus;
 }
 
-/** What an Export offers and how it presents itself. */
+/** The APIs of an Export, and its texts for people. */
 export interface ExportSpec {
   title: string;
   description?: string;
@@ -57,7 +57,7 @@ export interface ExportSpec {
   defaults?: ExportDefaults;
 }
 
-/** What a new Grant takes over from its Export. */
+/** Defaults that a new Grant copies from its Export. */
 export interface ExportDefaults {
   conflictPolicy?: ConflictPolicy;
   relatedResources?: RelatedResource[];
@@ -85,7 +85,7 @@ export interface Grant extends KubeObject {
   status?: GrantStatus;
 }
 
-/** Who is granted what; the subject and the Export never change. */
+/** The identity, its Export and its rights. Subject and Export never change. */
 export interface GrantSpec {
   identity: GrantIdentity;
   exportName: string;
@@ -94,14 +94,14 @@ export interface GrantSpec {
   relatedResources?: RelatedResource[];
 }
 
-/** The person or account behind a Grant; only the subject identifies, the rest is metadata. */
+/** The identity of a Grant. Only the subject identifies it. */
 export interface GrantIdentity {
   subject: string;
   displayName?: string;
   groups?: string[];
 }
 
-/** The credentials the issuer made for a Grant. */
+/** The credentials that the issuer created for a Grant. */
 export interface GrantStatus extends ConditionsStatus {
   namespace?: string;
   serviceAccount?: string;
@@ -116,21 +116,21 @@ export interface Connection extends KubeObject {
   status?: ConnectionStatus;
 }
 
-/** Where the provider credentials are and what is pulled with them; defaults may be left out. */
+/** The provider credentials, and how to use them. */
 export interface ConnectionSpec {
   kubeconfigSecretRef: { namespace: string; name: string; key?: string };
   schema?: ConnectionSchema;
   autoBind?: boolean;
 }
 
-/** How schemas of bound APIs reach the consumer. */
+/** How the schemas of bound APIs get to the consumer. */
 export interface ConnectionSchema {
   source?: "Auto" | "CRD" | "OpenAPI";
   pullPolicy?: "Bound" | "All" | "None";
   updatePolicy?: "Always" | "Once";
 }
 
-/** What the konnector learned about both ends of a Connection. */
+/** The clusters and APIs of a Connection, as the konnector found them. */
 export interface ConnectionStatus extends ConditionsStatus {
   remoteClusterUID?: string;
   localClusterUID?: string;
@@ -163,7 +163,7 @@ export interface Binding extends KubeObject {
   status?: BindingStatus;
 }
 
-/** What is bound, and through which Connection. */
+/** The bound APIs and their Connection. */
 export interface BindingSpec {
   connectionRef: { name: string };
   apis: ApiReference[];
@@ -171,7 +171,7 @@ export interface BindingSpec {
   relatedResources?: RelatedResource[];
 }
 
-/** What the konnector has set up for a binding. */
+/** The state of a binding. */
 export interface BindingStatus extends ConditionsStatus {
   boundAPIs?: BoundApi[];
 }
@@ -220,25 +220,25 @@ export interface Conditioned {
   status?: ConditionsStatus;
 }
 
-/** The object's condition of the given type, if it has one. */
+/** Returns the object's condition of the given type. */
 export const condition = (object: Conditioned, type: string): Condition | undefined =>
   object.status?.conditions?.find((candidate) => candidate.type === type);
 
-/** Whether Ready is True for at least this generation; a judgement without a generation counts as current. */
+/** Tells whether Ready is True for at least this generation, or without a generation. */
 export const isReadyFor = (generation: number) => (object: Conditioned): boolean => {
   const ready = condition(object, "Ready");
   if (ready?.status !== "True") return false;
   return (ready.observedGeneration ?? object.metadata.generation ?? 0) >= generation;
 };
 
-/** Whether Ready is True for the object as it is now. */
+/** Tells whether Ready is True for the object's current generation. */
 export const isReady = (object: Conditioned): boolean =>
   isReadyFor(object.metadata.generation ?? 0)(object);
 
-/** Whether a delete was accepted and only finalizers keep the object. */
+/** Tells whether the object is being deleted and waits for finalizers. */
 export const isDeleting = (object: { metadata: ObjectMeta }): boolean =>
   object.metadata.deletionTimestamp !== undefined;
 
-/** Whether the object waits for this finalizer before it goes. */
+/** Tells whether the object has this finalizer. */
 export const hasFinalizer = (object: { metadata: ObjectMeta }, finalizer: string): boolean =>
   object.metadata.finalizers?.includes(finalizer) ?? false;

@@ -1,7 +1,7 @@
-/** The `typ` in the open header of what a gateway seals, by what it is for. */
+/** The `typ` header of sealed tokens, by purpose. */
 export const SEALED_TYPES = { session: "xbind+session", login: "xbind+login" } as const;
 
-/** The `typ` of a text in five parts, as a gateway seals it; whether it did so is not checked. */
+/** Returns the `typ` header of a text with five parts. Does not check its seal. */
 export const sealedTypeOf = (text: string): string | undefined => {
   const [header = "", ...others] = text.split(".", 6);
   if (others.length !== 4) return undefined;
@@ -15,6 +15,6 @@ export const sealedTypeOf = (text: string): string | undefined => {
   }
 };
 
-/** Whether a text has the form of a session token, as opposed to any other token. */
+/** Tells whether a text has the form of a session token. */
 export const isSessionToken = (text: string): boolean =>
   sealedTypeOf(text) === SEALED_TYPES.session;

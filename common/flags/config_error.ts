@@ -1,4 +1,4 @@
-/** Everything that is wrong with the configuration; the process ends with exit code 2. */
+/** All problems of a configuration. The process ends with exit code 2. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
   readonly problems: readonly string[];

@@ -3,7 +3,7 @@ import { ACTIONS } from "./parse_flags.ts";
 import { VERSION } from "../version.ts";
 
 const WIDTH = 100;
-const KEEP = "\u00a0"; // a space that no line ends at
+const KEEP = "\u00a0"; // a space at which lines are not broken
 const COLUMN = 37; // where meanings start; longer flags get a line of their own
 
 /** A program, as its `--help` introduces it. */
@@ -14,7 +14,7 @@ export interface Program {
   readonly success: string;
 }
 
-/** The text of `--help`, made from the tables under their headings. */
+/** Builds the text of `--help` from tables of flags under their headings. */
 export const flagHelp = (
   { name, purpose, success }: Program,
   groups: Readonly<Record<string, FlagTable>>,

@@ -1,16 +1,16 @@
 import { parseDuration } from "../time/duration.ts";
 import { Secret } from "../hidden.ts";
 
-/** A value, or why the text is none: `problem` reads after the quoted text, or after `part` of it. */
+/** A value, or a problem. `problem` follows the quoted text, or its `part`, in a message. */
 export type Checked<T> =
   | { readonly value: T }
   | { readonly problem: string; readonly part?: string };
 
-/** One flag: its value, its place in the help, and what its `Config` key ends in (a unit). */
+/** One flag: how to parse it, its help, and the unit at the end of its `Config` key. */
 export interface Flag<T, Unit extends string = ""> {
   readonly defaultText: string;
   readonly help: string;
-  /** What the help writes for the value; empty for a boolean, which needs none. */
+  /** The value in the help; empty for a boolean. */
   readonly placeholder: string;
   /** Messages and logs never show the value. */
   readonly secret: boolean;
@@ -21,7 +21,7 @@ export interface Flag<T, Unit extends string = ""> {
 /** Flags by name. */
 export type FlagTable = Readonly<Record<string, Flag<unknown, string>>>;
 
-/** A sort of text that several flags share. */
+/** A kind of text that several flags share. */
 export interface TextKind {
   readonly placeholder: string;
   readonly parse: (text: string) => Checked<string>;
@@ -44,7 +44,7 @@ export const flag = (byDefault: boolean, help: string): Flag<boolean> => ({
 const CONTROL = /\p{Cc}/u;
 const ANY_TEXT: TextKind = { placeholder: "text", parse: (value) => ({ value }) };
 
-/** One line of text; empty means "not set" and is refused where the default is not empty. */
+/** One line of text. Empty means "not set", and is refused if the default is not empty. */
 export const text = (byDefault: string, help: string, kind: TextKind = ANY_TEXT): Flag<string> => ({
   ...base(byDefault, kind.placeholder, help),
   parse: (given) => {
@@ -55,7 +55,7 @@ export const text = (byDefault: string, help: string, kind: TextKind = ANY_TEXT)
   },
 });
 
-/** One of a few words, the first being the default; an empty one means "not set". */
+/** One of several words. The first is the default; an empty one means "not set". */
 export const oneOf = <const Words extends readonly [string, ...string[]]>(
   words: Words,
   help: string,
@@ -68,7 +68,7 @@ export const oneOf = <const Words extends readonly [string, ...string[]]>(
   };
 };
 
-/** A span of time of at least a millisecond; its `Config` key ends in `Ms`. */
+/** A duration of at least a millisecond. Its `Config` key ends in `Ms`. */
 export const duration = (
   byDefault: string,
   help: string,
@@ -99,7 +99,7 @@ export const number = (byDefault: number, help: string, max = Infinity): Flag<nu
   },
 });
 
-/** Items separated by commas; blanks around them and empty ones do not count. */
+/** Items separated by commas. Blanks around items and empty items are ignored. */
 export const list = (
   byDefault: string,
   help: string,
@@ -117,7 +117,7 @@ export const list = (
   },
 });
 
-/** A credential: undefined when empty, otherwise wrapped so that nothing shows it by accident. */
+/** A credential: undefined if empty, otherwise hidden from logs. */
 export const secret = <T>(
   placeholder: string,
   help: string,
@@ -128,7 +128,7 @@ export const secret = <T>(
   parse: (given) => {
     if (given === "") return { value: undefined };
     const checked = parse(given);
-    // A part would be shown, so it is dropped whatever the parser says.
+    // Drop `part`: a message would show it.
     if ("problem" in checked) return { problem: checked.problem };
     return { value: new Secret(checked.value) };
   },
@@ -142,7 +142,7 @@ const base = (defaultText: string, placeholder: string, help: string) => ({
   unit: "" as const,
 });
 
-/** The environment variable that sets a flag. */
+/** Returns the environment variable of a flag. */
 export const envName = (name: string): string => `XBIND_${name.toUpperCase().replaceAll("-", "_")}`;
 
 type Camel<Name extends string> = Name extends `${infer Head}-${infer Tail}`

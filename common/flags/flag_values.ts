@@ -2,13 +2,13 @@ import { isIPv4, isIPv6 } from "node:net";
 import type { Checked, TextKind } from "./flag_kinds.ts";
 import { isDnsSubdomain } from "../api/names.ts";
 
-/** Where to listen; an empty hostname means every interface, port 0 a free one. */
+/** An address to listen on. An empty hostname means every interface, port 0 a free port. */
 export interface ListenAddress {
   readonly hostname: string;
   readonly port: number;
 }
 
-/** Reads `:8080`, `127.0.0.1:0` or `[::1]:80`; undefined when it is no such address. */
+/** Parses `:8080`, `127.0.0.1:0` or `[::1]:80`. Returns undefined for any other text. */
 export const parseListenAddress = (text: string): ListenAddress | undefined => {
   const [, inBrackets, plain = "", digits] = /^(?:\[([^\]]*)\]|([^:[\]]*)):(\d{1,5})$/.exec(text) ??
     [];
@@ -17,7 +17,7 @@ export const parseListenAddress = (text: string): ListenAddress | undefined => {
   if (inBrackets !== undefined) {
     return isIPv6(inBrackets) ? { hostname: inBrackets, port } : undefined;
   }
-  // What looks like a number must be a whole address: resolvers read "127.1" in surprising ways.
+  // A number must be a whole address, because resolvers differ about texts like "127.1".
   const valid = plain === "" || isIPv4(plain) || (!/^[\d.]+$/.test(plain) && isHostname(plain));
   return valid ? { hostname: plain, port } : undefined;
 };
@@ -75,7 +75,7 @@ const urlKind = (query: "query" | "no query", tidy = (text: string) => text): Te
   },
 });
 
-/** An http(s) URL without a query or fragment, kept letter by letter. */
+/** An http(s) URL without a query or fragment, kept as it is written. */
 export const plainUrl: TextKind = urlKind("no query");
 
 /** The https URL of an API server, in the form that clients accept in a bundle. */
@@ -97,7 +97,7 @@ export const baseUrl: TextKind = urlKind("no query", (text) => text.replace(/\/+
 /** An http(s) URL without a fragment, as OAuth asks of a redirect target. */
 export const redirectUrl: TextKind = urlKind("query");
 
-/** Name of a file that its user reads later. */
+/** The name of a file. It is read later. */
 export const file: TextKind = { placeholder: "file", parse: (value) => ({ value }) };
 
 const matching = (placeholder: string, test: (text: string) => boolean, problem: string) => ({
@@ -133,14 +133,14 @@ export const logLevel: TextKind = matching(
   "is not a log level: use debug, info, error or a number from 1 to 999",
 );
 
-/** A block of addresses, taken apart. */
+/** The parts of a block of addresses. */
 export interface Cidr {
   readonly address: string;
   readonly prefix: number;
   readonly family: "ipv4" | "ipv6";
 }
 
-/** Reads `169.254.0.0/16` or `fe80::/10`; undefined when it is no such block. */
+/** Parses `169.254.0.0/16` or `fe80::/10`. Returns undefined for any other text. */
 export const parseCidr = (text: string): Cidr | undefined => {
   const [, address = "", digits = ""] = /^([0-9a-f:.]+)\/(\d{1,3})$/i.exec(text) ?? [];
   const prefix = Number(digits);
@@ -158,7 +158,7 @@ export const cidr: TextKind = matching(
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** Key bytes from standard base64 with line breaks anywhere; the problem never holds the key. */
+/** Decodes key bytes from base64 with any line breaks. The problem never quotes the key. */
 export const keyBytes = (
   allowedLengths?: readonly number[],
 ) =>

@@ -7,18 +7,18 @@ export const ACTIONS = {
   version: "Print the version and exit",
 } as const;
 
-/** What `parseFlags` made of the arguments and the environment. */
+/** The result of `parseFlags`. */
 export interface ParsedFlags {
   readonly action: keyof typeof ACTIONS | undefined;
-  /** The value of every flag; the default where none was given or the given one is bad. */
+  /** The value of every flag; the default if none was given or it is bad. */
   readonly values: ReadonlyMap<string, unknown>;
-  /** Flags that were given a bad value, or none. */
+  /** Flags with a bad value, or without one. */
   readonly failed: ReadonlySet<string>;
-  /** Everything wrong, in the order of the arguments, then of the table. */
+  /** All problems, in the order of the arguments, then of the table. */
   readonly problems: readonly string[];
 }
 
-/** Reads flags as Go programs do; the environment fills in what the arguments leave out. */
+/** Parses flags as Go programs do. The environment sets flags that the arguments omit. */
 export const parseFlags = (
   table: FlagTable,
   args: readonly string[],
@@ -64,14 +64,14 @@ export const parseFlags = (
     const next = args[i + 1];
     if (!flag) {
       problems.push(unknownFlag(table, arg));
-      // A word after it is its value, not one more problem.
+      // The next word is its value, not another problem.
       if (!arg.includes("=") && next !== undefined && !next.startsWith("-")) i++;
     } else if (inline !== undefined) {
       accept(name, `--${name}`, inline);
     } else if (flag.placeholder === "") {
       accept(name, `--${name}`, "true");
     } else if (next === undefined || namesFlag(table, next)) {
-      // Go would take the next flag as the value; here nobody loses a flag to a forgotten value.
+      // Go would take the next flag as the value. We report the missing value instead.
       failed.add(name);
       problems.push(`--${name} needs a value: write --${name}=<${flag.placeholder}>`);
     } else {
@@ -81,7 +81,7 @@ export const parseFlags = (
   }
 
   for (const [name, flag] of Object.entries(table)) {
-    // Files and shells like to end a value with a line break.
+    // Files and shells often add a line break to a value.
     const fromEnv = env[envName(name)]?.replace(/\r?\n$/, "");
     if (fromEnv && !values.has(name) && !failed.has(name)) accept(name, envName(name), fromEnv);
     if (!values.has(name)) {
@@ -105,14 +105,14 @@ const quote = (text: string): string => {
   return logJson(short.replace(/\/\/[^/?#]*@/, "//…@")) ?? ""; // a URL may hold a password
 };
 
-/** The flag before an argument. */
+/** Returns the flag before an argument. */
 type Previous =
   | { readonly name: string; readonly flag: Flag<unknown, string> }
   | "none"
   | "unknown";
 
 const unexpectedArgument = (arg: string, previous: Previous): string => {
-  // Behind a secret or a misspelt flag it may be the rest of a secret.
+  // After a secret or a misspelt flag, the argument may be the rest of a secret.
   const hidden = typeof previous === "object" ? previous.flag.secret : previous === "unknown";
   if (hidden) return "unexpected argument (not shown): quote values that contain blanks";
   if (typeof previous !== "object") {
@@ -127,7 +127,7 @@ const unexpectedArgument = (arg: string, previous: Previous): string => {
 
 const unknownFlag = (table: FlagTable, arg: string): string => {
   const name = (/^-*([\w-]*)/.exec(arg)?.[1] ?? "").slice(0, 60);
-  // "--some-key:abc" or "--some-keyabc": what follows the name of a secret is not repeated.
+  // "--some-key:abc" or "--some-keyabc": do not print the text after a secret's name.
   const known = Object.keys(table).find((each) =>
     table[each]?.secret ? name.startsWith(each) : name === each
   );
@@ -149,7 +149,7 @@ const suggest = (table: FlagTable, name: string): string | undefined => {
   return longer && `--${longer}`;
 };
 
-/** Letters to insert, delete, replace or swap with a neighbour to get from one word to the other. */
+/** Counts the letters to insert, delete, replace or swap to turn one word into the other. */
 const editDistance = (from: string, to: string): number => {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, i) => i);

@@ -4,15 +4,15 @@ import { pemCertificates } from "../http/pem_certificates.ts";
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * The certificates in the file that a flag names, and nothing else of it: a private key kept in
- * the same file stays here. Whatever is wrong becomes one ConfigError with the flag and the file.
+ * Reads the certificates in the file that a flag names. Leaves everything else out, such as a private
+ * key in the same file. Throws one ConfigError that names the flag and the file.
  */
 export const readPemFile = async (flag: string, path: string): Promise<string> => {
   const bad = (problem: string) =>
     new ConfigError([`--${flag}: cannot use ${JSON.stringify(path)}: ${problem}`]);
   let text: string;
   try {
-    // Checked first, as reading a device or a pipe may never end.
+    // Check this first: reading a device or a pipe may never end.
     const { isDirectory, isFile, size } = await Deno.stat(path);
     if (isDirectory) throw bad("it is a directory, name a file in it");
     if (!isFile) throw bad("it is not a regular file");

@@ -1,21 +1,21 @@
 import { Buffer } from "node:buffer";
 
-/** What comes before the body of an answer. */
+/** The status and headers of an answer. */
 export interface AnswerHead {
   readonly status: number;
-  /** What a header says, by its lower-case name; several of one name are joined by commas. */
+  /** Returns a header by its lower-case name. Repeated headers are joined by commas. */
   header(name: string): string | undefined;
 }
 
-/** Gets the head, and gives what is to get the body, part by part. */
+/** Called with the head. Returns a function that receives the body, part by part. */
 export type OnHead = (head: AnswerHead) => (part: Buffer) => void;
 
 const MAX_HEAD_BYTES = 16 * 1024;
-/** A chunk's size and what may follow it on its line. */
+/** The longest line with the size of a chunk. */
 const MAX_LINE_BYTES = 256;
-/** Heads like `103 Early Hints` before an answer, and lines after its last chunk. */
+/** The most heads before an answer, such as `103 Early Hints`, and trailers after it. */
 const MAX_ASIDES = 10;
-/** A status line and headers, each on one line, without anything that does not belong there. */
+/** A status line and headers, each on one line, with valid characters only. */
 const HEAD =
   /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?((?:\r\n[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*)*)$/;
 const CHUNK_LINE = /^([0-9A-Fa-f]{1,8})[ \t]*(?:;|$)/;
@@ -23,18 +23,18 @@ const LINE_END = "\r\n";
 const HEAD_END = Buffer.from("\r\n\r\n");
 
 /**
- * Takes one answer of an HTTP/1.1 server, in whatever pieces it comes. Strict: what a server must
- * not send is an error, and so is a head or a chunk size without end.
+ * Parses one answer of an HTTP/1.1 server, however it is split into packets. Throws for anything
+ * that a server must not send, and for a head or a chunk size without end.
  */
 export class HttpAnswer {
   readonly #onHead: OnHead;
   #head: AnswerHead = { status: 0, header: () => undefined };
   #onPart: (part: Buffer) => void = () => {};
   #take: (bytes: Buffer) => number = (bytes) => this.#takeHead(bytes);
-  /** The beginning of something that must be seen whole. */
+  /** Bytes of a head or a line whose end has not arrived. */
   #held: Buffer | undefined;
   #asides = 0;
-  /** Of the body, or of the chunk that is being read. */
+  /** Bytes missing from the body, or from the current chunk. */
   #bytesLeft = 0;
   #endsWithConnection = false;
   #isComplete = false;
@@ -45,39 +45,39 @@ export class HttpAnswer {
     this.#onHead = onHead;
   }
 
-  /** As far as it has come. */
+  /** The head; status 0 before it has arrived. */
   get head(): AnswerHead {
     return this.#head;
   }
 
-  /** Whether all of it has come. */
+  /** Whether the whole answer has arrived. */
   get isComplete(): boolean {
     return this.#isComplete;
   }
 
-  /** Whether the connection can be used again, once the answer is complete. */
+  /** Whether the connection can be reused after the answer. */
   get leavesOpen(): boolean {
     return this.#leavesOpen;
   }
 
-  /** Takes what has arrived. */
+  /** Parses bytes that have arrived. */
   take(bytes: Buffer): void {
     let rest = this.#held ? Buffer.concat([this.#held, bytes]) : bytes;
     this.#held = undefined;
     while (rest.length > 0 && !this.#isStopped) {
-      if (this.#isComplete) return void (this.#leavesOpen = false); // nobody asked for more
+      if (this.#isComplete) return void (this.#leavesOpen = false); // bytes after the answer: do not reuse the connection
       const taken = this.#take(rest);
       if (taken === 0) return void (this.#held = rest);
       rest = rest.subarray(taken);
     }
   }
 
-  /** Nobody wants the rest, not even of what has arrived. */
+  /** Discards the rest of the answer. */
   stop(): void {
     this.#isStopped = true;
   }
 
-  /** The server ends the connection, which is the proper end of some answers. */
+  /** Called when the server closes the connection, which is the proper end of some answers. */
   end(): void {
     if (this.#endsWithConnection) this.#isComplete = true;
   }
@@ -88,7 +88,7 @@ export class HttpAnswer {
       fail(`the head of the answer is larger than ${MAX_HEAD_BYTES} bytes`);
     }
     if (length < 0) return 0;
-    // Nothing of the body: what comes of this text lives as long as the head, and with it the text.
+    // Decode the head only: its headers keep the whole text alive.
     const [, minor, digits, headers = ""] = HEAD.exec(bytes.toString("latin1", 0, length)) ??
       fail("the answer is not HTTP");
     const status = Number(digits);
@@ -162,7 +162,7 @@ export class HttpAnswer {
     return LINE_END.length;
   }
 
-  /** Lines after the last chunk, up to an empty one; nobody needs them. */
+  /** Skips trailers after the last chunk, up to an empty line. */
   #takeTrailer(bytes: Buffer): number {
     const length = lineLength(bytes);
     if (length < 0) return 0;
@@ -172,10 +172,10 @@ export class HttpAnswer {
   }
 }
 
-/** By their lower-case names; several of one name are joined by commas. */
+/** Parses headers into lower-case names and values. Joins repeated headers by commas. */
 function asFields(headers: string): Map<string, string> {
   const fields = new Map<string, string>();
-  for (const line of headers.split(LINE_END).slice(1)) { // each comes after a line end
+  for (const line of headers.split(LINE_END).slice(1)) { // each follows a line end
     const colon = line.indexOf(":");
     const name = line.slice(0, colon).toLowerCase();
     const value = line.slice(colon + 1).trim();
@@ -185,7 +185,7 @@ function asFields(headers: string): Map<string, string> {
   return fields;
 }
 
-/** Of a short line without its end; -1 when that has not come yet. */
+/** Returns the length of a line without its end; -1 if the end has not arrived. */
 function lineLength(bytes: Buffer): number {
   const length = bytes.indexOf(LINE_END);
   if (length > MAX_LINE_BYTES || (length < 0 && bytes.length > MAX_LINE_BYTES)) {

@@ -5,7 +5,7 @@ import { inPlainWords } from "./exchange.ts";
 import { startTls } from "./start_tls.ts";
 import { whenReady } from "./when_ready.ts";
 
-/** Well before the deadline of any call, so that the proxy is named as the culprit. */
+/** Shorter than the deadline of any call, so that the error names the proxy. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /** Opens a connection to `host:port` through an `http`, `https` or `socks5` proxy. */
@@ -41,12 +41,12 @@ async function dial(proxyUrl: URL): Promise<net.Socket> {
   const host = proxyUrl.hostname.replace(/^\[|\]$/g, "");
   const port = Number(proxyUrl.port) || defaultPort;
   const socket = impatient(net.connect({ host, port }));
-  const { signal } = new AbortController(); // the caller gives up by itself
+  const { signal } = new AbortController(); // the caller has a deadline of its own
   try {
     await whenReady(socket, "connect", signal);
     if (proxyUrl.protocol !== "https:") return socket;
     const secured = await startTls(socket, { serverName: host }, signal);
-    socket.setTimeout(0); // from here on the time of the TLS socket counts
+    socket.setTimeout(0); // the TLS socket has its own time-out
     return impatient(secured);
   } catch (cause) {
     const reason = inPlainWords(cause as Error);
@@ -54,7 +54,7 @@ async function dial(proxyUrl: URL): Promise<net.Socket> {
   }
 }
 
-/** Closes a socket on which nothing happens, until `setTimeout(0)`. */
+/** Closes a silent socket after a while, until `setTimeout(0)`. */
 const impatient = (socket: net.Socket): net.Socket =>
   socket.setTimeout(HANDSHAKE_TIMEOUT_MS, () => {
     socket.destroy(new Error(`no answer within ${HANDSHAKE_TIMEOUT_MS / 1000} s`));
@@ -98,7 +98,7 @@ async function greetSocks(
     const verdict = await readUntil(socket, () => 2);
     if (verdict[1] !== 0) throw new Error("wrong user name or password");
   }
-  // The proxy looks the name up: it may know hosts that this machine does not.
+  // The proxy resolves the name: it may know hosts that this machine does not.
   socket.write(Buffer.concat([
     Buffer.from([5, 1, 0, 3]),
     sized(host),
@@ -121,7 +121,7 @@ function sized(text: string): Buffer {
   return Buffer.concat([Buffer.from([bytes.length]), bytes]);
 }
 
-/** Reads a message whose length shows while it arrives; what follows it stays in the socket. */
+/** Reads a message whose length is known as it arrives. Leaves later bytes in the socket. */
 function readUntil(
   socket: net.Socket,
   lengthOf: (bytes: Buffer) => number | undefined,

@@ -2,21 +2,21 @@ import type { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
 import { type AnswerHead, HttpAnswer, type OnHead } from "./answer.ts";
 
-/** Opens a connection on which a request can be sent at once; gives up when the signal aborts. */
+/** Opens a connection that is ready for a request. Rejects when the signal aborts. */
 export type Dial = (signal: AbortSignal) => Promise<Duplex>;
 
-/** Well before an API server's own 90 s, so that no request is lost in a race. */
+/** Shorter than an API server's 90 s, so that no request races with its close. */
 const IDLE_MS = 30_000;
 
-/** How long connections live. */
+/** Options of a pool. */
 export interface ConnectionsOptions {
-  /** Whether one serves request after request, or a single one. */
+  /** Whether a connection serves several requests, or one. */
   readonly keep: boolean;
-  /** For tests; otherwise unused ones are closed after half a minute. */
+  /** When to close unused connections; half a minute unless a test sets it. */
   readonly idleMs?: number;
 }
 
-/** Connections to one server: each serves one request at a time, the last used one first. */
+/** A pool of connections to one server. Each serves one request at a time; the newest goes first. */
 export class Connections implements Disposable {
   readonly #dial: Dial;
   readonly #all = new Set<Connection>();
@@ -32,12 +32,12 @@ export class Connections implements Disposable {
     this.#idleMs = idleMs;
   }
 
-  /** Whether a connection is used again, which a server may want to know. */
+  /** Whether connections are reused, for the `Connection` header. */
   get keeps(): boolean {
     return this.#keeps;
   }
 
-  /** One that waits, or a new one. */
+  /** Returns an idle connection, or a new one. */
   async take(signal: AbortSignal): Promise<Connection> {
     let waiting = this.#idle.pop();
     while (waiting && !waiting.isOpen) waiting = this.#idle.pop();
@@ -52,7 +52,7 @@ export class Connections implements Disposable {
     return connection;
   }
 
-  /** Takes one back whose answer was read. */
+  /** Takes a connection back after its answer was read. */
   giveBack(connection: Connection): void {
     if (!this.#keeps || this.#isClosed || !connection.isReusable) return connection.destroy();
     connection.idleSinceMs = performance.now();
@@ -60,13 +60,13 @@ export class Connections implements Disposable {
     this.#look ??= setInterval(() => this.#closeUnused(), this.#idleMs / 4);
   }
 
-  /** Lets exchanges under way finish, and keeps no connection from now on. */
+  /** Finishes exchanges in flight, and keeps no connection from now on. */
   retire(): void {
     this.#keeps = false;
     for (const connection of [...this.#idle]) connection.destroy();
   }
 
-  /** Closes every connection, whatever is under way on it. */
+  /** Closes every connection at once. */
   [Symbol.dispose](): void {
     this.#isClosed = true;
     for (const connection of [...this.#all]) connection.destroy();
@@ -97,7 +97,7 @@ interface Exchange {
 
 /** One connection, ready for a request. */
 export class Connection {
-  /** When it was given back. */
+  /** When it became idle. */
   idleSinceMs = 0;
   readonly #socket: Duplex;
   readonly #onGone: () => void;
@@ -121,7 +121,7 @@ export class Connection {
     return this.#isReusable;
   }
 
-  /** Sends a request and resolves at the proper end of its answer, never at a mere break. */
+  /** Sends a request. Resolves at the proper end of its answer, and rejects if it breaks off. */
   send(message: string | Buffer, onHead: OnHead): Promise<AnswerHead> {
     return new Promise((resolve, reject) => {
       this.#exchange = { answer: new HttpAnswer(onHead), resolve, reject };
@@ -129,7 +129,7 @@ export class Connection {
     });
   }
 
-  /** Closes it; a request that is under way fails with this cause. */
+  /** Closes it. A request in flight fails with this cause. */
   destroy(cause?: Error): void {
     this.#isReusable = false;
     this.#onGone();
@@ -142,7 +142,7 @@ export class Connection {
 
   #take(bytes: Buffer): void {
     const exchange = this.#exchange;
-    if (!exchange) return this.destroy(); // nobody asked
+    if (!exchange) return this.destroy(); // bytes without a request
     try {
       exchange.answer.take(bytes);
     } catch (cause) {
@@ -159,12 +159,12 @@ export class Connection {
   }
 
   #finish({ answer, resolve }: Exchange): void {
-    // An answer that came before the whole request had gone out leaves the rest of it behind.
+    // If the answer came before the request was sent completely, the rest is still queued.
     this.#isReusable &&= answer.leavesOpen && this.#socket.writableLength === 0;
     this.#exchange = undefined;
     resolve(answer.head);
   }
 }
 
-/** What a request fails with that a connection did not outlive. */
+/** Builds the error of a request whose connection broke. */
 export const brokenOff = (): Error => new Error("the connection broke off");

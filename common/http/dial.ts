@@ -6,26 +6,25 @@ import { startTls, type TlsOptions } from "./start_tls.ts";
 import { untilAborted } from "../time/until_aborted.ts";
 import { whenReady } from "./when_ready.ts";
 
-/** Opens the way to a host through a proxy. */
+/** Opens a connection to a host through a proxy. */
 export type ConnectThroughProxy = (proxyUrl: URL, host: string, port: number) => Promise<Duplex>;
 
-/** Where connections lead, and how the server there proves who it is. */
+/** The server to connect to, and how to verify it. */
 export interface Destination {
-  /** Its scheme tells whether TLS is spoken. */
+  /** Its scheme decides about TLS. */
   readonly base: URL;
   readonly secure?: Partial<TlsOptions>;
-  /** What they lead through; without it they are direct. */
+  /** Connects through a proxy. Without it, connections are direct. */
   readonly proxy?: { readonly url: URL; readonly connect: ConnectThroughProxy } | undefined;
-  /** Looks the host name up, instead of the system. */
+  /** Resolves the host name instead of the system. */
   readonly lookup?: LookupFunction | undefined;
 }
 
 const CONNECT_LIMIT_MS = 15_000;
 
 /**
- * Connects first and speaks TLS then. By itself Deno prepares TLS before, and keeps 17 kB for every
- * connection that is refused, for good: a provider that is away for an hour would cost hundreds of
- * megabytes.
+ * Connects first and starts TLS afterwards. Deno's own order leaks 17 kB for every refused
+ * connection, so an hour without the provider would cost hundreds of megabytes.
  */
 export const dialTo = ({ base, secure, proxy, lookup }: Destination): Dial => {
   const { host, port } = hostAndPort(base);
@@ -43,7 +42,7 @@ export const dialTo = ({ base, secure, proxy, lookup }: Destination): Dial => {
     await startTls(await open(signal), { serverName: host, ...secure }, signal);
 };
 
-/** Gives up on what is being opened when the signal aborts; it is closed when it stands after all. */
+/** Rejects when the signal aborts. A connection that opens later is closed. */
 const abandonable = (open: () => Promise<Duplex>): Dial => async (signal) => {
   const opening = open();
   try {

@@ -2,14 +2,14 @@ import { Buffer } from "node:buffer";
 import type { Connections } from "./connections.ts";
 import type { AnswerHead, OnHead } from "./answer.ts";
 
-/** One request as it goes over the wire. */
+/** One request. */
 export interface HttpRequest {
   readonly method: string;
-  /** Path and query, already encoded; the base URL's own path comes before it. */
+  /** Path and query, already encoded. The base URL's path is put before it. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[]>>;
   readonly body?: string | undefined;
-  /** Called on the open connection, right before the first byte; throwing keeps all unsent. */
+  /** Called right before the first byte. If it throws, nothing is sent. */
   readonly beforeSend?: (() => void) | undefined;
 }
 
@@ -18,7 +18,7 @@ export interface TextAnswer extends AnswerHead {
   readonly text: string;
 }
 
-/** No answer, or only a part of one. `sent` tells whether the server may have acted on it. */
+/** No answer, or only part of one. `sent` tells whether the server may have acted. */
 export class NoAnswerError extends Error {
   override readonly name = "NoAnswerError";
   readonly sent: boolean;
@@ -29,7 +29,7 @@ export class NoAnswerError extends Error {
   }
 }
 
-/** Host and port to connect to, without the brackets of IPv6 addresses. */
+/** Returns host and port, without the brackets of IPv6 addresses. */
 export function hostAndPort(url: URL): { host: string; port: number } {
   return {
     host: url.hostname.replace(/^\[|\]$/g, ""),
@@ -38,8 +38,8 @@ export function hostAndPort(url: URL): { host: string; port: number } {
 }
 
 /**
- * Sends a request exactly once and resolves at the proper end of its answer, whose body `onHead`
- * decides about. Rejects with a `NoAnswerError`, or with the signal's reason when that aborts first.
+ * Sends a request at most once and resolves at the proper end of its answer. `onHead` decides what
+ * happens to the body. Rejects with a `NoAnswerError`, or with the signal's reason.
  */
 export async function exchange(
   base: URL,
@@ -72,7 +72,7 @@ export async function exchange(
   }
 }
 
-/** The same, with the whole body as text; one over `maxBytes` is an error. */
+/** Sends a request and returns the whole body as text. Rejects a body over `maxBytes`. */
 export async function exchangeText(
   base: URL,
   connections: Connections,
@@ -84,7 +84,7 @@ export async function exchangeText(
   return { ...head, text: body.text() };
 }
 
-/** Puts the parts of a body together, up to this size. */
+/** Joins the parts of a body, up to a size. */
 export function collectText(maxBytes: number): { take(part: Buffer): void; text(): string } {
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -147,13 +147,13 @@ const PLAIN_WORDS: Record<string, string> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "the server's certificate is not signed by a trusted authority",
 };
 
-/** What a network error means, for readers who do not know its code. */
+/** Explains a network error to readers who do not know its code. */
 export function inPlainWords(cause: Error): string {
   const code = "code" in cause && typeof cause.code === "string" ? cause.code : "";
   return PLAIN_WORDS[code] ?? cause.message;
 }
 
-/** Whether a connection failed because the server's certificate is not trusted: a retry is useless. */
+/** Tells whether the server's certificate is not trusted. Do not retry then. */
 export function isTrustFault(cause: unknown): boolean {
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   return /CERT|ISSUER|SIGNATURE|ALTNAME/.test(code);

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 
-/** These bytes compressed, when that is first asked for; later calls give the same. */
+/** Returns a function that compresses the bytes on its first call and keeps the result. */
 export function gzipOnce(
   bytes: Uint8Array<ArrayBuffer>,
   level: number,

@@ -3,17 +3,17 @@ import { X509Certificate } from "node:crypto";
 const BEGIN = /-----BEGIN CERTIFICATE-----/g;
 const BLOCK = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
-/** The certificates of a PEM text as separate blocks; `damaged` counts those that cannot be read. */
+/** The certificates of a PEM text, one block each. */
 export interface PemCertificates {
   readonly blocks: readonly string[];
   readonly parsed: readonly X509Certificate[];
-  /** Positions from 1, in the order of the text. */
+  /** Positions of unreadable ones, from 1. */
   readonly damaged: readonly number[];
 }
 
 /**
- * Reads every certificate of a PEM text. TLS must never see a damaged one: Deno skips it in silence
- * first, and throws where nobody can catch it later.
+ * Reads every certificate of a PEM text. Never pass a damaged one to TLS: Deno skips it silently at
+ * first, and later throws where no code can catch it.
  */
 export function pemCertificates(pem: string): PemCertificates {
   const blocks = pem.match(BLOCK) ?? [];
@@ -26,7 +26,7 @@ export function pemCertificates(pem: string): PemCertificates {
       damaged.push(i + 1);
     }
   });
-  // A block that does not end, or that holds another, is not found by the pattern.
+  // The pattern does not match a block without an end, or one inside another.
   const unfinished = (pem.match(BEGIN) ?? []).length - blocks.length;
   for (let i = 1; i <= unfinished; i++) damaged.push(blocks.length + i);
   return { blocks, parsed, damaged };

@@ -1,9 +1,9 @@
 import { isIP } from "node:net";
 
-/** The environment as the process got it. */
+/** Environment variables. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The proxy that `HTTPS_PROXY` names for an https URL, unless `NO_PROXY` or loopback excepts it. */
+/** Returns the proxy of `HTTPS_PROXY` for an https URL. Honours `NO_PROXY`, and skips loopback. */
 export const proxyFor = (url: URL, env: Environment): URL | undefined => {
   if (url.protocol !== "https:") return undefined;
   const text = (env.HTTPS_PROXY || env.https_proxy || "").trim();
@@ -24,7 +24,7 @@ const matches = (entry: string, host: string, port: string): boolean => {
   if (name === "" || (onlyPort !== undefined && onlyPort !== port)) return false;
   if (name.includes("/")) return isIP(host) === 4 && inNetwork(host, name);
   if (isIP(host)) return host === name;
-  // ".example.com" and "*.example.com" are the domains below, "example.com" is itself too.
+  // ".example.com" and "*.example.com" match subdomains; "example.com" also matches itself.
   const domain = name.replace(/^\*?\./, "");
   return host.endsWith(`.${domain}`) || (host === domain && name === domain);
 };

@@ -3,15 +3,15 @@ import type { Duplex } from "node:stream";
 import { connect, type SecureContextOptions, type TLSSocket } from "node:tls";
 import { whenReady } from "./when_ready.ts";
 
-/** Who the server must prove to be, and by which certificates. */
+/** How to verify the server. */
 export interface TlsOptions extends SecureContextOptions {
-  /** A host name, which is also sent to the server, or an IP address, which is only verified. */
+  /** A host name, which is also sent to the server, or an IP address, which is not. */
   readonly serverName: string;
-  /** False only where a kubeconfig says so; no environment variable changes it. */
+  /** False only if a kubeconfig says so. No environment variable changes it. */
   readonly rejectUnauthorized?: boolean;
 }
 
-/** Speaks TLS on an open connection. Rejects and closes it when the server is not trusted. */
+/** Starts TLS on an open connection. Rejects and closes it if the server is not trusted. */
 export async function startTls(
   socket: Duplex,
   { serverName, rejectUnauthorized = true, ...secure }: TlsOptions,
@@ -20,7 +20,7 @@ export async function startTls(
   try {
     const secured = connect({
       ...secure,
-      rejectUnauthorized, // always given: NODE_TLS_REJECT_UNAUTHORIZED would decide otherwise
+      rejectUnauthorized, // always set: otherwise NODE_TLS_REJECT_UNAUTHORIZED would decide
       host: serverName,
       ...(isIP(serverName) ? {} : { servername: serverName }),
       socket,
@@ -35,8 +35,8 @@ export async function startTls(
 }
 
 /**
- * Turns what a listener throws into an ordinary failure of the connection. Deno's own listener reads
- * the server's certificates and throws over those that it cannot read, which would end the process.
+ * Turns an exception of a listener into a failure of the connection. Deno's own listener throws if it
+ * cannot read a certificate of the server, which would end the process.
  */
 function failInsteadOfThrowing(socket: TLSSocket): void {
   const emit = socket.emit;
@@ -50,7 +50,7 @@ function failInsteadOfThrowing(socket: TLSSocket): void {
   };
 }
 
-/** The server proved itself with certificates of which at least one cannot be read. */
+/** The server sent a certificate that cannot be read. */
 class UnreadableCertificates extends Error {
   override readonly name = "UnreadableCertificates";
   readonly code = "CERT_UNREADABLE";

@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { brokenOff } from "./connections.ts";
 
-/** Resolves at the event; rejects, and closes the socket, when it fails or the signal aborts first. */
+/** Resolves at the event. Rejects and closes the socket if it fails or the signal aborts. */
 export async function whenReady(
   socket: Duplex,
   event: "connect" | "secureConnect",
@@ -11,7 +11,7 @@ export async function whenReady(
   const onClose = () => reject(brokenOff());
   const onAbort = () => reject(signal.reason);
   socket.once(event, resolve);
-  socket.on("error", reject); // for good: an error that comes late must have a listener
+  socket.on("error", reject); // stays: a late error without a listener would end the process
   socket.once("close", onClose);
   signal.addEventListener("abort", onAbort, { once: true });
   try {
