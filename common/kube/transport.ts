@@ -4,8 +4,8 @@ import { type Deadline, deadline } from "../time/deadline.ts";
 import type { ConnectThroughProxy } from "../http/dial.ts";
 import type { AnswerHead, OnHead } from "../http/answer.ts";
 import { collectText, exchange, NoAnswerError } from "../http/exchange.ts";
+import { Slots } from "../time/slots.ts";
 import { roughly } from "../time/timers.ts";
-import { Turnstile } from "../time/turnstile.ts";
 import { untilAborted } from "../time/until_aborted.ts";
 import { clusterConnections } from "./cluster_connections.ts";
 import { ConfigFileError } from "./config_file_error.ts";
@@ -81,7 +81,7 @@ export class Transport implements Disposable {
   readonly #options: TransportOptions;
   readonly #credentials: CredentialSource;
   readonly #base: URL;
-  readonly #turns: Turnstile;
+  readonly #slots: Slots;
   #pool: Pool | undefined;
 
   constructor(target: KubeTarget, options: TransportOptions) {
@@ -91,7 +91,7 @@ export class Transport implements Disposable {
     this.#options = options;
     this.#credentials = new CredentialSource(target, options.runExec);
     this.#base = new URL(target.server);
-    this.#turns = new Turnstile(options.maxInFlight ?? MAX_IN_FLIGHT);
+    this.#slots = new Slots(options.maxInFlight ?? MAX_IN_FLIGHT);
   }
 
   /** Sends a request and reads the whole answer. */
@@ -99,7 +99,7 @@ export class Transport implements Disposable {
     const credentials = await untilAborted(this.#credentials.current(), request.signal);
     using limit = timeLimit(request);
     return await asKubeError(request, async () => {
-      using _turn = await this.#turns.enter(limit.signal);
+      using _slot = await this.#slots.enter("calls", limit.signal);
       const body = collectText(this.#maxAnswerBytes);
       const head = await this.#exchange(request, credentials, "calls", limit, () => body.take);
       return { ...head, text: body.text(), credentials };

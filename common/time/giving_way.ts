@@ -3,10 +3,7 @@ import { sleep } from "./sleep.ts";
 let last: Promise<unknown> = Promise.resolve();
 let restedAt = 0;
 
-/**
- * Does work that holds the whole process up for some milliseconds, one piece after another. After
- * each piece everybody else has as long as it took.
- */
+/** Runs CPU-heavy work one piece at a time, and rests after each piece for as long as it took. */
 export function givingWay<T>(work: () => T): Promise<T> {
   const result = last.then(async () => {
     const tooEarlyMs = restedAt - performance.now();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { givingWay } from "./giving_way.ts";
 
-Deno.test("givingWay() does one piece of work after another, and leaves others as long between", async () => {
+Deno.test("givingWay() runs one piece at a time, and rests as long as the piece took", async () => {
   const times: number[] = [];
   const piece = () => {
     const start = performance.now();
@@ -15,7 +15,7 @@ Deno.test("givingWay() does one piece of work after another, and leaves others a
   }
 });
 
-Deno.test("givingWay() rejects with what the work throws, and goes on", async () => {
+Deno.test("givingWay() rejects with the error of the work, and runs the next", async () => {
   const failing = givingWay(() => {
     throw new Error("no");
   });

@@ -9,7 +9,7 @@ import type { KubeTarget } from "../../common/kube/kube_target.ts";
 import { Transport } from "../../common/kube/transport.ts";
 import { CONSUMER_NAMESPACE, FIELD_MANAGERS } from "../../common/api/names.ts";
 import { deadline } from "../../common/time/deadline.ts";
-import type { FairSlots } from "../../common/time/fair_slots.ts";
+import type { Slots } from "../../common/time/slots.ts";
 import { givingWay } from "../../common/time/giving_way.ts";
 import { VERSION } from "../../common/version.ts";
 import { type ProvisionDeps, provisionGrant } from "./bind.ts";
@@ -26,7 +26,7 @@ export interface ApplyDeps extends ProvisionDeps, BundleDeps {
     "konnectorImage" | "applyDenyCidrs" | "applyAllowInsecureTls"
   >;
   /** By subject. */
-  readonly slots: FairSlots;
+  readonly slots: Slots;
   /** For tests; otherwise 60 s. */
   readonly applyTimeoutMs?: number;
   /** For tests; otherwise `DISCOVERY_WAIT_MS`. */

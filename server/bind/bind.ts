@@ -21,11 +21,10 @@ import {
   isDnsSubdomain,
 } from "../../common/api/names.ts";
 import { deadline } from "../../common/time/deadline.ts";
-import type { FairSlots } from "../../common/time/fair_slots.ts";
+import { Slots } from "../../common/time/slots.ts";
 import { ensureGrant, type EnsureGrantDeps } from "./ensure_grant.ts";
 import { grantFor } from "./grant.ts";
 import type { Identity } from "./identity.ts";
-import { KeyedLock } from "../../common/time/keyed_lock.ts";
 import {
   hasFreshPickup,
   issuePickup,
@@ -45,14 +44,14 @@ export interface ProvisionDeps extends EnsureGrantDeps {
   /** For tests; otherwise `ISSUER_WAIT_MS`. */
   readonly issuerWaitMs?: number;
   /** Who takes turns with whom; otherwise all binds of this process. */
-  readonly turns?: KeyedLock;
+  readonly turns?: Slots;
 }
 
 /** What a bind needs. */
 export interface BindDeps extends ProvisionDeps, IssuePickupDeps {
   readonly caches: ProvisionDeps["caches"];
   /** By subject. */
-  readonly slots: FairSlots;
+  readonly slots: Slots;
 }
 
 interface Wait {
@@ -65,7 +64,7 @@ interface Wait {
 }
 
 /** Writers of one Grant take turns here, instead of meeting in conflicts on the API server. */
-const ALL_TURNS = new KeyedLock();
+const ALL_TURNS = new Slots(1);
 
 /**
  * Provides the identity with a Ready Grant of the Export, as the Export is at this moment. The
@@ -127,7 +126,8 @@ async function settled<T>(
   const { turns = ALL_TURNS } = deps;
   for (let look = cached(deps);; look = live(deps)) {
     const grant = await readyGrant(deps, desired, look, wait);
-    const done = await turns.run(name, () => onSame(deps, grant, write, wait), wait.caller);
+    using _turn = await turns.enter(name, wait.caller);
+    const done = await onSame(deps, grant, write, wait);
     if (done) return done.value;
   }
 }
@@ -184,12 +184,13 @@ async function readyGrant(
 ): Promise<Grant> {
   const { metadata: { name }, spec } = desired;
   const { turns = ALL_TURNS } = deps;
+  const ensuredInTurn = async (look: Look) => {
+    using _turn = await turns.enter(name, wait.issuer);
+    const known = await look(name, wait.issuer);
+    return await ensureGrant(deps, desired, known, wait.until, wait.issuer);
+  };
   for (let look = firstLook;; look = live(deps)) {
-    const make = async () => {
-      const known = await look(name, wait.issuer);
-      return await ensureGrant(deps, desired, known, wait.until, wait.issuer);
-    };
-    const grant = await turns.run(name, make, wait.issuer);
+    const grant = await ensuredInTurn(look);
     if (isReady(grant)) {
       const boundary = boundaryName(spec.identity.subject);
       await keepBoundary(deps.kube, boundary, FIELD_MANAGERS.gateway, wait.issuer);

@@ -1,32 +1,30 @@
 import { type XbindError } from "../../common/errors.ts";
 import { unavailable } from "../errors.ts";
-import { FairSlots, type SlotRefusal } from "../../common/time/fair_slots.ts";
+import { type SlotRefusal, Slots } from "../../common/time/slots.ts";
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** Places for binds, by subject: a bind that waits for the issuer has one for up to 30 s. */
-export const bindSlots = (): FairSlots =>
-  new FairSlots({
-    total: 1_000,
-    running: 8,
+/** Slots for binds, by subject: a bind that waits for the issuer holds one for up to 30 s. */
+export const bindSlots = (): Slots =>
+  new Slots(8, {
     waiting: 92,
+    total: 1_000,
     refusal: (why) => busy("bind", `too many binds ${ofWhom(why)}are waiting`),
   });
 
-/** Places for pickups, by subject; all that are not known to be good share one key. */
-export const pickupSlots = (): FairSlots =>
-  new FairSlots({ total: 1_000, running: 8, waiting: 92, refusal: tooManyPickups });
+/** Slots for pickups, by subject; all tokens that are not known to be good share one key. */
+export const pickupSlots = (): Slots =>
+  new Slots(8, { waiting: 92, total: 1_000, refusal: tooManyPickups });
 
-/** Places for applies, by subject: each holds connections to a cluster we know nothing about. */
-export const applySlots = (): FairSlots =>
-  new FairSlots({
-    total: 16,
-    running: 4,
+/** Slots for applies, by subject: each apply holds connections to a cluster that may be slow. */
+export const applySlots = (): Slots =>
+  new Slots(4, {
     waiting: 0,
+    total: 16,
     refusal: (why) => busy("apply", `too many applies ${ofWhom(why)}are under way; try again`),
   });
 
-/** A pickup found no place in time; it is not spent. The same for everybody, as it tells nothing. */
+/** A pickup got no slot in time, and is not spent; the same words for all, as they tell nothing. */
 export const tooManyPickups = (): XbindError =>
   busy("pick up the bundle", "too many pickups are under way; try again");
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { XbindError } from "../../common/errors.ts";
-import type { FairSlots } from "../../common/time/fair_slots.ts";
+import type { Slots } from "../../common/time/slots.ts";
 import { applySlots, bindSlots, pickupSlots } from "./slots.ts";
 
 const never = new AbortController().signal;
@@ -17,11 +17,11 @@ const OWN_BINDS = "Cannot bind: too many binds of yours are waiting";
 const OWN_APPLIES = "Cannot apply: too many applies of yours are under way; try again";
 const ALL_APPLIES = "Cannot apply: too many applies are under way; try again";
 
-const enterTimes = (slots: FairSlots, key: string, times: number) =>
+const enterTimes = (slots: Slots, key: string, times: number) =>
   Promise.all(Array.from({ length: times }, () => slots.enter(key, never)));
 
 /** How many a key gets of so many that it asks for at once. */
-async function granted(slots: FairSlots, key: string, asked: number): Promise<number> {
+async function granted(slots: Slots, key: string, asked: number): Promise<number> {
   const all = Array.from({ length: asked }, () => slots.enter(key, never));
   return (await Promise.allSettled(all)).filter(({ status }) => status === "fulfilled").length;
 }

@@ -12,7 +12,7 @@ import { providerFailed } from "../../../common/errors.ts";
 import { toYaml } from "../../../common/to_yaml.ts";
 import { auditLine, outcomeOf } from "../../../common/log/audit_line.ts";
 import { deadline } from "../../../common/time/deadline.ts";
-import type { FairSlots } from "../../../common/time/fair_slots.ts";
+import type { Slots } from "../../../common/time/slots.ts";
 import type { Env } from "../env.ts";
 import { waitSignal } from "../http/request_signal.ts";
 
@@ -21,7 +21,7 @@ export interface BundleRouteDeps extends BundleDeps, ConsumePickupDeps, PickupCl
   readonly kube: BundleDeps["kube"];
   readonly now: ConsumePickupDeps["now"];
   /** By subject; what has none is counted together. */
-  readonly slots: FairSlots;
+  readonly slots: Slots;
 }
 
 /** Long enough for a slow provider; a pickup in flight is finished even while the gateway stops. */

@@ -13,7 +13,7 @@ import {
 import { type BindDeps, bindExport, provisionGrant } from "../../../server/bind/bind.ts";
 import { assembleBundle } from "../../../server/bind/bundle.ts";
 import { grantFor } from "../../../server/bind/grant.ts";
-import { KeyedLock } from "../../../common/time/keyed_lock.ts";
+import { Slots } from "../../../common/time/slots.ts";
 import { bindSlots } from "../../../server/bind/slots.ts";
 import { Cache } from "../../../common/kube/cache.ts";
 import { wholeObjects } from "../../../common/kube/follow.ts";
@@ -141,7 +141,7 @@ Deno.test("bindExport() serves 20 at once with one Grant, over two processes", a
   const name = await world.export("pg");
   const otherCache = new Cache(wholeObjects(GRANTS));
   await using _running = await running(otherCache, world.kube);
-  const other = { caches: { grants: otherCache }, turns: new KeyedLock() };
+  const other = { caches: { grants: otherCache }, turns: new Slots(1) };
   const results = await Promise.all(
     Array.from({ length: 20 }, (_, i) => bind(world, name, i % 2 ? other : {})),
   );

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { FairSlots, type FairSlotsOptions } from "./fair_slots.ts";
+import { type SlotBounds, Slots } from "./slots.ts";
 
 const KEYS = ["a", "b", "c", "d"];
 
 interface Step {
   readonly act: "enter" | "leave" | "giveUp";
   readonly key: string;
-  /** Which of those that can. */
+  /** Picks one of the visitors that can do it. */
   readonly nth: number;
 }
 
@@ -20,9 +20,11 @@ const STEPS = fc.array(
   { maxLength: 150, size: "max" },
 );
 
-const LIMITS = fc.record({
+type Limits = Omit<SlotBounds, "refusal"> & { readonly atOnce: number };
+
+const LIMITS = fc.record<Limits>({
   total: fc.integer({ min: 1, max: 20 }),
-  running: fc.integer({ min: 1, max: 6 }),
+  atOnce: fc.integer({ min: 1, max: 6 }),
   waiting: fc.integer({ min: 0, max: 12 }),
 });
 
@@ -33,16 +35,16 @@ interface Visitor {
   place?: Disposable;
 }
 
-/** Sends visitors to slots, and counts by simple means what they got. */
+/** Sends visitors to slots, and counts what they got in the simplest way. */
 class Witness {
-  readonly slots: FairSlots;
-  readonly #limits: FairSlotsOptions;
+  readonly slots: Slots;
+  readonly #limits: Limits;
   readonly #visitors: Visitor[] = [];
   #overtakings = 0;
 
-  constructor(limits: Omit<FairSlotsOptions, "refusal">) {
-    this.#limits = { ...limits, refusal: (why) => new Error(why) };
-    this.slots = new FairSlots(this.#limits);
+  constructor(limits: Limits) {
+    this.#limits = limits;
+    this.slots = new Slots(limits.atOnce, { ...limits, refusal: (why) => new Error(why) });
   }
 
   in(...states: Visitor["state"][]): Visitor[] {
@@ -90,7 +92,7 @@ class Witness {
   }
 
   check(): void {
-    const { total, running, waiting } = this.#limits;
+    const { total, atOnce, waiting } = this.#limits;
     const held = this.in("runs", "waits");
     assert.equal(this.slots.taken, held.length, "counted");
     assert.ok(held.length <= total, "too many");
@@ -98,18 +100,18 @@ class Witness {
     assert.equal(this.#overtakings, 0, "out of order");
     for (const key of KEYS) {
       const [runs, waits] = [this.count(key, "runs"), this.count(key, "waits")];
-      assert.ok(runs <= running && waits <= waiting, "too many of one key");
+      assert.ok(runs <= atOnce && waits <= waiting, "too many of one key");
       assert.ok(runs > 0 || waits === 0, "waits for nobody");
     }
   }
 }
 
-/** Lets everybody hear of what was decided. */
+/** Lets every promise settle. */
 const settle = async (): Promise<void> => {
   for (let turn = 0; turn < 5; turn++) await Promise.resolve();
 };
 
-Deno.test("FairSlots keeps its bounds, its order and everybody's share, and loses no place", async () => {
+Deno.test("Slots keeps its bounds, the order and each key's share, and loses no place", async () => {
   await fc.assert(
     fc.asyncProperty(LIMITS, STEPS, async (limits, steps) => {
       const witness = new Witness(limits);
