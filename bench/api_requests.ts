@@ -1,6 +1,6 @@
 import { type AuditEvent, parseAuditLog } from "../scripts/controlplane/audit_events.ts";
 import type { ControlPlane } from "../scripts/controlplane/control_plane.ts";
-import { sleep } from "../common/time/sleep.ts";
+import { sleep } from "../common/time/wait.ts";
 
 /** An event is written when its request is answered, or hardly later. */
 const WRITTEN_AFTER_MS = 500;

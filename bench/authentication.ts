@@ -1,5 +1,5 @@
 import { ControlPlane } from "../scripts/controlplane/control_plane.ts";
-import { sleep } from "../common/time/sleep.ts";
+import { sleep } from "../common/time/wait.ts";
 import { Gateway } from "../tests/support/worlds/gateway_world.ts";
 import { accountToken, connect } from "../tests/support/planes/kube.ts";
 import { type SealedSessions, sealedSessions } from "../tests/support/planes/sealed_sessions.ts";

@@ -1,4 +1,4 @@
-import { sleep } from "../common/time/sleep.ts";
+import { sleep } from "../common/time/wait.ts";
 import { type Attack, ATTACKS } from "../tests/support/faults/attacks.ts";
 import { ExhaustionWorld } from "../tests/support/worlds/exhaustion_world.ts";
 import { ProcessView } from "../tests/support/programs/process_view.ts";

@@ -1,4 +1,4 @@
-import { sleep } from "../common/time/sleep.ts";
+import { sleep } from "../common/time/wait.ts";
 import { apiRequestsDuring } from "./api_requests.ts";
 import { BenchBackend } from "./bench_backend.ts";
 import { heartbeats } from "./consumers.ts";

@@ -3,7 +3,7 @@ import { eventually } from "../scripts/controlplane/eventually.ts";
 import { GRANTS, isReady } from "../common/api/resources.ts";
 import { keyOf } from "../common/kube/paths.ts";
 import { FIELD_MANAGERS } from "../common/api/names.ts";
-import { sleep } from "../common/time/sleep.ts";
+import { sleep } from "../common/time/wait.ts";
 import { apiRequestsDuring, isWrite } from "./api_requests.ts";
 import { BenchBackend } from "./bench_backend.ts";
 import { type Figure, latencies, median, ms } from "./figure.ts";

@@ -1,5 +1,5 @@
 import { eventually } from "../scripts/controlplane/eventually.ts";
-import { sleep } from "../common/time/sleep.ts";
+import { sleep } from "../common/time/wait.ts";
 import { BenchBackend } from "./bench_backend.ts";
 import { type Figure, ms, timed } from "./figure.ts";
 import type { GrowingProvider } from "./growing_provider.ts";

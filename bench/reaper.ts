@@ -2,7 +2,7 @@ import { eventually } from "../scripts/controlplane/eventually.ts";
 import { type Grant, GRANTS, isDeleting } from "../common/api/resources.ts";
 import { ISSUED, statusUpdate } from "../server/issuer/grant_status.ts";
 import { FIELD_MANAGERS } from "../common/api/names.ts";
-import { sleep } from "../common/time/sleep.ts";
+import { sleep } from "../common/time/wait.ts";
 import { apiRequestsDuring, isWrite } from "./api_requests.ts";
 import { BenchBackend } from "./bench_backend.ts";
 import type { Figure } from "./figure.ts";

@@ -1,7 +1,7 @@
 import { CRDS, EXPORTS, GRANTS, LEASES } from "../common/api/resources.ts";
 import { isNotFound } from "../common/kube/kube_error.ts";
 import { FIELD_MANAGERS, grantName } from "../common/api/names.ts";
-import { sleep } from "../common/time/sleep.ts";
+import { sleep } from "../common/time/wait.ts";
 import { sealedSubject } from "../tests/support/planes/sealed_sessions.ts";
 import { type Figure, median, ms, timed } from "./figure.ts";
 import { inTurn } from "./in_turn.ts";

@@ -1,7 +1,7 @@
 import { ControlPlane } from "../scripts/controlplane/control_plane.ts";
 import { eventually } from "../scripts/controlplane/eventually.ts";
 import { freePort } from "../scripts/controlplane/free_port.ts";
-import { sleep } from "../common/time/sleep.ts";
+import { sleep } from "../common/time/wait.ts";
 import { Backend } from "../tests/support/programs/backend.ts";
 import { temporaryDir } from "../tests/support/planes/kube.ts";
 import { BenchBackend } from "./bench_backend.ts";

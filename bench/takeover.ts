@@ -3,7 +3,7 @@ import { eventually } from "../scripts/controlplane/eventually.ts";
 import { IAM_API_VERSION } from "../common/api/groups.ts";
 import { CRDS, GRANTS } from "../common/api/resources.ts";
 import { FIELD_MANAGERS, grantName } from "../common/api/names.ts";
-import { sleep } from "../common/time/sleep.ts";
+import { sleep } from "../common/time/wait.ts";
 import { Backend } from "../tests/support/programs/backend.ts";
 import { crdFor, EXPORTED, WIDGETS } from "../tests/support/planes/issuer_samples.ts";
 import { connect } from "../tests/support/planes/kube.ts";

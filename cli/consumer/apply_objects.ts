@@ -4,7 +4,7 @@ import { keyOf } from "../../common/kube/paths.ts";
 import { serves } from "../../common/consumer/serves.ts";
 import type { FieldManager } from "../../common/api/names.ts";
 import { Backoff } from "../../common/time/backoff.ts";
-import { sleep } from "../../common/time/sleep.ts";
+import { sleep } from "../../common/time/wait.ts";
 import { CliError } from "../cli_error.ts";
 import type { Io } from "../terminal/io.ts";
 import type { Consumer } from "./connect_consumer.ts";

@@ -1,5 +1,5 @@
 import { Backoff } from "../../common/time/backoff.ts";
-import { sleep } from "../../common/time/sleep.ts";
+import { sleep } from "../../common/time/wait.ts";
 import { CliError } from "../cli_error.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import { GatewayError } from "../gateway/gateway_error.ts";

@@ -11,7 +11,7 @@ import { createLogger, type Log } from "../log/log.ts";
 import { createMetrics } from "./metrics.ts";
 import { Queue, type QueueOptions } from "./queue.ts";
 import { aborted } from "../time/runnable.ts";
-import { sleep } from "../time/sleep.ts";
+import { sleep } from "../time/wait.ts";
 
 const shutdown = () => new Error("shutdown");
 

@@ -1,5 +1,5 @@
 import { isAbort, type Runnable } from "../time/runnable.ts";
-import { sleep } from "../time/sleep.ts";
+import { sleep } from "../time/wait.ts";
 
 const TICK_MS = 50;
 /** Longer than most scrape intervals: what lies between two scrapes is seen by one of them. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { EventLoopLag, RecentMaximum } from "./event_loop_lag.ts";
-import { sleep } from "../time/sleep.ts";
+import { sleep } from "../time/wait.ts";
 
 Deno.test("RecentMaximum keeps the largest value for one to two windows", () => {
   const recent = new RecentMaximum(100);

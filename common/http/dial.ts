@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import type { Dial } from "./connections.ts";
 import { hostAndPort } from "./exchange.ts";
 import { startTls, type TlsOptions } from "./start_tls.ts";
-import { untilAborted } from "../time/until_aborted.ts";
+import { untilAborted } from "../time/wait.ts";
 import { whenReady } from "./when_ready.ts";
 
 /** Opens a connection to a host through a proxy. */

@@ -1,5 +1,5 @@
 import type { FieldManager } from "../api/names.ts";
-import { untilAborted } from "../time/until_aborted.ts";
+import { untilAborted } from "../time/wait.ts";
 import type { KubeClient } from "./client.ts";
 import { follow, type FollowSource, type FollowTiming } from "./follow.ts";
 import { type Crowd, type CrowdedNamespace, Held } from "./held.ts";

@@ -2,7 +2,7 @@ import type { KubeObject, ResourceType } from "../api/resources.ts";
 import type { FieldManager } from "../api/names.ts";
 import { Backoff } from "../time/backoff.ts";
 import { isTrustFault } from "../http/exchange.ts";
-import { sleep } from "../time/sleep.ts";
+import { sleep } from "../time/wait.ts";
 import { errorFromAnswer, isNotFound, KubeError } from "./kube_error.ts";
 import { collectionPath, keyOf, keyText, type ObjectKey, objectPath } from "./paths.ts";
 import type { BeforeSend, Transport, TransportAnswer, TransportRequest } from "./transport.ts";

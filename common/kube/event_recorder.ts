@@ -1,7 +1,7 @@
 import { EVENTS, type KubeObject } from "../api/resources.ts";
 import { FIELD_MANAGERS } from "../api/names.ts";
 import type { Log } from "../log/log.ts";
-import { sleep } from "../time/sleep.ts";
+import { sleep } from "../time/wait.ts";
 import type { KubeClient } from "./client.ts";
 
 /** An Event: news about an object, for people who look at it. */

@@ -1,6 +1,6 @@
 import type { KubeObject, ResourceType } from "../api/resources.ts";
 import { Backoff } from "../time/backoff.ts";
-import { sleep } from "../time/sleep.ts";
+import { sleep } from "../time/wait.ts";
 import { type KubeClient, type Selection, withKind } from "./client.ts";
 import { isExpired, isSilence, KubeError } from "./kube_error.ts";
 import {

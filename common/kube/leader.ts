@@ -8,7 +8,7 @@ import {
   isAbort,
   type Runnable,
 } from "../time/runnable.ts";
-import { sleep } from "../time/sleep.ts";
+import { sleep } from "../time/wait.ts";
 import type { KubeClient } from "./client.ts";
 import { isConflict } from "./kube_error.ts";
 import { type Hold, LeaseLock } from "./lease_lock.ts";

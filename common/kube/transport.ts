@@ -6,7 +6,7 @@ import type { AnswerHead, OnHead } from "../http/answer.ts";
 import { collectText, exchange, NoAnswerError } from "../http/exchange.ts";
 import { Slots } from "../time/slots.ts";
 import { roughly } from "../time/timers.ts";
-import { untilAborted } from "../time/until_aborted.ts";
+import { untilAborted } from "../time/wait.ts";
 import { clusterConnections } from "./cluster_connections.ts";
 import { ConfigFileError } from "./config_file_error.ts";
 import {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { deadline } from "./deadline.ts";
-import { sleep } from "./sleep.ts";
+import { sleep } from "./wait.ts";
 
 Deno.test("deadline() aborts with its own reason when time is up", async () => {
   using limit = deadline(5, undefined, new Error("too late"));

@@ -1,5 +1,5 @@
 import { isAbort, type Runnable } from "./runnable.ts";
-import { sleep } from "./sleep.ts";
+import { sleep } from "./wait.ts";
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 

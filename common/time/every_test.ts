@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { every } from "./every.ts";
-import { sleep } from "./sleep.ts";
+import { sleep } from "./wait.ts";
 
 /** Runs `every` until `turns` runs have begun; gives the times of their begins and ends. */
 async function timesOf(intervalMs: number, runMs: number, turns: number) {

@@ -1,4 +1,4 @@
-import { sleep } from "./sleep.ts";
+import { sleep } from "./wait.ts";
 
 let last: Promise<unknown> = Promise.resolve();
 let restedAt = 0;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { aborted, all, childController, isAbort, type Runnable } from "./runnable.ts";
-import { sleep } from "./sleep.ts";
+import { sleep } from "./wait.ts";
 
 const untilAborted: Runnable = async (signal) => {
   await aborted(signal);

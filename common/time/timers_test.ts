@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { sleep } from "./sleep.ts";
+import { sleep } from "./wait.ts";
 import { precisely, roughly } from "./timers.ts";
 
 Deno.test("roughly() acts once, not before its time, and not when it was stopped", async () => {

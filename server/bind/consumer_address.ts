@@ -1,7 +1,7 @@
 import { lookup as resolve } from "node:dns/promises";
 import { BlockList, isIP, isIPv4, type LookupFunction } from "node:net";
 import { applyFailed, kubeconfigRejected } from "../errors.ts";
-import { untilAborted } from "../../common/time/until_aborted.ts";
+import { untilAborted } from "../../common/time/wait.ts";
 import { hostAndPort } from "../../common/http/exchange.ts";
 
 /** One address of a host, as name services give it. */

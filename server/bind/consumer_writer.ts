@@ -6,7 +6,7 @@ import { KubeError } from "../../common/kube/kube_error.ts";
 import { serves } from "../../common/consumer/serves.ts";
 import type { FieldManager } from "../../common/api/names.ts";
 import { Backoff } from "../../common/time/backoff.ts";
-import { sleep } from "../../common/time/sleep.ts";
+import { sleep } from "../../common/time/wait.ts";
 import { plainReason } from "./plain_reason.ts";
 
 /** How long a cluster may take to serve kinds whose CRDs were just installed. */

@@ -6,7 +6,7 @@ import type { KubeClient } from "../../common/kube/client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../common/kube/kube_error.ts";
 import { ANNOTATIONS, CLEANUP_FINALIZER, FIELD_MANAGERS } from "../../common/api/names.ts";
 import { Backoff } from "../../common/time/backoff.ts";
-import { sleep } from "../../common/time/sleep.ts";
+import { sleep } from "../../common/time/wait.ts";
 
 /** What making Grants needs. */
 export interface EnsureGrantDeps {

@@ -10,7 +10,7 @@ import type { FollowSource } from "../../common/kube/follow.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { isDnsSubdomain, parseApiName } from "../../common/api/names.ts";
 import type { Log } from "../../common/log/log.ts";
-import { sleep } from "../../common/time/sleep.ts";
+import { sleep } from "../../common/time/wait.ts";
 import {
   labelledObjects,
   managedCopies,

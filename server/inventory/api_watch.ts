@@ -4,11 +4,10 @@ import type { KubeClient } from "../../common/kube/client.ts";
 import type { FollowSource } from "../../common/kube/follow.ts";
 import { isNotFound, KubeError } from "../../common/kube/kube_error.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
-import { untilAborted } from "../../common/time/until_aborted.ts";
+import { sleep, untilAborted } from "../../common/time/wait.ts";
 import { ANNOTATIONS } from "../../common/api/names.ts";
 import { Backoff } from "../../common/time/backoff.ts";
 import { childController } from "../../common/time/runnable.ts";
-import { sleep } from "../../common/time/sleep.ts";
 import { isWanted } from "./api_sources.ts";
 import { MAX_BROKEN_MS } from "./availability.ts";
 

@@ -1,6 +1,6 @@
 import { deadline } from "../../common/time/deadline.ts";
 import { aborted, isAbort, type Runnable } from "../../common/time/runnable.ts";
-import { sleep } from "../../common/time/sleep.ts";
+import { sleep } from "../../common/time/wait.ts";
 import type { AwaitableCache } from "./availability.ts";
 
 /** What tells of the end of an outage. */

@@ -56,7 +56,7 @@ import type { Leftovers } from "./leftovers.ts";
 import { offeredRelated, type RelatedRules } from "./offered_related.ts";
 import { faultMessage } from "./provisioning_fault.ts";
 import { removeFinalizer, revokeGrant } from "./revoke_grant.ts";
-import { together } from "../../common/time/together.ts";
+import { together } from "../../common/time/wait.ts";
 
 /** What reconciling Grants needs. */
 export interface GrantDeps extends TokenDeps {

@@ -6,7 +6,7 @@ import type { ErrorBody } from "../../../common/api/wire.ts";
 import { parseListenAddress } from "../../../common/flags/flag_values.ts";
 import type { Log } from "../../../common/log/log.ts";
 import { aborted, type Runnable } from "../../../common/time/runnable.ts";
-import { sleep } from "../../../common/time/sleep.ts";
+import { sleep } from "../../../common/time/wait.ts";
 import { lingering } from "./lingering.ts";
 import { oneAtATime } from "./one_at_a_time.ts";
 import { SECURITY_HEADERS } from "./security_headers.ts";

@@ -1,9 +1,8 @@
 import { unavailable } from "../../errors.ts";
-import { untilAborted } from "../../../common/time/until_aborted.ts";
+import { sleep, untilAborted } from "../../../common/time/wait.ts";
 import { Backoff } from "../../../common/time/backoff.ts";
 import { deadline } from "../../../common/time/deadline.ts";
 import type { Log } from "../../../common/log/log.ts";
-import { sleep } from "../../../common/time/sleep.ts";
 import { IdpUnreachableError } from "./idp_fetch.ts";
 import { type IdpMetadata, IdpUnusableError } from "./idp_metadata.ts";
 

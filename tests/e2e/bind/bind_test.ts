@@ -18,7 +18,7 @@ import { bindSlots } from "../../../server/bind/slots.ts";
 import { Cache } from "../../../common/kube/cache.ts";
 import { wholeObjects } from "../../../common/kube/follow.ts";
 import { ANNOTATIONS, boundaryName, FIELD_MANAGERS, grantName } from "../../../common/api/names.ts";
-import { sleep } from "../../../common/time/sleep.ts";
+import { sleep } from "../../../common/time/wait.ts";
 import {
   bind,
   counting,

@@ -3,7 +3,7 @@ import { parse, stringify } from "yaml";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { CLUSTER_BINDINGS, CONNECTIONS } from "../../../common/api/resources.ts";
 import { isNotFound } from "../../../common/kube/kube_error.ts";
-import { sleep } from "../../../common/time/sleep.ts";
+import { sleep } from "../../../common/time/wait.ts";
 import { makeAvailable } from "../../support/peers/available_konnector.ts";
 import { CliWorld } from "../../support/worlds/cli_world.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { sleep } from "../../../common/time/sleep.ts";
+import { sleep } from "../../../common/time/wait.ts";
 import { Backend } from "../../support/programs/backend.ts";
 import { sharedProvider } from "../../support/planes/control_planes.ts";
 import { failure, Gateway } from "../../support/worlds/gateway_world.ts";

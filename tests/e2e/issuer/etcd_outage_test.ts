@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import type { Grant } from "../../../common/api/resources.ts";
-import { sleep } from "../../../common/time/sleep.ts";
+import { sleep } from "../../../common/time/wait.ts";
 import { Backend } from "../../support/programs/backend.ts";
 import { FaultProxy } from "../../support/faults/fault_proxy.ts";
 import { IssuerWorld } from "../../support/worlds/issuer_world.ts";

@@ -18,7 +18,7 @@ import {
   identityHash,
   LABELS,
 } from "../../../common/api/names.ts";
-import { sleep } from "../../../common/time/sleep.ts";
+import { sleep } from "../../../common/time/wait.ts";
 import { allRules } from "../../support/planes/issued_rights.ts";
 import { boundaryOf, WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { IssuerWorld } from "../../support/worlds/issuer_world.ts";

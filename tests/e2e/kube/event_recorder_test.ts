@@ -4,7 +4,7 @@ import { CONFIG_MAPS, EVENTS } from "../../../common/api/resources.ts";
 import { eventRecorder } from "../../../common/kube/event_recorder.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 import { createLogger } from "../../../common/log/log.ts";
-import { sleep } from "../../../common/time/sleep.ts";
+import { sleep } from "../../../common/time/wait.ts";
 import { sharedProvider } from "../../support/planes/control_planes.ts";
 import { configMap, workspace } from "../../support/planes/kube.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { sleep } from "../../../common/time/sleep.ts";
+import { sleep } from "../../../common/time/wait.ts";
 import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
 import {
   acquiredAfter,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { condition, type Grant, GRANTS } from "../../../common/api/resources.ts";
-import { sleep } from "../../../common/time/sleep.ts";
+import { sleep } from "../../../common/time/wait.ts";
 import { ANNOTATIONS } from "../../../common/api/names.ts";
 import { CrashWorld } from "../../support/worlds/crash_world.ts";
 import { killPoints, pointText } from "../../support/faults/write_gate.ts";

@@ -1,7 +1,7 @@
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { kubeconfigFor } from "../../../scripts/controlplane/kubeconfig.ts";
 import { GRANTS } from "../../../common/api/resources.ts";
-import { sleep } from "../../../common/time/sleep.ts";
+import { sleep } from "../../../common/time/wait.ts";
 import { PEMS, submitted } from "../../testdata/hostile_kubeconfigs/parts.ts";
 import { BlackHole } from "../peers/black_hole.ts";
 import type { ExhaustionWorld } from "../worlds/exhaustion_world.ts";

@@ -1,4 +1,4 @@
-import { sleep } from "../../../common/time/sleep.ts";
+import { sleep } from "../../../common/time/wait.ts";
 import type { ApiFault } from "./api_faults.ts";
 import type { Arrival } from "./fault_proxy.ts";
 import type { FaultWorld } from "../worlds/fault_world.ts";

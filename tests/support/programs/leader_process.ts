@@ -10,7 +10,7 @@ import { Transport } from "../../../common/kube/transport.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 import { createLogger } from "../../../common/log/log.ts";
 import type { Runnable } from "../../../common/time/runnable.ts";
-import { sleep } from "../../../common/time/sleep.ts";
+import { sleep } from "../../../common/time/wait.ts";
 import { LEADER_TIMING } from "./leader_candidate.ts";
 
 const [kubeconfig = "", namespace = "", identity = ""] = Deno.args;

@@ -13,7 +13,7 @@ import {
 import type { BindResult, Catalog, Clusters } from "../../../common/api/wire.ts";
 import { isNotFound } from "../../../common/kube/kube_error.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
-import { sleep } from "../../../common/time/sleep.ts";
+import { sleep } from "../../../common/time/wait.ts";
 import { ownPlane } from "../planes/control_planes.ts";
 import type { FaultProxy } from "../faults/fault_proxy.ts";
 import { GatewayBehindProxy } from "./gateway_behind_proxy.ts";

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
-import { together } from "./together.ts";
+import { together } from "./wait.ts";
 
-Deno.test("together() gives all results in order", async () => {
+Deno.test("together() returns all results in order", async () => {
   const later = Promise.withResolvers<number>();
   const all = together([later.promise, "now"]);
   later.resolve(1);
   assert.deepEqual(await all, [1, "now"]);
 });
 
-Deno.test("together() throws the first failure, after the last part has ended", async () => {
+Deno.test("together() throws the first failure after every promise has settled", async () => {
   const slow = Promise.withResolvers<void>();
   const order: string[] = [];
   const parts = [
