@@ -1,11 +1,10 @@
 import type { LookupFunction } from "node:net";
 import type { Connections } from "../http/connections.ts";
-import { type Deadline, deadline } from "../time/deadline.ts";
+import { type Deadline, deadline, roughly } from "../time/deadline.ts";
 import type { ConnectThroughProxy } from "../http/dial.ts";
 import type { AnswerHead, OnHead } from "../http/answer.ts";
 import { collectText, exchange, NoAnswerError } from "../http/exchange.ts";
 import { Slots } from "../time/slots.ts";
-import { roughly } from "../time/timers.ts";
 import { untilAborted } from "../time/wait.ts";
 import { clusterConnections } from "./cluster_connections.ts";
 import { ConfigFileError } from "./config_file_error.ts";

@@ -1,18 +1,16 @@
-import { precisely, type StartTimer } from "./timers.ts";
-
-/** A signal with a time limit; disposing it stops the clock and leaves the parent signal alone. */
+/** A signal with a time limit. Disposing it stops the timer and lets go of the parent signal. */
 export interface Deadline extends Disposable {
   readonly signal: AbortSignal;
-  /** From now on aborts with this parent, in place of the one before. */
+  /** Replaces the parent whose abort it follows. */
   follow(parent: AbortSignal): void;
-  /** From now on time does not count, but the parent does. */
+  /** Removes the time limit; the parent still counts. */
   lift(): void;
 }
 
 /**
- * Aborts with `reason` after `ms`, or with the parent's own reason when that comes first. A reason
- * given as a function is made only when it is needed: an error costs a stack trace. Made by hand
- * instead of `AbortSignal.any`, whose sources stay referenced by long-lived parents.
+ * Aborts with `reason` after `ms`, or with the parent's reason if the parent aborts first. Give the
+ * reason as a function where errors are rare, because an error costs a stack trace. This is not
+ * `AbortSignal.any`, which leaks its signals as long as a parent lives.
  */
 export function deadline(
   ms: number,
@@ -41,4 +39,46 @@ export function deadline(
       follow(undefined);
     },
   };
+}
+
+/** Calls `act` after `ms`, and returns a function that stops the timer. */
+export type StartTimer = (ms: number, act: () => void) => () => void;
+
+const TICK_MS = 250;
+
+/** Calls `act` as soon as the time is up. */
+export const precisely: StartTimer = (ms, act) => {
+  const timer = setTimeout(act, ms);
+  return () => clearTimeout(timer);
+};
+
+const pending = new Set<{ readonly dueMs: number; readonly act: () => void }>();
+let isTicking = false;
+
+/**
+ * Calls `act` up to a quarter of a second late. All such timers share one ticking timer, because a
+ * timer for each Kubernetes call is expensive.
+ */
+export const roughly: StartTimer = (ms, act) => {
+  if (ms < 10 * TICK_MS) return precisely(ms, act);
+  const timer = { dueMs: performance.now() + ms, act };
+  pending.add(timer);
+  if (!isTicking) tickLater();
+  return () => void pending.delete(timer);
+};
+
+function tickLater(): void {
+  isTicking = true;
+  setTimeout(tick, TICK_MS);
+}
+
+function tick(): void {
+  const nowMs = performance.now();
+  for (const timer of pending) {
+    if (timer.dueMs > nowMs) continue;
+    pending.delete(timer);
+    timer.act();
+  }
+  isTicking = false;
+  if (pending.size > 0) tickLater();
 }

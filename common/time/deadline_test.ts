@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { deadline } from "./deadline.ts";
+import { deadline, precisely, roughly } from "./deadline.ts";
 import { sleep } from "./wait.ts";
 
 Deno.test("deadline() aborts with its own reason when time is up", async () => {
@@ -25,13 +25,13 @@ Deno.test("deadline() follows one parent at a time", () => {
   assert.equal(limit.signal.reason.message, "the second");
 });
 
-Deno.test("deadline() of a parent that aborted before is aborted at once", () => {
+Deno.test("deadline() aborts at once if its parent has already aborted", () => {
   const parent = AbortSignal.abort(new Error("gone"));
   using limit = deadline(10_000, parent, new Error("too late"));
   assert.equal(limit.signal.reason.message, "gone");
 });
 
-Deno.test("deadline() that is lifted aborts with its parent alone", async () => {
+Deno.test("deadline() aborts only with its parent after lift()", async () => {
   const parent = new AbortController();
   using limit = deadline(5, parent.signal, new Error("too late"));
   limit.lift();
@@ -41,9 +41,37 @@ Deno.test("deadline() that is lifted aborts with its parent alone", async () => 
   assert.equal(limit.signal.reason.message, "shut down");
 });
 
-Deno.test("a disposed deadline() never aborts", async () => {
+Deno.test("deadline() never aborts once it is disposed", async () => {
   const limit = deadline(5, undefined, new Error("too late"));
   limit[Symbol.dispose]();
   await sleep(20);
   assert.equal(limit.signal.aborted, false);
 });
+
+Deno.test("roughly() acts once, never early, and not after it was stopped", async () => {
+  const startMs = performance.now();
+  const actedMs: number[] = [];
+  const act = () => void actedMs.push(performance.now() - startMs);
+  roughly(2_500, act);
+  roughly(3_000, act);
+  const stop = roughly(2_600, () => assert.fail("it was stopped"));
+  roughly(60_000, () => assert.fail("it is not time"))();
+  await sleep(1_000);
+  stop();
+  assert.deepEqual(actedMs, []);
+  while (actedMs.length < 2) await sleep(50);
+  const [first = 0, second = 0] = actedMs;
+  assert.ok(first >= 2_500 && second >= 3_000, actedMs.join());
+  await sleep(300); // the shared timer has stopped; the next call starts it again
+  await new Promise<void>((resolve) => roughly(2_500, resolve));
+  assert.equal(actedMs.length, 2);
+});
+
+for (const [name, start] of Object.entries({ precisely, roughly })) {
+  Deno.test(`${name}() keeps short times`, async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    start(20, () => assert.fail("it was stopped"))();
+    start(30, resolve);
+    await promise;
+  });
+}
