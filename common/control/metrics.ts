@@ -2,25 +2,24 @@ import process from "node:process";
 import { controllerMetrics, type ShowController } from "./controller_metrics.ts";
 import { type AddGauge, Counter, gaugesOf, Registry } from "./prometheus.ts";
 
-/** The numbers of one process, in the names that controller-runtime made common. */
+/** The metrics of one process, under the names that controller-runtime made common. */
 export interface Metrics {
   readonly contentType: string;
-  /** Everything in the text format of Prometheus. */
+  /** Returns all metrics in the text format of Prometheus. */
   text(): Promise<string>;
-  /** Shows a controller and its queue from now on. */
   readonly controller: ShowController;
-  /** Counts answers of the API server at `host`; a status of 0 stands for no answer. */
+  /** Counts responses of the API server at `host`; status 0 means that there was none. */
   restRequests(host: string): (method: string, status: number) => void;
-  /** Shows whether this process leads the election of that name. */
+  /** Shows whether this process leads in the election of that name. */
   leaderElection(name: string): (isLeading: boolean) => void;
-  /** Counts what reached the last resort: a failure that no code handled. */
+  /** Counts one failure that no code handled. */
   unhandledFailures(): void;
   readonly gauge: AddGauge;
-  /** For metrics of other shapes. */
+  /** For metrics that are no gauges. */
   readonly registry: Registry;
 }
 
-/** Metrics of their own registry; nothing is shared through the library's global one. */
+/** Creates metrics in a registry of their own; the library's global one is not used. */
 export function createMetrics({ version }: { readonly version: string }): Metrics {
   const registry = new Registry();
   const gauge = gaugesOf(registry);
@@ -59,7 +58,7 @@ export function createMetrics({ version }: { readonly version: string }): Metric
   };
 }
 
-/** What the library reads from /proc itself, which this process may not open. */
+/** Adds what prom-client would read from /proc, which this process may not open. */
 function addProcessMetrics(registry: Registry, gauge: AddGauge, version: string): void {
   gauge("xbind_build_info", "Always 1; the label tells the version", ["version"], () => [
     { labels: { version }, value: 1 },

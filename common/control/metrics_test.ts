@@ -23,7 +23,7 @@ const CONTROLLER_RUNTIME_NAMES = [
   "xbind_build_info",
 ];
 
-/** The value of one line, found by its name and labels. */
+/** Returns the value of the line with this name and these labels. */
 const valueOf = (text: string, series: string): number => {
   const line = text.split("\n").find((line) => line.startsWith(`${series} `));
   assert.ok(line, `${series} is missing in\n${text}`);
@@ -40,7 +40,7 @@ Deno.test("createMetrics() shows every metric from the start", async () => {
   assert.equal(valueOf(text, 'xbind_build_info{version="1.2.3"}'), 1);
 });
 
-Deno.test("createMetrics() knows the process without /proc", async () => {
+Deno.test("createMetrics() shows the process without reading /proc", async () => {
   const text = await createMetrics({ version: "test" }).text();
   const now = Date.now() / 1000;
   const startedAt = valueOf(text, "process_start_time_seconds");
@@ -49,7 +49,7 @@ Deno.test("createMetrics() knows the process without /proc", async () => {
   assert.ok(valueOf(text, "process_cpu_seconds_total") > 0);
 });
 
-Deno.test("createMetrics() shares nothing between two of its kind", async () => {
+Deno.test("createMetrics() makes metrics that share nothing", async () => {
   const [one, other] = [createMetrics({ version: "1" }), createMetrics({ version: "2" })];
   one.restRequests("api")("GET", 200);
   assert.doesNotMatch(await other.text(), /host="api"/);
@@ -70,7 +70,7 @@ Deno.test("Metrics.controller() shows zeros before the first reconcile", async (
   assert.equal(valueOf(text, `controller_runtime_reconcile_time_seconds_count${labels}`), 0);
 });
 
-Deno.test("Metrics.controller() counts reconciles, but none that was broken off", async () => {
+Deno.test("Metrics.controller() counts reconciles, except interrupted ones", async () => {
   const metrics = createMetrics({ version: "test" });
   const meter = metrics.controller("grants", { workers: 4, queue: new Queue() });
   for (const result of ["success", "success", "error", "requeue_after", "interrupted"] as const) {
@@ -88,7 +88,7 @@ Deno.test("Metrics.controller() counts reconciles, but none that was broken off"
   stillRunning("success");
 });
 
-Deno.test("Metrics.controller() follows the queue of each controller", async () => {
+Deno.test("Metrics.controller() shows the queue of each controller", async () => {
   const metrics = createMetrics({ version: "test" });
   let now = 0;
   const queue = new Queue({ now: () => now });
@@ -138,7 +138,7 @@ Deno.test("Metrics.leaderElection() tells leader from standby", async () => {
   assert.equal(valueOf(await metrics.text(), series), 0);
 });
 
-Deno.test("Metrics.gauge() asks anew each time and drops what is gone", async () => {
+Deno.test("Metrics.gauge() collects at every scrape and drops values that are gone", async () => {
   const metrics = createMetrics({ version: "test" });
   let states: Record<string, number> = { ready: 3, stale: 1 };
   metrics.gauge(
