@@ -1,5 +1,5 @@
 import type { Examined } from "./examine.ts";
-import { isDoomed } from "./revoke_grant.ts";
+import { isDoomed } from "./reap_grant.ts";
 
 /** What a sweep does about the Grants that it examined. */
 export interface RevocationPlan {

@@ -8,13 +8,13 @@ import type { Hold } from "./hold.ts";
 import type { Moment } from "../provider/lease_watch.ts";
 import { planRevocations, type RevocationPlan } from "./plan_revocations.ts";
 import { type RecordDeps, recordFinding } from "./record_finding.ts";
-import { isRevocable, type RevokeDeps, revokeGrant } from "./revoke_grant.ts";
+import { isRevocable, type ReapDeps, reapGrant } from "./reap_grant.ts";
 import { isMarkedHeld } from "./stale_condition.ts";
 
 /** What a sweep works with. */
-export interface SweepDeps extends RevokeDeps {
+export interface SweepDeps extends ReapDeps {
   readonly config:
-    & RevokeDeps["config"]
+    & ReapDeps["config"]
     & RecordDeps["config"]
     & Pick<Config, "reaperHoldPercent" | "reaperMaxPercent">;
   readonly boundaries: Pick<Boundaries, "mark" | "reap">;
@@ -83,7 +83,7 @@ export async function sweep(
   );
   for (const { grant } of plan.revoke) {
     await guarded(grant, async () => {
-      if (await revokeGrant(deps, grant, { isHolding }, signal)) counts.revoked++;
+      if (await reapGrant(deps, grant, { isHolding }, signal)) counts.revoked++;
     });
   }
   const { held, waiting } = plan;

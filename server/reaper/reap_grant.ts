@@ -14,7 +14,7 @@ import type { RecordDeps } from "./record_finding.ts";
 import { isMarkedStale, rfc3339 } from "./stale_condition.ts";
 
 /** What a Grant is revoked with. */
-export interface RevokeDeps extends Omit<ExamineDeps, "config">, Omit<RecordDeps, "config"> {
+export interface ReapDeps extends Omit<ExamineDeps, "config">, Omit<RecordDeps, "config"> {
   readonly caches: ExamineDeps["caches"] & {
     readonly heartbeats: Pick<Cache<Heartbeat>, "crowded" | "version">;
   };
@@ -38,8 +38,8 @@ export const isDoomed = (grant: Grant, finding: Finding): boolean =>
  * Deletes a stale Grant if live reads agree, and the approval too while the reaper holds; the
  * issuer's finalizer revokes. False when it was spared because something moved in the meantime.
  */
-export async function revokeGrant(
-  deps: RevokeDeps,
+export async function reapGrant(
+  deps: ReapDeps,
   grant: Grant,
   { isHolding }: { readonly isHolding: boolean },
   signal: AbortSignal,
@@ -73,7 +73,7 @@ export async function revokeGrant(
 
 /** Whether the cache knows the Leases of the Grant's boundary exactly as they are. */
 async function knowsLeasesOf(
-  { kube, caches: { heartbeats } }: RevokeDeps,
+  { kube, caches: { heartbeats } }: ReapDeps,
   grant: Grant,
   signal: AbortSignal,
 ): Promise<boolean> {
