@@ -1,31 +1,35 @@
+import { auditLine } from "../../common/log/audit_line.ts";
+import type { Log } from "../../common/log/log.ts";
+import type { Moment } from "../provider/lease_watch.ts";
+
 /** What the brake knows of one Ready Grant. */
 export interface GrantSign {
-  /** When its consumer was last heard of. */
+  /** When its consumer last gave a sign of life. */
   readonly lastSignMs: number;
-  /** Its consumer is heard of as usual; otherwise it is silent, stale or not yet. */
+  /** The next sign is not overdue. Otherwise the Grant is silent, whether stale or not yet. */
   readonly isLive: boolean;
-  /** An operator said that it may go. */
+  /** An operator approved that the Grant is reaped. */
   readonly isApproved: boolean;
 }
 
-/** How many consumers are heard of, and how many are not. */
+/** How many consumers are live, and how many fell silent together. */
 export interface Silence {
   readonly live: number;
   /** The most Grants without approval that fell silent within half an hour. */
   readonly together: number;
-  /** So many that the fault is hardly theirs. */
+  /** So many fell silent together that a fault of the provider is the likely cause. */
   readonly isSuspicious: boolean;
 }
 
-/** How far apart consumers may fall silent when one cause makes them. */
+/** How far apart consumers may fall silent from one common cause. */
 export const TOGETHER_MS = 30 * 60_000;
 
-/** So few Grants may always go, or a small provider would never be reaped. */
+/** The brake always lets this many Grants go; otherwise a small provider would never be reaped. */
 export const ALWAYS_ALLOWED = 5;
 
 /**
- * Looks for consumers that fell silent together, stale or not yet: the first of them to become
- * stale are then spared as the last are.
+ * Counts the consumers that fell silent together. It includes silent Grants that are not stale yet;
+ * otherwise the first to become stale would be reaped before the others count.
  */
 export function silenceOf(grants: Iterable<GrantSign>, holdPercent: number): Silence {
   let live = 0;
@@ -40,11 +44,7 @@ export function silenceOf(grants: Iterable<GrantSign>, holdPercent: number): Sil
   return { live, together, isSuspicious };
 }
 
-/** How many Grants one sweep may revoke. */
-export const mostPerSweep = (readyGrants: number, maxPercent: number): number =>
-  Math.max(ALWAYS_ALLOWED, Math.floor(readyGrants * maxPercent / 100));
-
-/** The largest number of ascending times within one span. */
+/** Returns the largest number of ascending times that lie within one span. */
 function mostWithin(spanMs: number, times: Float64Array): number {
   let most = 0;
   let first = 0;
@@ -53,4 +53,59 @@ function mostWithin(spanMs: number, times: Float64Array): number {
     most = Math.max(most, last - first + 1);
   }
   return most;
+}
+
+/** Returns how many Grants one sweep may reap. */
+export const mostPerSweep = (readyGrants: number, maxPercent: number): number =>
+  Math.max(ALWAYS_ALLOWED, Math.floor(readyGrants * maxPercent / 100));
+
+/**
+ * Decides whether the reaper holds, that is, reaps only Grants with approval (ADR 15). A hold
+ * begins as soon as a silence is suspicious, and ends after `calmMs` without a suspicious one,
+ * because consumers come back one after the other. The log tells both.
+ */
+export class Hold {
+  readonly #calmMs: number;
+  readonly #log: Log;
+  /** Undefined before the first sweep. */
+  #isHolding: boolean | undefined;
+  #calmSince: Moment | undefined;
+
+  constructor({ calmMs, log }: { readonly calmMs: number; readonly log: Log }) {
+    this.#calmMs = calmMs;
+    this.#log = log;
+  }
+
+  /**
+   * Returns whether the sweep that found this silence holds. `wasHeld` tells the first sweep that
+   * an earlier process held.
+   */
+  update(
+    { silence, wasHeld }: { readonly silence: Silence; readonly wasHeld: boolean },
+    now: Moment,
+  ): boolean {
+    const before = this.#isHolding ?? false;
+    const isHolding = this.#decide(silence, this.#isHolding ?? wasHeld, now);
+    this.#isHolding = isHolding;
+    const { together: silent, live } = silence;
+    if (isHolding && !before) {
+      const line = auditLine("reaper.hold", "holding", { silent, live });
+      this.#log.warn("revocation is on hold: many consumers fell silent together", line);
+    }
+    if (!isHolding && before) {
+      const line = auditLine("reaper.hold", "released", { silent, live });
+      this.#log.info("revocation goes on", line);
+    }
+    return isHolding;
+  }
+
+  #decide({ isSuspicious }: Silence, wasHolding: boolean, now: Moment): boolean {
+    if (isSuspicious) {
+      this.#calmSince = undefined;
+      return true;
+    }
+    if (!wasHolding) return false;
+    this.#calmSince ??= now;
+    return now.steadyMs - this.#calmSince.steadyMs < this.#calmMs;
+  }
 }

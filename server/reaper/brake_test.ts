@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { ALWAYS_ALLOWED, type GrantSign, mostPerSweep, silenceOf, TOGETHER_MS } from "./brake.ts";
+import { createLogger } from "../../common/log/log.ts";
+import {
+  ALWAYS_ALLOWED,
+  type GrantSign,
+  Hold,
+  mostPerSweep,
+  silenceOf,
+  TOGETHER_MS,
+} from "./brake.ts";
 
 const NOW = Date.parse("2026-05-01T12:00:00Z");
 const DAY = 24 * 3_600_000;
@@ -18,24 +26,24 @@ const silent = (count: number, apartMs = 0, isApproved = false): GrantSign[] =>
 Deno.test("silenceOf()", async (t) => {
   const PERCENT = 20;
   const table: [string, GrantSign[], number, boolean][] = [
-    ["has nothing against no Grants", [], 0, false],
-    ["has nothing against the living", live(100), 0, false],
-    ["lets a small provider be reaped whole", silent(5), 5, false],
+    ["suspects nothing without Grants", [], 0, false],
+    ["suspects nothing while all are live", live(100), 0, false],
+    ["allows five of five", silent(5), 5, false],
     ["suspects six of six", silent(6), 6, true],
-    ["lets exactly the part go", [...live(80), ...silent(20)], 20, false],
-    ["suspects one more than the part", [...live(80), ...silent(21)], 21, true],
-    ["lets five go, whatever part they are", [...live(1), ...silent(5)], 5, false],
+    ["allows exactly 20 percent", [...live(80), ...silent(20)], 20, false],
+    ["suspects one more than 20 percent", [...live(80), ...silent(21)], 21, true],
+    ["allows five, whatever their percentage", [...live(1), ...silent(5)], 5, false],
     [
-      "takes those within half an hour together, both ends included",
+      "counts half an hour as together, both ends included",
       silent(7, TOGETHER_MS / 6),
       7,
       true,
     ],
-    ["does not take those together that fell silent one by one", silent(500, DAY), 1, false],
+    ["does not count Grants that fell silent one by one", silent(500, DAY), 1, false],
     ["counts the worst half hour", [...silent(400, DAY), ...silent(8)], 9, true],
-    ["does not count the approved", [...silent(5), ...silent(500, 0, true)], 5, false],
+    ["does not count approved Grants as silent", [...silent(5), ...silent(500, 0, true)], 5, false],
     [
-      "does not take the approved for living either",
+      "does not count approved Grants as live",
       [...live(20), ...silent(6), ...silent(500, 0, true)],
       6,
       true,
@@ -57,7 +65,7 @@ Deno.test("silenceOf()", async (t) => {
   });
 });
 
-Deno.test("silenceOf() agrees with counting one by one, in any order", () => {
+Deno.test("silenceOf() finds the same as a simple count, in any order", () => {
   const sign = fc.record({
     lastSignMs: fc.integer({ min: -6 * TOGETHER_MS, max: 0 }).map((ms) => NOW + ms),
     isLive: fc.boolean(),
@@ -77,7 +85,7 @@ Deno.test("silenceOf() agrees with counting one by one, in any order", () => {
   }));
 });
 
-Deno.test("silenceOf() is never more suspicious after an approval, or when one is heard again", () => {
+Deno.test("silenceOf() is never more suspicious after an approval or a sign of life", () => {
   const sign = fc.record({
     lastSignMs: fc.integer({ min: 0, max: 3 * TOGETHER_MS }),
     isLive: fc.boolean(),
@@ -100,7 +108,7 @@ Deno.test("silenceOf() is never more suspicious after an approval, or when one i
   }));
 });
 
-Deno.test("mostPerSweep() is a part of all, and five at least", () => {
+Deno.test("mostPerSweep() is a percentage of all Grants, at least five", () => {
   const table: [number, number, number][] = [
     [0, 10, 5],
     [5, 10, 5],
@@ -112,4 +120,62 @@ Deno.test("mostPerSweep() is a part of all, and five at least", () => {
     [10_000, 100, 10_000],
   ];
   for (const [ready, percent, most] of table) assert.equal(mostPerSweep(ready, percent), most);
+});
+
+const CALM_MS = 600_000;
+const SUSPICIOUS = { live: 3, together: 9, isSuspicious: true };
+const HARMLESS = { live: 11, together: 1, isSuspicious: false };
+
+function startHold() {
+  const logged: unknown[] = [];
+  const log = createLogger({
+    encoder: "json",
+    level: "info",
+    stacktraceLevel: "panic",
+    timeEncoding: "rfc3339",
+    write: (line) => {
+      const { level, code, outcome, silent, live } = JSON.parse(line);
+      logged.push([level, code, outcome, silent, live]);
+    },
+  });
+  const hold = new Hold({ calmMs: CALM_MS, log });
+  const at = (steadyMs: number, silence: typeof HARMLESS, wasHeld = false) =>
+    hold.update({ silence, wasHeld }, { steadyMs, wallMs: 0 });
+  return { at, logged };
+}
+
+Deno.test("Hold begins at once, ends after a time of calm, and logs each once", () => {
+  const { at, logged } = startHold();
+  assert.equal(at(0, HARMLESS), false);
+  assert.deepEqual(logged, []);
+  assert.equal(at(1, SUSPICIOUS), true);
+  assert.equal(at(2, SUSPICIOUS), true);
+  assert.deepEqual(logged, [["warn", "reaper.hold", "holding", 9, 3]]);
+  assert.equal(at(3, HARMLESS), true, "consumers may still be coming back");
+  assert.equal(at(3 + CALM_MS - 1, HARMLESS), true);
+  assert.equal(at(3 + CALM_MS, HARMLESS), false);
+  assert.equal(at(4 + CALM_MS, HARMLESS), false);
+  assert.deepEqual(logged.slice(1), [["info", "reaper.hold", "released", 1, 11]]);
+  assert.equal(at(5 + CALM_MS, SUSPICIOUS), true);
+});
+
+Deno.test("Hold starts waiting again when the calm did not last", () => {
+  const { at } = startHold();
+  at(0, SUSPICIOUS);
+  at(1, HARMLESS);
+  at(CALM_MS, SUSPICIOUS);
+  assert.equal(at(CALM_MS + 1, HARMLESS), true);
+  assert.equal(at(2 * CALM_MS, HARMLESS), true);
+  assert.equal(at(2 * CALM_MS + 1, HARMLESS), false);
+});
+
+Deno.test("Hold continues the hold of an earlier process, for one time of calm", () => {
+  const { at, logged } = startHold();
+  assert.equal(at(0, HARMLESS, true), true);
+  assert.equal(at(CALM_MS, HARMLESS, true), false, "the condition of the Grant is old by now");
+  assert.equal(at(CALM_MS + 1, HARMLESS, true), false);
+  assert.deepEqual(logged, [
+    ["warn", "reaper.hold", "holding", 1, 11],
+    ["info", "reaper.hold", "released", 1, 11],
+  ]);
 });

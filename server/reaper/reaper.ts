@@ -2,7 +2,7 @@ import type { Config } from "../config.ts";
 import { every } from "../../common/time/every.ts";
 import type { Runnable } from "../../common/time/runnable.ts";
 import { Boundaries } from "./boundaries.ts";
-import { Hold } from "./hold.ts";
+import { Hold } from "./brake.ts";
 import { moment } from "../provider/lease_watch.ts";
 import { connectTimeMs } from "./staleness.ts";
 import { sweep, type SweepCounts, type SweepDeps } from "./sweep.ts";

@@ -4,7 +4,7 @@ import { Cache } from "../../../common/kube/cache.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
 import { wholeObjects } from "../../../common/kube/follow.ts";
 import { Boundaries } from "../../../server/reaper/boundaries.ts";
-import { Hold } from "../../../server/reaper/hold.ts";
+import { Hold } from "../../../server/reaper/brake.ts";
 import { LeaseWatch, moment, quietTimeMs } from "../../../server/provider/lease_watch.ts";
 import { connectTimeMs } from "../../../server/reaper/staleness.ts";
 import { reaper, type ReaperDeps } from "../../../server/reaper/reaper.ts";
