@@ -81,7 +81,7 @@ Deno.test("deno task build gives the same bytes in every directory", async (t) =
     assert.equal(sourcesContent, undefined);
     assert.ok(sources.includes("../server/main.ts"), sources.slice(-3).join());
     for (const source of sources) {
-      assert.match(source, /^\.\.\/(server|ui|crds|node_modules|deno\.json)/);
+      assert.match(source, /^\.\.\/(common|server|ui|crds|node_modules|deno\.json)/);
       assert.doesNotMatch(source, /\/yaml\/dist\//, "YAML is in there as CommonJS");
     }
   });

@@ -72,6 +72,7 @@ export class Folder implements AsyncDisposable {
 export async function copySources(to: string): Promise<void> {
   await Deno.mkdir(to, { recursive: true });
   const parts = [
+    "common",
     "server",
     "cli",
     "ui",
