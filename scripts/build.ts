@@ -5,18 +5,20 @@
  */
 import path from "node:path";
 import project from "../deno.json" with { type: "json" };
-import { BUILD_EXIT } from "./build/build_error.ts";
+import { BUILD_EXIT, inWorkFolder, runBuild } from "./build/run_build.ts";
 import { BUILD_USAGE, type BuildOptions, parseBuildOptions } from "./build/build_options.ts";
 import { BACKEND_ENTRY, bundleBackend, bundleCli } from "./build/pack.ts";
-import { namedRuntime, PRODUCTS } from "./build/compile.ts";
-import { compileAll, executablePath, PLATFORMS_FOLDER } from "./build/compile_all.ts";
-import { dateFiles } from "./build/date_files.ts";
+import {
+  compileAll,
+  executablePath,
+  namedRuntime,
+  PLATFORMS_FOLDER,
+  PRODUCTS,
+} from "./build/compile.ts";
+import { dateFiles, moveIn } from "./build/files.ts";
 import { releaseUrl } from "./build/krew_manifest.ts";
-import { moveIn } from "./build/move_in.ts";
 import { executableName, hostPlatform, type Platform, platformName } from "./build/platforms.ts";
-import { runBuild } from "./build/run_build.ts";
 import { requireCleanTree, sourceState } from "./build/source_state.ts";
-import { inWorkFolder } from "./build/work_folder.ts";
 import { writeArchives } from "./build/write_archives.ts";
 import { say } from "./say.ts";
 

@@ -6,19 +6,15 @@ import path from "node:path";
 import project from "../deno.json" with { type: "json" };
 import type { ArchiveEntry } from "./build/archive_entry.ts";
 import { tarOf } from "./build/tar.ts";
-import { BUILD_EXIT, BuildError } from "./build/build_error.ts";
+import { BUILD_EXIT, BuildError, inWorkFolder, runBuild } from "./build/run_build.ts";
 import { BACKEND_ENTRY, bundleBackend } from "./build/pack.ts";
 import { compile, namedRuntime, NoCompileRuntime, PRODUCTS } from "./build/compile.ts";
-import { dateFiles } from "./build/date_files.ts";
-import { moveIn } from "./build/move_in.ts";
-import { runBuild } from "./build/run_build.ts";
+import { dateFiles, moveIn, writeTree } from "./build/files.ts";
 import { requireCleanTree, sourceState } from "./build/source_state.ts";
-import { inWorkFolder } from "./build/work_folder.ts";
 import { imageConfig } from "./image/image_config.ts";
 import { IMAGE_USAGE, type ImageOptions, parseImageOptions } from "./image/image_options.ts";
 import { layoutEntries, ociLayout } from "./image/oci_layout.ts";
 import { type ImageSource, rootLayers } from "./image/root_layers.ts";
-import { writeTree } from "./image/write_tree.ts";
 import { say } from "./say.ts";
 
 /** What a node has to download at most. */

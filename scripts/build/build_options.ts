@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { BUILD_EXIT, BuildError } from "./build_error.ts";
+import { BUILD_EXIT, BuildError } from "./run_build.ts";
 import { hostPlatform, type Platform, PLATFORMS } from "./platforms.ts";
 
 /** What a build is asked for. */

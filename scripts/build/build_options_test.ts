@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { BuildError } from "./build_error.ts";
+import { BuildError } from "./run_build.ts";
 import { parseBuildOptions } from "./build_options.ts";
 import { hostPlatform, PLATFORMS } from "./platforms.ts";
 

@@ -1,9 +1,10 @@
+import path from "node:path";
 import { BACKEND_RUN_FLAGS, CLI_RUN_FLAGS } from "../run_flags.ts";
-import { BuildError } from "./build_error.ts";
+import { BuildError, complaint, runDeno } from "./run_build.ts";
 import { BACKEND_ENTRY, CLI_ENTRY } from "./pack.ts";
+import { removeIfThere } from "./files.ts";
 import { executablePlatform } from "./executable_platform.ts";
-import { type Platform, platformName } from "./platforms.ts";
-import { complaint, runDeno } from "./run_deno.ts";
+import { executableName, hostPlatform, type Platform, platformName } from "./platforms.ts";
 
 /** The two programs: their names, the file of each bundle that is run, and what it may do. */
 export const PRODUCTS = {
@@ -79,4 +80,40 @@ export async function compile(
   const [, reason] = /\d: Setting up base binary\.\n\s+\d: (.*)$/m.exec(result.stderr) ?? [];
   if (reason !== undefined) throw new NoCompileRuntime(`${what}: ${reason}`);
   throw new BuildError(`${what}: ${complaint(result)}`);
+}
+
+/** The folder with the executables for other platforms than this machine's. */
+export const PLATFORMS_FOLDER = "platforms";
+
+/** Where an executable lies under `dist/`. */
+export const executablePath = (product: Product, platform: Platform): string => {
+  const name = executableName(product.name, platform);
+  return platform === hostPlatform()
+    ? name
+    : path.join(PLATFORMS_FOLDER, platformName(platform), name);
+};
+
+/** Compiles both products for each platform; gives those that there is no runtime for, and why. */
+export async function compileAll(
+  platforms: readonly Platform[],
+  runtime: NamedRuntime | undefined,
+  entryOf: (product: Product) => string,
+  outDir: string,
+): Promise<Map<Platform, string>> {
+  const missing = new Map<Platform, string>();
+  for (const platform of platforms) {
+    try {
+      for (const product of Object.values(PRODUCTS)) {
+        const executable = path.join(outDir, executablePath(product, platform));
+        await compile(product, platform, runtime, entryOf(product), executable);
+      }
+    } catch (error) {
+      if (!(error instanceof NoCompileRuntime)) throw error;
+      missing.set(platform, error.message);
+      for (const product of Object.values(PRODUCTS)) {
+        await removeIfThere(path.join(outDir, executablePath(product, platform)));
+      }
+    }
+  }
+  return missing;
 }

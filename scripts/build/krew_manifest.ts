@@ -1,7 +1,6 @@
 import path from "node:path";
 import { parse, stringify } from "yaml";
-import { BuildError } from "./build_error.ts";
-import { krewFaults } from "./krew_faults.ts";
+import { BuildError } from "./run_build.ts";
 import type { Platform } from "./platforms.ts";
 import { ROOT } from "./source_state.ts";
 
@@ -46,3 +45,92 @@ export function krewManifest(
   }
   return stringify(manifest, { version: "1.1", lineWidth: 0 });
 }
+
+/** Fields that krew reads; whatever else stands there it would ignore, so a typo would pass. */
+const FIELDS = {
+  manifest: ["apiVersion", "kind", "metadata", "spec"],
+  metadata: ["name"],
+  spec: ["version", "homepage", "shortDescription", "description", "caveats", "platforms"],
+  platform: ["selector", "uri", "sha256", "bin", "files"],
+  file: ["from", "to"],
+} as const;
+
+/** Longer ones are cut off in the list that `kubectl krew search` prints. */
+const SHORT_DESCRIPTION_LENGTH = 50;
+const OS = ["linux", "darwin", "windows"];
+const ARCH = ["amd64", "arm64", "386", "arm", "ppc64le"];
+/** Names of devices on Windows. */
+const RESERVED = /^(con|prn|aux|nul|com[1-9]|lpt[1-9])$/i;
+const VERSION = /^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/;
+
+type Fields = Record<string, unknown>;
+
+/** Why krew, or the index of its plugins, would refuse a manifest of this name. */
+export function krewFaults(name: string, manifest: unknown): string[] {
+  const faults: string[] = [];
+  const fault = (text: string) => void faults.push(text);
+  const fields = (value: unknown, kind: keyof typeof FIELDS, where: string): Fields => {
+    if (!isFields(value)) {
+      fault(`${where} is missing`);
+      return {};
+    }
+    for (const key of Object.keys(value)) {
+      if (!(FIELDS[kind] as readonly string[]).includes(key)) fault(`${where}.${key} is unknown`);
+    }
+    return value;
+  };
+  const text = (value: unknown, where: string, pattern = /./): string => {
+    if (typeof value === "string" && pattern.test(value)) return value;
+    fault(`${where} is ${typeof value === "string" ? `"${value}"` : "missing"}`);
+    return "";
+  };
+
+  const { apiVersion, kind, metadata, spec } = fields(manifest, "manifest", "manifest");
+  if (apiVersion !== "krew.googlecontainertools.github.com/v1alpha2") fault("apiVersion is wrong");
+  if (kind !== "Plugin") fault("kind is not Plugin");
+  if (!/^[\w-]+$/.test(name) || RESERVED.test(name)) fault(`the name "${name}" is not allowed`);
+  if (fields(metadata, "metadata", "metadata")["name"] !== name) {
+    fault(`metadata.name is not ${name}`);
+  }
+  const { version, homepage, shortDescription, platforms, ...texts } = fields(spec, "spec", "spec");
+  text(version, "spec.version", VERSION);
+  text(homepage, "spec.homepage", /^https:\/\/\S+$/);
+  const short = text(shortDescription, "spec.shortDescription");
+  if (/[\r\n]/.test(short)) fault("spec.shortDescription has line breaks");
+  if (short.length > SHORT_DESCRIPTION_LENGTH) fault("spec.shortDescription is too long");
+  if (/\.$|kubectl/.test(short)) fault("spec.shortDescription ends in a full stop or says kubectl");
+  text(texts["description"], "spec.description");
+
+  const selected = new Set<string>();
+  if (!Array.isArray(platforms) || platforms.length === 0) return [...faults, "no platforms"];
+  platforms.forEach((platform, index) => {
+    const where = `spec.platforms[${index}]`;
+    const { selector, uri, sha256, bin, files } = fields(platform, "platform", where);
+    text(uri, `${where}.uri`, /^https?:\/\/\S+\.(tar\.gz|zip)$/);
+    text(sha256, `${where}.sha256`, /^[a-f0-9]{64}$/);
+    text(bin, `${where}.bin`);
+    if (!Array.isArray(files) || files.length === 0) fault(`${where}.files is empty`);
+    else {
+      for (const file of files) {
+        const { from, to } = fields(file, "file", `${where}.files[]`);
+        text(from, `${where}.files[].from`);
+        text(to, `${where}.files[].to`);
+      }
+    }
+    const labels = isFields(selector) && isFields(selector["matchLabels"])
+      ? selector["matchLabels"]
+      : {};
+    const { os, arch, ...others } = labels;
+    if (
+      !OS.includes(String(os)) || !ARCH.includes(String(arch)) || Object.keys(others).length > 0
+    ) {
+      return fault(`${where}.selector chooses no platform of krew`);
+    }
+    if (selected.has(`${os}/${arch}`)) fault(`${where}.selector is there twice: ${os}/${arch}`);
+    selected.add(`${os}/${arch}`);
+  });
+  return faults;
+}
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,4 +1,4 @@
-import { BuildError } from "./build_error.ts";
+import { BuildError } from "./run_build.ts";
 
 /** What deno.lock says of the packages. */
 export interface LockFile {

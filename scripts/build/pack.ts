@@ -1,9 +1,8 @@
 import path from "node:path";
 import { buildUi } from "../build_ui.ts";
 import { CLI_RUN_FLAGS } from "../run_flags.ts";
-import { BuildError } from "./build_error.ts";
-import { removeIfThere } from "./remove_if_there.ts";
-import { complaint, runDeno } from "./run_deno.ts";
+import { BuildError, complaint, runDeno } from "./run_build.ts";
+import { removeIfThere } from "./files.ts";
 import { ROOT } from "./source_state.ts";
 import { NODE_MODULES, Stage } from "./stage.ts";
 import { shellStartScript } from "./start_script.ts";

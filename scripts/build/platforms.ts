@@ -1,4 +1,4 @@
-import { BuildError } from "./build_error.ts";
+import { BuildError } from "./run_build.ts";
 
 /** A machine that executables are made for, in the words of Kubernetes and of Deno. */
 export interface Platform {

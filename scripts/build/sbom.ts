@@ -1,5 +1,5 @@
 import path from "node:path";
-import { BuildError } from "./build_error.ts";
+import { BuildError } from "./run_build.ts";
 import { ROOT } from "./source_state.ts";
 import { lockedPackages } from "./locked_packages.ts";
 import { spdxDocument } from "./spdx_document.ts";

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { BuildError } from "./build_error.ts";
+import { BuildError } from "./run_build.ts";
 
 /** The root of the sources. */
 export const ROOT: string = path.join(import.meta.dirname ?? "", "..", "..");

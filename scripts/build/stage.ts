@@ -1,7 +1,6 @@
 import path from "node:path";
-import { BuildError } from "./build_error.ts";
-import { copyTree } from "./copy_tree.ts";
-import { complaint, runDeno } from "./run_deno.ts";
+import { BuildError, complaint, runDeno } from "./run_build.ts";
+import { copyTree } from "./files.ts";
 import { ROOT } from "./source_state.ts";
 
 /** Packages lie in the folder of the sources. */

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { BUILD_EXIT, BuildError } from "../build/build_error.ts";
+import { BUILD_EXIT, BuildError } from "../build/run_build.ts";
 import { hostPlatform, type Platform, platformName } from "../build/platforms.ts";
 import { checkVersion } from "../build/build_options.ts";
 import type { ImageForm } from "./image_config.ts";

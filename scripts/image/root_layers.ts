@@ -1,5 +1,5 @@
 import { type ArchiveEntry, foldersOf } from "../build/archive_entry.ts";
-import { BuildError } from "../build/build_error.ts";
+import { BuildError } from "../build/run_build.ts";
 import { IMAGE_PATHS, IMAGE_USER, type ImageForm } from "./image_config.ts";
 import { sharedLibraries } from "./shared_libraries.ts";
 

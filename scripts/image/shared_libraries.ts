@@ -1,4 +1,4 @@
-import { BuildError } from "../build/build_error.ts";
+import { BuildError } from "../build/run_build.ts";
 import { elfNeeds } from "./elf.ts";
 
 /** Where distributions keep libraries. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { parse } from "yaml";
-import { krewFaults } from "../../../scripts/build/krew_faults.ts";
+import { krewFaults } from "../../../scripts/build/krew_manifest.ts";
 import { hostPlatform, platformName } from "../../../scripts/build/platforms.ts";
 import { controlPlaneBinaries } from "../../../scripts/controlplane/binaries.ts";
 import {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import path from "node:path";
-import { BUILD_EXIT } from "../../../scripts/build/build_error.ts";
+import { BUILD_EXIT } from "../../../scripts/build/run_build.ts";
 import { hostPlatform, platformName } from "../../../scripts/build/platforms.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { gunzipSync } from "node:zlib";
-import { BUILD_EXIT } from "../../../scripts/build/build_error.ts";
+import { BUILD_EXIT } from "../../../scripts/build/run_build.ts";
 import { hostPlatform } from "../../../scripts/build/platforms.ts";
 import { BACKEND_BUNDLE_FLAGS } from "../../../scripts/run_flags.ts";
 import type { Catalog, ProviderInfo } from "../../../common/api/wire.ts";

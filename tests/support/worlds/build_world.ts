@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import path from "node:path";
-import { copyTree } from "../../../scripts/build/copy_tree.ts";
+import { copyTree } from "../../../scripts/build/files.ts";
 
 /** The tree under test. */
 export const SOURCES: string = path.join(import.meta.dirname ?? "", "..", "..", "..");

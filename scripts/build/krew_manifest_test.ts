@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { parse } from "yaml";
-import { krewFaults } from "./krew_faults.ts";
-import { KREW_TEMPLATE, krewManifest } from "./krew_manifest.ts";
+import { KREW_TEMPLATE, krewFaults, krewManifest } from "./krew_manifest.ts";
 import { PLATFORMS } from "./platforms.ts";
 
 const TEMPLATE = await Deno.readTextFile(KREW_TEMPLATE);

@@ -1,19 +1,17 @@
 import assert from "node:assert/strict";
 
-const WORK_FOLDER = import.meta.resolve("./work_folder.ts");
-const RUN_DENO = import.meta.resolve("./run_deno.ts");
-/** Work that ends when it is interrupted, and not before. */
+const RUN_BUILD = import.meta.resolve("./run_build.ts");
+/** Work that ends only when it is interrupted. */
 const WORK = 'async () => { for (;;) await runDeno(["--version"]); }';
 
-/** Runs a script that is interrupted, and tells how it ended and what it left in a new folder. */
+/** Runs a script that gets interrupted; returns its exit code and the files it left in a new folder. */
 async function interrupted(script: (dir: string) => string) {
   const dir = await Deno.makeTempDir({ prefix: "xbind-work-" });
   const { code, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
       "eval",
       "--no-lock",
-      `import { inWorkFolder } from "${WORK_FOLDER}";
-      import { runDeno } from "${RUN_DENO}";
+      `import { inWorkFolder, runDeno } from "${RUN_BUILD}";
       ${script(dir)}`,
     ],
     stdin: "null",
@@ -41,7 +39,7 @@ Deno.test("inWorkFolder() leaves nothing when it is interrupted", async (t) => {
     const { code, left, stderr } = await interrupted((dir) => `
       const { remove } = Deno;
       Deno.remove = async (...args) => {
-        Deno.kill(Deno.pid, "SIGTERM"); // which ends at once whoever does not listen
+        Deno.kill(Deno.pid, "SIGTERM"); // which ends a process without a listener
         await remove(...args);
       };
       await inWorkFolder("${dir}", async (folder) => {
