@@ -1,6 +1,6 @@
 import path from "node:path";
 import { GatewayClient } from "../cli/gateway/client.ts";
-import { bundleCli, CLI_ENTRY } from "../scripts/build/pack.ts";
+import { CLI_ENTRY, packCli } from "../scripts/build/pack.ts";
 import { createAuthority, issueServerCertificate } from "../scripts/controlplane/certificates.ts";
 import { CLI_RUN_FLAGS } from "../scripts/run_flags.ts";
 import type { Catalog } from "../common/api/wire.ts";
@@ -34,7 +34,7 @@ export async function* benchCli(
     answer,
   );
   try {
-    await bundleCli(path.join(dir, "cli"));
+    await packCli(path.join(dir, "cli"));
     const caFile = path.join(dir, "ca.pem");
     await Deno.writeTextFile(caFile, authority.cert);
     const empty = path.join(dir, "empty.js");

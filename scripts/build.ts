@@ -1,13 +1,13 @@
 /**
- * Builds `dist/`: self-contained bundles of the backend and of the command-line client, and from
- * them executables wherever the compile runtime of Deno is at hand; on request archives of both.
- * Nothing half-written is left: results move in at the end.
+ * Builds `dist/`: packed scripts of the backend and of the command-line client, executables if Deno
+ * can get its compile runtime, and archives on request. A failed build leaves nothing behind: results
+ * move in at the end.
  */
 import path from "node:path";
 import project from "../deno.json" with { type: "json" };
 import { BUILD_EXIT, inWorkFolder, runBuild } from "./build/run_build.ts";
 import { BUILD_USAGE, type BuildOptions, parseBuildOptions } from "./build/build_options.ts";
-import { BACKEND_ENTRY, bundleBackend, bundleCli } from "./build/pack.ts";
+import { BACKEND_ENTRY, packBackend, packCli } from "./build/pack.ts";
 import {
   compileAll,
   executablePath,
@@ -31,14 +31,14 @@ async function build(options: BuildOptions): Promise<number> {
   const runtime = await namedRuntime(platforms);
   const dateSeconds = options.dateSeconds ?? (await sourceState()).dateSeconds;
   return await inWorkFolder(outDir, async (work) => {
-    const bundles = { backend: path.join(work, BACKEND_ENTRY), cli: path.join(work, CLI_FOLDER) };
-    await bundleBackend(bundles.backend, version);
-    await bundleCli(bundles.cli, "deno", version);
-    for (const bundle of Object.values(bundles)) await dateFiles(bundle, dateSeconds);
+    const scripts = { backend: path.join(work, BACKEND_ENTRY), cli: path.join(work, CLI_FOLDER) };
+    await packBackend(scripts.backend, version);
+    await packCli(scripts.cli, "deno", version);
+    for (const script of Object.values(scripts)) await dateFiles(script, dateSeconds);
     const missing = await compileAll(
       platforms,
       runtime,
-      ({ entry }) => entry === BACKEND_ENTRY ? bundles.backend : path.join(bundles.cli, entry),
+      ({ entry }) => entry === BACKEND_ENTRY ? scripts.backend : path.join(scripts.cli, entry),
       work,
     );
     if (options.archives) {
@@ -47,7 +47,7 @@ async function build(options: BuildOptions): Promise<number> {
         dateSeconds,
         downloadUrl: options.downloadUrl ?? releaseUrl(version),
         platforms,
-        bundles,
+        scripts,
         executableOf: (product, platform) =>
           missing.has(platform) ? undefined : path.join(work, executablePath(product, platform)),
       }, path.join(work, ARCHIVES_FOLDER));
@@ -57,7 +57,7 @@ async function build(options: BuildOptions): Promise<number> {
   });
 }
 
-/** Everything that a build may leave in `dist/`. */
+/** Every name that a build may write in `dist/`. */
 const outputs = (): string[] => [
   BACKEND_ENTRY,
   `${BACKEND_ENTRY}.map`,
@@ -69,7 +69,7 @@ const outputs = (): string[] => [
 
 function sayWhyNotCompiled(missing: ReadonlyMap<Platform, string>): number {
   const [reason = ""] = missing.values();
-  say("The bundles are complete; executables are not, as Deno could not get its runtime.");
+  say("The packed scripts are complete; executables are not, as Deno could not get its runtime.");
   say(reason);
   if (missing.size > 1) say(`Missing: ${[...missing.keys()].map(platformName).join(", ")}`);
   say("Set DENORT_BIN to a denort of this Deno version, or allow the download, and build again.");

@@ -1,6 +1,6 @@
 /**
- * Makes `ui/embedded.ts`, the one module with which the server carries the browser UI: pages, and
- * scripts, style and icon under names of their content. The same sources give the same module.
+ * Makes `ui/embedded.ts`, the module that holds the browser UI for the server. Scripts, style and
+ * icon are named after their content. The same sources give the same module.
  */
 import { createHash } from "node:crypto";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { say } from "./say.ts";
 
 const ROOT = path.join(import.meta.dirname ?? "", "..");
 const OUTPUT = path.join(ROOT, "ui/embedded.ts");
-/** What a first visit may cost, in bytes after gzip. */
+/** The most bytes that a first visit may load, after gzip. */
 const BUDGET = { "text/javascript": 40_000, "text/css": 15_000 };
 
 interface EmbeddedFile {
@@ -24,7 +24,7 @@ interface EmbeddedFile {
 const digestOf = (text: string): string =>
   createHash("sha256").update(text).digest("hex").slice(0, 16);
 
-async function bundled(entry: string): Promise<string> {
+async function packed(entry: string): Promise<string> {
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["bundle", "--quiet", "--minify", "--platform", "browser", entry],
     cwd: ROOT,
@@ -35,7 +35,7 @@ async function bundled(entry: string): Promise<string> {
   }).output();
   const decoder = new TextDecoder();
   if (!success) {
-    throw new Error(`Cannot bundle ${entry}: ${decoder.decode(stderr).trim()}`);
+    throw new Error(`Cannot pack ${entry}: ${decoder.decode(stderr).trim()}`);
   }
   return decoder.decode(stdout);
 }
@@ -46,7 +46,7 @@ const source = (name: string): Promise<string> => readFile(path.join(ROOT, "ui",
 export const compactCss = (css: string): string =>
   css.replaceAll(/\/\*.*?\*\//gs, "").replaceAll(/\s*\n\s*/g, "\n").trim();
 
-/** A file under a name that changes with its content, so that it may be kept for ever. */
+/** Names a file after its content, so that browsers may cache it for ever. */
 function asset(name: string, contentType: string, text: string): EmbeddedFile {
   const digest = digestOf(text);
   const { name: stem, ext } = path.parse(name);
@@ -59,7 +59,7 @@ function asset(name: string, contentType: string, text: string): EmbeddedFile {
   };
 }
 
-/** A page that refers to its assets by their plain names in the sources. */
+/** Replaces the plain asset names in a page by the names after content. */
 export function page(
   where: string,
   html: string,
@@ -87,7 +87,7 @@ export function page(
   };
 }
 
-/** The bytes that scripts and styles of these files cost; throws when they are too many. */
+/** Counts the bytes of scripts and styles after gzip; throws when there are too many. */
 export function checkBudget(
   files: readonly Pick<EmbeddedFile, "contentType" | "text">[],
 ): Record<string, number> {
@@ -105,8 +105,8 @@ export function checkBudget(
 
 async function embeddedFiles(): Promise<EmbeddedFile[]> {
   const [app, login, css, icon, index, loginPage] = await Promise.all([
-    bundled("ui/app.tsx"),
-    bundled("ui/login.ts"),
+    packed("ui/app.tsx"),
+    packed("ui/login.ts"),
     source("style.css"),
     source("icon.svg"),
     source("index.html"),
@@ -144,7 +144,7 @@ export interface EmbeddedFile {
 export const EMBEDDED_FILES: readonly EmbeddedFile[] = ${JSON.stringify(files, null, 2)};
 `;
 
-/** Writes the module unless it is current; says what a first visit costs. */
+/** Writes the module unless it is current; returns the bytes of a first visit. */
 export async function buildUi(): Promise<Record<string, number>> {
   const files = await embeddedFiles();
   const sizes = checkBudget(files);

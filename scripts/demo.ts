@@ -4,7 +4,7 @@
  */
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import { bundleCli } from "./build/pack.ts";
+import { packCli } from "./build/pack.ts";
 import { buildUi } from "./build_ui.ts";
 import { controlPlaneBinaries } from "./controlplane/binaries.ts";
 import type { ControlPlane } from "./controlplane/control_plane.ts";
@@ -143,7 +143,7 @@ const writeEnvironment = async (
   url: string,
 ): Promise<string> => {
   const plugin = join(dir, "kubectl-bind");
-  await bundleCli(plugin, Deno.execPath());
+  await packCli(plugin, Deno.execPath());
   const programs = await isOnPath("kubectl") ? [] : [dirname(provider.kubectlPath)];
   const file = join(dir, "env");
   const lines = [

@@ -1,13 +1,13 @@
 /**
  * Builds the image of the backend as an OCI layout, without a container engine. The same commit on
- * the same machine gives the same image; nothing half-written is left.
+ * the same machine gives the same image. A failed build leaves nothing behind.
  */
 import path from "node:path";
 import project from "../deno.json" with { type: "json" };
 import type { ArchiveEntry } from "./build/archive_entry.ts";
 import { tarOf } from "./build/tar.ts";
 import { BUILD_EXIT, BuildError, inWorkFolder, runBuild } from "./build/run_build.ts";
-import { BACKEND_ENTRY, bundleBackend } from "./build/pack.ts";
+import { BACKEND_ENTRY, packBackend } from "./build/pack.ts";
 import { compile, namedRuntime, NoCompileRuntime, PRODUCTS } from "./build/compile.ts";
 import { dateFiles, moveIn, writeTree } from "./build/files.ts";
 import { requireCleanTree, sourceState } from "./build/source_state.ts";
@@ -17,13 +17,13 @@ import { layoutEntries, ociLayout } from "./image/oci_layout.ts";
 import { type ImageSource, rootLayers } from "./image/root_layers.ts";
 import { say } from "./say.ts";
 
-/** What a node has to download at most. */
+/** The most that a node may have to download. */
 const MAX_BYTES = 150_000_000;
 const REPOSITORY = "ghcr.io/xbind/backend";
 const LAYOUT = "image";
 const ARCHIVE = "image.tar";
 
-/** What is asked for, with version and date decided. */
+/** The options with version and date filled in. */
 type Stamped = ImageOptions & { readonly version: string; readonly dateSeconds: number };
 
 async function buildImage(options: ImageOptions): Promise<number> {
@@ -67,28 +67,30 @@ async function buildImage(options: ImageOptions): Promise<number> {
   );
 }
 
-/** The executable, unless only the bundle is wanted or can be had. */
+/** Compiles the executable; falls back to the packed script without a compile runtime. */
 async function imageSource(
   { form, platform, version, dateSeconds }: Stamped,
   work: string,
 ): Promise<ImageSource> {
   const { arch } = platform;
-  const runtime = form === "bundle" ? undefined : await namedRuntime([platform]);
-  const bundle = path.join(work, BACKEND_ENTRY);
-  await bundleBackend(bundle, version);
-  await dateFiles(bundle, dateSeconds);
-  if (form !== "bundle") {
+  const runtime = form === "script" ? undefined : await namedRuntime([platform]);
+  const script = path.join(work, BACKEND_ENTRY);
+  await packBackend(script, version);
+  await dateFiles(script, dateSeconds);
+  if (form !== "script") {
     const executable = path.join(work, PRODUCTS.backend.name);
     try {
-      await compile(PRODUCTS.backend, platform, runtime, bundle, executable);
+      await compile(PRODUCTS.backend, platform, runtime, script, executable);
       return { form: "executable", arch, program: await Deno.readFile(executable) };
     } catch (error) {
       if (!(error instanceof NoCompileRuntime) || form === "executable") throw error;
-      say(`The image runs the bundle on Deno itself, as there is no executable. ${error.message}`);
+      say(
+        `The image runs the packed script on Deno itself, because there is no executable. ${error.message}`,
+      );
     }
   }
   const program = await Deno.readFile(Deno.execPath());
-  return { form: "bundle", arch, program, bundle: await Deno.readFile(bundle) };
+  return { form: "script", arch, program, script: await Deno.readFile(script) };
 }
 
 function checkSize(files: ReadonlyMap<string, Uint8Array>): number {

@@ -5,12 +5,12 @@ const V8_FLAGS = [
 ];
 
 /**
- * How the backend is run, compiled or from its bundle: it may never start a process or write a
- * file. `ca` under sys is what `NODE_EXTRA_CA_CERTS` needs. V8 collects early, at the price of up to
- * a fifth of the catalog's rate under full load: by itself it would let garbage of as much memory
- * as is in use pile up, buffers outside of its heap included, and keep most of that resident. It
- * frees buffers on the thread that reads: Deno keeps some dozens of them, 64 KiB each, for every
- * thread that frees any, and only the one that reads takes them again.
+ * How the backend runs, compiled or as a packed script: it may never start a process or write a
+ * file. `NODE_EXTRA_CA_CERTS` needs `ca` under sys. V8 collects garbage early, which costs up to a
+ * fifth of the catalog's rate under full load. Its defaults would let as much garbage pile up as
+ * memory is in use, buffers outside its heap included, and keep most of it resident. V8 frees
+ * buffers on the thread that reads, because Deno keeps a few dozen 64 KiB buffers for each thread
+ * that frees one, and only the reading thread reuses them.
  */
 export const BACKEND_RUN_FLAGS: readonly string[] = [
   "--no-prompt",
@@ -22,10 +22,10 @@ export const BACKEND_RUN_FLAGS: readonly string[] = [
 ];
 
 /**
- * The same for the bundle on Deno itself. All that it needs is in there, and nothing is kept for
- * the next start: to write what was compiled would be a tenth of this one.
+ * The same for the packed script on Deno itself. The script holds everything it needs. No code
+ * cache: writing it would add a tenth to the start.
  */
-export const BACKEND_BUNDLE_FLAGS: readonly string[] = [
+export const BACKEND_SCRIPT_FLAGS: readonly string[] = [
   "--no-config",
   "--no-lock",
   "--no-remote",
@@ -35,9 +35,8 @@ export const BACKEND_BUNDLE_FLAGS: readonly string[] = [
 ];
 
 /**
- * How the allocator beneath V8 is told to give memory back: buffers, of connections and of what
- * they carry, return to the system one by one, instead of leaving holes that stay resident; and
- * what is smaller than a page shares one heap, whichever thread asks for it.
+ * Settings that make the C allocator give memory back. Buffers return to the system one by one
+ * instead of leaving holes that stay resident. Smaller pieces of all threads share one heap.
  */
 export const BACKEND_ENV: Readonly<Record<string, string>> = {
   MALLOC_ARENA_MAX: "1",
@@ -45,7 +44,7 @@ export const BACKEND_ENV: Readonly<Record<string, string>> = {
 };
 
 /**
- * How the command-line client is run: it reads kubeconfigs, writes its own settings, and starts the
+ * How the command-line client runs: it reads kubeconfigs, writes its own settings, and starts the
  * browser and the credential plugins that the user's kubeconfig names.
  */
 export const CLI_RUN_FLAGS: readonly string[] = [

@@ -3,11 +3,11 @@
  * `soak` for those that take long, and for longer forms of some of the others.
  * Arguments after `--` go to `deno test`. Ends with one line: `N passed, M failed[, K skipped]`.
  */
-import { BUNDLE_VARIABLE } from "./support/programs/backend.ts";
+import { BACKEND_VARIABLE } from "./support/programs/backend.ts";
 import { CLI_VARIABLE } from "./support/programs/cli.ts";
 import { startSharedPlanes } from "./support/planes/control_planes.ts";
 import { SOAK_VARIABLE } from "./support/planes/soak.ts";
-import { bundleBackend, bundleCli } from "../scripts/build/pack.ts";
+import { packBackend, packCli } from "../scripts/build/pack.ts";
 import { chromiumBinary } from "../scripts/tools/chromium.ts";
 import { helmBinary } from "../scripts/tools/helm.ts";
 import { say } from "../scripts/say.ts";
@@ -136,15 +136,15 @@ if (mode !== "ok") {
   try {
     const bundle = `${dir}/xbind-backend.js`;
     const cli = `${dir}/cli`;
-    await bundleBackend(bundle);
-    await bundleCli(cli, Deno.execPath());
+    await packBackend(bundle);
+    await packCli(cli, Deno.execPath());
     // Before, so that no test waits for them; the tests that need one that is missing fail.
     const helm = await helmBinary().catch((error) => (say(error.message), ""));
     const chromium = await chromiumBinary().catch((error) => (say(error.message), ""));
     await using planes = await startSharedPlanes();
     const env = {
       ...planes.env,
-      [BUNDLE_VARIABLE]: bundle,
+      [BACKEND_VARIABLE]: bundle,
       [CLI_VARIABLE]: cli,
       HELM_BIN: helm,
       CHROME_PATH: chromium,

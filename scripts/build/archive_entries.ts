@@ -8,7 +8,7 @@ import { shellStartScript, windowsStartScript } from "./start_script.ts";
 
 type FileEntry = Extract<ArchiveEntry, { kind: "file" }>;
 
-/** What an archive holds, and the file in it that is run. */
+/** The files of an archive, and the one that users run. */
 export interface ArchiveContent {
   readonly bin: string;
   readonly entries: readonly FileEntry[];
@@ -28,11 +28,11 @@ export async function executableArchive(
   };
 }
 
-/** The archive for machines with Deno: a script, and beside it the bundle in a folder. */
-export async function bundleArchive(
+/** The archive for machines with Deno: a start script, and packed scripts in a folder. */
+export async function scriptArchive(
   product: Product,
   platform: Platform,
-  bundle: string,
+  scripts: string,
 ): Promise<ArchiveContent> {
   const isWindows = platform.os === "windows";
   const { name, runFlags } = product;
@@ -40,7 +40,7 @@ export async function bundleArchive(
   const start = { name, deno: "deno", runFlags, entry: `${lib}/${product.entry}` };
   const bin = isWindows ? `${name}.cmd` : name;
   const script = isWindows ? windowsStartScript(start) : shellStartScript(start);
-  const parts = (await scriptsOf(bundle)).map(({ name, content }) =>
+  const parts = (await scriptsOf(scripts)).map(({ name, content }) =>
     file(`${lib}/${name}`, content)
   );
   return {
@@ -49,29 +49,29 @@ export async function bundleArchive(
   };
 }
 
-/** The JavaScript of a bundle, which is one file or a folder of them; no maps. */
-async function scriptsOf(bundle: string): Promise<{ name: string; content: Uint8Array }[]> {
-  if ((await Deno.stat(bundle)).isFile) {
-    return [{ name: path.basename(bundle), content: await Deno.readFile(bundle) }];
+/** Reads packed scripts, one file or a folder, without their source maps. */
+async function scriptsOf(packed: string): Promise<{ name: string; content: Uint8Array }[]> {
+  if ((await Deno.stat(packed)).isFile) {
+    return [{ name: path.basename(packed), content: await Deno.readFile(packed) }];
   }
   const scripts = [];
-  for await (const { name } of Deno.readDir(bundle)) {
+  for await (const { name } of Deno.readDir(packed)) {
     if (!name.endsWith(".js")) continue;
-    scripts.push({ name, content: await Deno.readFile(path.join(bundle, name)) });
+    scripts.push({ name, content: await Deno.readFile(path.join(packed, name)) });
   }
   return scripts;
 }
 
-/** The maps of a bundle. */
-export async function sourceMaps(bundle: string): Promise<FileEntry[]> {
-  if ((await Deno.stat(bundle)).isFile) {
-    const map = `${bundle}.map`;
+/** Reads the source maps of packed scripts. */
+export async function sourceMaps(packed: string): Promise<FileEntry[]> {
+  if ((await Deno.stat(packed)).isFile) {
+    const map = `${packed}.map`;
     return [file(path.basename(map), await Deno.readFile(map))];
   }
   const maps = [];
-  for await (const { name } of Deno.readDir(bundle)) {
+  for await (const { name } of Deno.readDir(packed)) {
     if (!name.endsWith(".js.map")) continue;
-    maps.push(file(`cli/${name}`, await Deno.readFile(path.join(bundle, name))));
+    maps.push(file(`cli/${name}`, await Deno.readFile(path.join(packed, name))));
   }
   return maps;
 }
@@ -79,7 +79,7 @@ export async function sourceMaps(bundle: string): Promise<FileEntry[]> {
 async function companions(product: Product, { os }: Platform): Promise<FileEntry[]> {
   const license = file("LICENSE", await Deno.readFile(path.join(ROOT, "LICENSE")));
   if (product !== PRODUCTS.cli) return [license];
-  // kubectl on Windows finds only files whose names end as those of programs do.
+  // kubectl on Windows finds only files with the extension of a program.
   const completion = os === "windows"
     ? text(`${COMPLETION_SCRIPT}.cmd`, `@${product.name} __complete %*\r\n`, true)
     : file(COMPLETION_SCRIPT, await Deno.readFile(path.join(ROOT, "cli", COMPLETION_SCRIPT)), true);

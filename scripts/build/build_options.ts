@@ -2,44 +2,44 @@ import { parseArgs } from "node:util";
 import { BUILD_EXIT, BuildError } from "./run_build.ts";
 import { hostPlatform, type Platform, PLATFORMS } from "./platforms.ts";
 
-/** What a build is asked for. */
+/** The options of a build. */
 export interface BuildOptions {
-  /** Nothing: the one in deno.json. */
+  /** Undefined: the version in deno.json. */
   readonly version: string | undefined;
   readonly platforms: readonly Platform[];
   readonly outDir: string;
-  /** Whether archives, their sums, the bill of materials and the plugin manifest are made. */
+  /** Whether to write archives, their sums, the bill of materials and the plugin manifest. */
   readonly archives: boolean;
-  /** Whether this is for publication: the version is given and the tree is as committed. */
+  /** Whether to require a version and a clean tree, for publication. */
   readonly release: boolean;
   readonly allowDirty: boolean;
-  /** Where people will download the archives; nothing: from the release on GitHub. */
+  /** The URL of the archives; undefined: the release on GitHub. */
   readonly downloadUrl: string | undefined;
-  /** Seconds since 1970 for everything dated; nothing: the time of the commit. */
+  /** The date of all files, in seconds since 1970; undefined: the time of the commit. */
   readonly dateSeconds: number | undefined;
 }
 
 /** `deno task build --help` */
 export const BUILD_USAGE = `Usage: deno task build [options]
 
-Bundles and, where Deno can get its compile runtime, executables in dist/.
+Writes packed scripts and, if Deno can get its compile runtime, executables into dist/.
 
   --all             executables for every platform, not only for this machine
   --archives        also archives, SHA-256 sums, SPDX bill of materials, krew manifest
   --version=1.2.3   stamp this version (or XBIND_VERSION); default: the one in deno.json
-  --download-url=…  where the krew manifest says that the archives lie
+  --download-url=…  the URL of the archives in the krew manifest
   --release         refuse a missing version and a tree with uncommitted changes
-  --allow-dirty     with --release: build such a tree all the same
+  --allow-dirty     with --release: accept uncommitted changes
   --out=DIR         instead of dist
 
-Exit codes: 0 done, 1 failed, 2 bad arguments, 3 bundles done but no compile runtime (DENORT_BIN).
+Exit codes: 0 done, 1 failed, 2 bad arguments, 3 scripts done but no compile runtime (DENORT_BIN).
 SOURCE_DATE_EPOCH replaces the time of the commit in archives and the bill of materials.`;
 
-/** What krew and the registries of images take as a version. */
+/** The versions that both krew and image registries accept. */
 const SEMANTIC_VERSION =
   /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$/;
 
-/** Reads arguments and variables; throws with everything that is wrong with them. */
+/** Parses arguments and variables; throws one error that lists all problems. */
 export function parseBuildOptions(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
@@ -62,7 +62,7 @@ export function parseBuildOptions(
   };
 }
 
-/** Version and date by arguments and variables; adds what is wrong with them to the problems. */
+/** Reads version and date from arguments and variables; adds to `problems`. */
 export function checkVersion(
   values: {
     readonly version?: string | undefined;

@@ -3,7 +3,7 @@ import { BuildError } from "./run_build.ts";
 import { parseBuildOptions } from "./build_options.ts";
 import { hostPlatform, PLATFORMS } from "./platforms.ts";
 
-Deno.test("parseBuildOptions() asks for bundles and executables of this machine by default", () => {
+Deno.test("parseBuildOptions() asks for packed scripts and executables of this machine by default", () => {
   assert.deepEqual(parseBuildOptions([], {}), {
     version: undefined,
     platforms: [hostPlatform()],
@@ -54,7 +54,7 @@ Deno.test("parseBuildOptions() helps", () => {
   assert.equal(parseBuildOptions(["-h"], {}), "help");
 });
 
-Deno.test("parseBuildOptions() refuses versions that krew or registries would", async (t) => {
+Deno.test("parseBuildOptions() refuses versions that krew or registries would refuse", async (t) => {
   for (
     const version of ["", "1.2", "v1.2.3", "01.2.3", "1.2.3+build", "1.2.3-", "1.2.3-a..b", "../x"]
   ) {

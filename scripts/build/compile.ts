@@ -6,7 +6,7 @@ import { removeIfThere } from "./files.ts";
 import { executablePlatform } from "./executable_platform.ts";
 import { executableName, hostPlatform, type Platform, platformName } from "./platforms.ts";
 
-/** The two programs: their names, the file of each bundle that is run, and what it may do. */
+/** The two programs: name, entry script, and flags of Deno. */
 export const PRODUCTS = {
   backend: { name: "xbind-backend", entry: BACKEND_ENTRY, runFlags: BACKEND_RUN_FLAGS },
   cli: { name: "kubectl-bind", entry: CLI_ENTRY, runFlags: CLI_RUN_FLAGS },
@@ -15,15 +15,15 @@ export const PRODUCTS = {
 /** One of the two programs. */
 export type Product = typeof PRODUCTS[keyof typeof PRODUCTS];
 
-/** Deno could not get the runtime that executables for a platform are made from. */
+/** Deno could not get its compile runtime for a platform. */
 export class NoCompileRuntime extends BuildError {}
 
-/** A runtime that the user names, and what it is for. */
+/** A compile runtime that the user named, and its platform. */
 export interface NamedRuntime extends Pick<Platform, "os" | "arch"> {
   readonly file: string;
 }
 
-/** The runtime in `DENORT_BIN`; throws when it is none, or none for any of these platforms. */
+/** Reads the runtime in `DENORT_BIN`; throws unless it fits one of these platforms. */
 export async function namedRuntime(
   platforms: readonly Platform[],
   file: string | undefined = Deno.env.get("DENORT_BIN"),
@@ -53,7 +53,7 @@ async function firstBytes(file: string): Promise<Uint8Array> {
   }
 }
 
-/** Makes the executable of a bundle; it may do exactly what the product's flags say. */
+/** Compiles an executable with exactly the permissions of the product's flags. */
 export async function compile(
   { name, runFlags }: Product,
   platform: Platform,
@@ -66,7 +66,7 @@ export async function compile(
     "compile",
     "--quiet",
     "--no-check",
-    "--no-config", // with it the executable would hold every package of the project
+    "--no-config", // with a config, the executable would hold every package of the project
     "--no-lock",
     `--target=${platform.target}`,
     ...runFlags,
@@ -76,16 +76,16 @@ export async function compile(
   ], { env: { DENORT_BIN: isFor ? runtime.file : undefined } });
   if (result.success) return;
   const what = `Cannot compile ${name} for ${platformName(platform)}`;
-  // Deno has no exit code of its own for this; it names the step, then the cause with all of its own.
+  // Deno has no exit code for this: its message names the step, then the cause.
   const [, reason] = /\d: Setting up base binary\.\n\s+\d: (.*)$/m.exec(result.stderr) ?? [];
   if (reason !== undefined) throw new NoCompileRuntime(`${what}: ${reason}`);
   throw new BuildError(`${what}: ${complaint(result)}`);
 }
 
-/** The folder with the executables for other platforms than this machine's. */
+/** The folder with the executables for other platforms. */
 export const PLATFORMS_FOLDER = "platforms";
 
-/** Where an executable lies under `dist/`. */
+/** The path of an executable under `dist/`. */
 export const executablePath = (product: Product, platform: Platform): string => {
   const name = executableName(product.name, platform);
   return platform === hostPlatform()
@@ -93,7 +93,7 @@ export const executablePath = (product: Product, platform: Platform): string => 
     : path.join(PLATFORMS_FOLDER, platformName(platform), name);
 };
 
-/** Compiles both products for each platform; gives those that there is no runtime for, and why. */
+/** Compiles both products for each platform; returns platforms without a runtime, and why. */
 export async function compileAll(
   platforms: readonly Platform[],
   runtime: NamedRuntime | undefined,

@@ -7,20 +7,20 @@ import { ROOT } from "./source_state.ts";
 import { NODE_MODULES, Stage } from "./stage.ts";
 import { shellStartScript } from "./start_script.ts";
 
-/** The file of the backend's bundle. */
+/** The packed script of the backend. */
 export const BACKEND_ENTRY = "xbind-backend.js";
 
 /**
- * The file of the client's bundle that is run; the others are loaded as a command needs them. No
- * name of them begins with `kubectl-`: kubectl would take them for plugins that cannot be run.
+ * The packed script of the client that users run; it loads the others on demand. None is named
+ * `kubectl-…`, because kubectl would take it for a plugin.
  */
 export const CLI_ENTRY = "main.js";
 
-/** By which kubectl learns what may come next on a command line. */
+/** The program that kubectl runs to complete a command line. */
 export const COMPLETION_SCRIPT = "kubectl_complete-bind";
 
-/** The packages are those of the lock file; maps lie beside the bundles. */
-const BUNDLE_FLAGS = [
+/** Packages come from the lock file; maps lie beside the packed scripts. */
+const PACK_FLAGS = [
   "bundle",
   "--quiet",
   "--minify",
@@ -29,24 +29,24 @@ const BUNDLE_FLAGS = [
   "--frozen",
 ];
 
-/** Bundles the backend, with the UI that it serves, into one JavaScript file and its map. */
-export async function bundleBackend(outFile: string, version?: string): Promise<void> {
+/** Packs the backend and its UI into one JavaScript file and its map. */
+export async function packBackend(outFile: string, version?: string): Promise<void> {
   await buildUi();
   await using stage = await Stage.create(path.dirname(outFile), version);
-  await bundle(stage, ["--output", `out/${BACKEND_ENTRY}`, "server/main.ts"]);
+  await pack(stage, ["--output", `out/${BACKEND_ENTRY}`, "server/main.ts"]);
   await withoutHttp2(path.join(stage.dir, "out", BACKEND_ENTRY));
-  // The file names its map: both keep their names, wherever they go.
+  // The script names its map, so both keep their names.
   await Deno.rename(path.join(stage.dir, "out", BACKEND_ENTRY), outFile);
   await Deno.rename(path.join(stage.dir, "out", `${BACKEND_ENTRY}.map`), `${outFile}.map`);
 }
 
 /**
- * Bundles the command-line client into a folder: an entry, the parts it loads on demand, their
- * maps, and the two scripts by which kubectl finds it on `PATH`.
+ * Packs the command-line client into a folder: the entry, the parts that it loads on demand, their
+ * maps, and the two programs that kubectl looks for on `PATH`.
  */
-export async function bundleCli(outDir: string, deno = "deno", version?: string): Promise<void> {
+export async function packCli(outDir: string, deno = "deno", version?: string): Promise<void> {
   await using stage = await Stage.create(path.dirname(outDir), version);
-  await bundle(stage, ["--code-splitting", "--outdir", "out", "cli/main.ts"]);
+  await pack(stage, ["--code-splitting", "--outdir", "out", "cli/main.ts"]);
   const made = path.join(stage.dir, "out");
   await withoutUnusedShim(path.join(made, CLI_ENTRY));
   await withoutSubprograms(made);
@@ -62,16 +62,16 @@ export async function bundleCli(outDir: string, deno = "deno", version?: string)
   await Deno.rename(made, outDir);
 }
 
-async function bundle(stage: Stage, args: readonly string[]): Promise<void> {
-  const result = await runDeno([...BUNDLE_FLAGS, ...args], { cwd: stage.dir });
-  if (!result.success) throw new BuildError(`Cannot bundle ${args.at(-1)}: ${complaint(result)}`);
+async function pack(stage: Stage, args: readonly string[]): Promise<void> {
+  const result = await runDeno([...PACK_FLAGS, ...args], { cwd: stage.dir });
+  if (!result.success) throw new BuildError(`Cannot pack ${args.at(-1)}: ${complaint(result)}`);
   await withoutSources(path.join(stage.dir, "out"));
   await withRequire(path.join(stage.dir, "out"));
 }
 
 /**
- * Deno replaces the bundler's substitute for `require` by its own, but misses one whose minified
- * name has a dollar sign: such a bundle ends at its start. Blanks keep the source map right.
+ * `deno bundle` replaces the bundler's stub for `require`, but misses a stub whose minified name
+ * has a dollar sign; the script would crash at its start. Blanks keep the source map right.
  */
 const SUBSTITUTE =
   /var ([\w$]+)=\((\w+)=>typeof require<"u"\?.{1,400}?'Dynamic require of "'\+\2\+'" is not supported'\)\}\);/;
@@ -89,14 +89,14 @@ async function withRequire(dir: string): Promise<void> {
     );
     if (replaced.includes("Dynamic require of")) {
       throw new BuildError(
-        `Cannot load CommonJS in ${name}: the bundler's substitute is in the way`,
+        `Cannot load CommonJS in ${name}: the bundler's stub for require is still there`,
       );
     }
     if (replaced !== text) await Deno.writeTextFile(file, replaced);
   }
 }
 
-/** Deno reads a program's map at every start: it says where things are, not what is there. */
+/** Removes the source texts from the maps, because Deno reads the map at every start. */
 async function withoutSources(dir: string): Promise<void> {
   for await (const { name } of Deno.readDir(dir)) {
     if (!name.endsWith(".map")) continue;
@@ -107,8 +107,8 @@ async function withoutSources(dir: string): Promise<void> {
 }
 
 /**
- * The adapter of our web server loads HTTP/2, only to ask of a request whether it came by that. Ours
- * never does, and loading it would take a twentieth of the start. Blanks keep the source map right.
+ * Our web server's adapter loads HTTP/2 only to recognise its requests. We serve none, and loading
+ * it takes a twentieth of the start. Blanks keep the source map right.
  */
 const HTTP2_IMPORT =
   /import\{Http2ServerRequest as ([\w$]+),constants as ([\w$]+)\}from"node:http2";/;
@@ -127,8 +127,8 @@ async function withoutHttp2(file: string): Promise<void> {
 }
 
 /**
- * The bundler lets every file load its substitute for `require`, used or not; in the client's entry
- * it is not, and would double the time of `--version`. Blanks keep the source map right.
+ * Every packed file imports the stub for `require`. The client's entry does not use it, and loading
+ * it would double the time of `--version`. Blanks keep the source map right.
  */
 const UNUSED_SHIM = /import"\.\/chunk-\w+\.js";/g;
 
@@ -139,8 +139,8 @@ async function withoutUnusedShim(entry: string): Promise<void> {
 }
 
 /**
- * The parser of command lines loads what it takes to run other programs as subcommands. Ours has
- * none, and loading that would take a tenth of a command's time. Blanks keep the source map right.
+ * Commander imports modules to run subcommands that are other programs. We have none, and the
+ * imports take a tenth of a command's time. Blanks keep the source map right.
  */
 const SUBPROGRAM_IMPORT = /import ([\w$]+) from"node:(?:child_process|fs)";/g;
 

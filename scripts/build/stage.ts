@@ -3,21 +3,21 @@ import { BuildError, complaint, runDeno } from "./run_build.ts";
 import { copyTree } from "./files.ts";
 import { ROOT } from "./source_state.ts";
 
-/** Packages lie in the folder of the sources. */
+/** Makes Deno install packages into the folder of the sources. */
 export const NODE_MODULES = "--node-modules-dir=auto";
 
 const SOURCES = ["common", "server", "cli", "ui", "crds", "deno.json", "deno.lock"];
 
 /**
- * The YAML parser comes as CommonJS, which Deno takes, and as modules. Of these a bundle has only
- * what is used, and V8 parses that once at every start, not twice: the backend is 20 ms faster.
+ * Deno would take the CommonJS form of the YAML parser. Its ES modules are packed without unused
+ * parts, and V8 parses them once per start instead of twice: the backend starts 20 ms faster.
  */
 const SCOPES = { "./": { yaml: "./node_modules/yaml/browser/index.js" } };
 
 /**
- * A copy of the sources with their packages in a folder of their own. Bundles name their parts, and
- * the source maps their sources, by the way from one to the other: made here, they say nothing of
- * where the sources or Deno's cache lie, and are the same on every machine.
+ * A copy of the sources and their packages in a folder of its own. Packed scripts and source maps
+ * hold relative paths of their sources. Made here, these paths reveal neither the checkout nor
+ * Deno's cache, and are the same on every machine.
  */
 export class Stage implements AsyncDisposable {
   readonly dir: string;
@@ -26,7 +26,7 @@ export class Stage implements AsyncDisposable {
     this.dir = dir;
   }
 
-  /** Copies the sources into a new folder there; a version replaces the one in deno.json. */
+  /** Copies the sources into a new folder in `parent`; `version` replaces the one in deno.json. */
   static async create(parent: string, version?: string): Promise<Stage> {
     const stage = new Stage(await Deno.makeTempDir({ dir: parent, prefix: ".stage-" }));
     try {
@@ -49,7 +49,7 @@ export class Stage implements AsyncDisposable {
     await Deno.writeTextFile(file, JSON.stringify(adapted));
   }
 
-  /** By itself, as a bundler would only say that it cannot find a package, not why. */
+  /** A separate step, because packing would not say why it cannot find a package. */
   async #install(): Promise<void> {
     const result = await runDeno(["install", "--quiet", "--frozen", NODE_MODULES], {
       cwd: this.dir,

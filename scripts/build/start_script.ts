@@ -1,21 +1,21 @@
-/** How Deno is told to run a bundle that lies beside the script. */
+/** How a start script runs the packed script beside it. */
 export interface StartScript {
-  /** For people who lack Deno: what it is that does not start. */
+  /** The program in the message for users without Deno. */
   readonly name: string;
-  /** The program, on `PATH` or by its path. */
+  /** Deno, by name on `PATH` or by path. */
   readonly deno: string;
   readonly runFlags: readonly string[];
-  /** The bundle's file, relative to the script. */
+  /** The packed script, relative to the start script. */
   readonly entry: string;
 }
 
-/** Deno looks for no settings of the directory in which somebody happens to be. */
+/** Makes Deno ignore settings in the working directory. */
 const ALWAYS = "--quiet --no-config --no-lock";
 
 const lacksDeno = (name: string): string =>
   `Cannot start ${name}: Deno 2.9 or newer is not on PATH (https://deno.com)`;
 
-/** For a POSIX shell; finds the bundle through any number of symbolic links. */
+/** A start script for a POSIX shell; it follows symbolic links to itself. */
 export const shellStartScript = ({ name, deno, runFlags, entry }: StartScript): string =>
   `#!/bin/sh
 command -v ${deno} >/dev/null 2>&1 || {
@@ -27,7 +27,7 @@ exec ${deno} run ${ALWAYS} ${runFlags.join(" ")} \\
   "$(dirname "$(readlink -f "$0")")/${entry}" "$@"
 `;
 
-/** For Windows. */
+/** A start script for Windows. */
 export const windowsStartScript = ({ name, deno, runFlags, entry }: StartScript): string =>
   [
     "@echo off",

@@ -8,7 +8,7 @@ const START = {
   entry: "kubectl-bind.lib/main.js",
 };
 
-Deno.test("shellStartScript() runs the bundle beside it with exactly the given permissions", () => {
+Deno.test("shellStartScript() runs the packed script beside it with exactly the given permissions", () => {
   const [command] = /^exec deno run .*\n.*$/m.exec(shellStartScript(START)) ?? [];
   assert.equal(
     command,
@@ -17,7 +17,7 @@ Deno.test("shellStartScript() runs the bundle beside it with exactly the given p
   );
 });
 
-Deno.test("windowsStartScript() does the same in the words of Windows", () => {
+Deno.test("windowsStartScript() runs it with exactly the given permissions", () => {
   const lines = windowsStartScript(START).split("\r\n");
   assert.equal(
     lines.at(-2),
@@ -26,7 +26,7 @@ Deno.test("windowsStartScript() does the same in the words of Windows", () => {
   );
 });
 
-Deno.test("both scripts say what is missing on a machine without Deno", () => {
+Deno.test("both scripts name Deno as missing on a machine without it", () => {
   for (const script of [shellStartScript(START), windowsStartScript(START)]) {
     assert.match(script, /Cannot start kubectl bind: Deno 2\.9 or newer is not on PATH/);
   }

@@ -3,7 +3,7 @@ import path from "node:path";
 import { tarGzOf } from "./tar.ts";
 import { zipOf } from "./zip.ts";
 import { makeSbom } from "./sbom.ts";
-import { bundleArchive, executableArchive, sourceMaps } from "./archive_entries.ts";
+import { executableArchive, scriptArchive, sourceMaps } from "./archive_entries.ts";
 import { type Product, PRODUCTS } from "./compile.ts";
 import { KREW_TEMPLATE, krewManifest, type PluginArchive } from "./krew_manifest.ts";
 import { type Platform, platformName } from "./platforms.ts";
@@ -11,20 +11,20 @@ import { type Platform, platformName } from "./platforms.ts";
 /** The sums of everything else in the folder of archives. */
 export const SUMS_FILE = "SHA256SUMS";
 
-/** What archives are made from. */
+/** The parts that archives are made from. */
 export interface Built {
   readonly version: string;
   readonly dateSeconds: number;
-  /** Where the archives will be downloaded from. */
+  /** The URL of the folder from which users download the archives. */
   readonly downloadUrl: string;
   readonly platforms: readonly Platform[];
-  /** The file or folder of each bundle. */
-  readonly bundles: Readonly<Record<keyof typeof PRODUCTS, string>>;
-  /** The executable of a product, where there is one. */
+  /** The file or folder of the packed scripts of each product. */
+  readonly scripts: Readonly<Record<keyof typeof PRODUCTS, string>>;
+  /** The executable of a product, if it was compiled. */
   readonly executableOf: (product: Product, platform: Platform) => string | undefined;
 }
 
-/** Writes archives, plugin manifest, bill of materials and sums; gives the names. */
+/** Writes archives, plugin manifest, bill of materials and sums; returns their names. */
 export async function writeArchives(built: Built, outDir: string): Promise<string[]> {
   const { version, dateSeconds } = built;
   await Deno.mkdir(outDir, { recursive: true });
@@ -43,7 +43,7 @@ export async function writeArchives(built: Built, outDir: string): Promise<strin
       const product = PRODUCTS[key];
       const executable = built.executableOf(product, platform);
       const { bin, entries } = executable === undefined
-        ? await bundleArchive(product, platform, built.bundles[key])
+        ? await scriptArchive(product, platform, built.scripts[key])
         : await executableArchive(product, platform, executable);
       const stem = `${product.name}_${version}_${platformName(platform)}`;
       const isZip = platform.os === "windows";
@@ -53,7 +53,7 @@ export async function writeArchives(built: Built, outDir: string): Promise<strin
       if (key === "cli") plugins.push({ platform, name, sha256, bin });
     }
   }
-  const maps = (await Promise.all(Object.values(built.bundles).map(sourceMaps))).flat();
+  const maps = (await Promise.all(Object.values(built.scripts).map(sourceMaps))).flat();
   await write(`xbind_${version}_source-maps.tar.gz`, tarGzOf(maps, dateSeconds));
   await writeText(`xbind_${version}.spdx.json`, await makeSbom(version, dateSeconds));
   const template = await Deno.readTextFile(KREW_TEMPLATE);
@@ -62,6 +62,6 @@ export async function writeArchives(built: Built, outDir: string): Promise<strin
   return [...sums.keys()];
 }
 
-/** As `sha256sum` writes and checks them. */
+/** The sums in the format of `sha256sum`. */
 export const sumsText = (sums: ReadonlyMap<string, string>): string =>
   [...sums.keys()].sort().map((name) => `${sums.get(name)}  ${name}\n`).join("");

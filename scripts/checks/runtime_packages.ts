@@ -1,4 +1,4 @@
-/** What is bundled: everything in these, but for tests. */
+/** The sources that are shipped, except tests. */
 const SHIPPED = ["common/", "server/", "cli/", "ui/", "mod.ts"];
 const ROOT = new URL("../../", import.meta.url);
 

@@ -1,21 +1,21 @@
 import { FLAGS } from "../../server/flag_table.ts";
-import { BACKEND_BUNDLE_FLAGS, BACKEND_ENV } from "../run_flags.ts";
+import { BACKEND_ENV, BACKEND_SCRIPT_FLAGS } from "../run_flags.ts";
 
-/** What the image runs: the executable, or Deno itself with the bundle. */
-export type ImageForm = "executable" | "bundle";
+/** What the image runs: the executable, or the packed script on Deno itself. */
+export type ImageForm = "executable" | "script";
 
-/** The user of the process; nobody on any node. */
+/** The user ID of the process; no user of a node has it. */
 export const IMAGE_USER = 65532;
 
-/** Where the programs lie in the image. */
+/** Paths in the image. */
 export const IMAGE_PATHS = {
   executable: "/usr/bin/xbind-backend",
   deno: "/usr/bin/deno",
-  bundle: "/usr/lib/xbind/xbind-backend.js",
+  script: "/usr/lib/xbind/xbind-backend.js",
   certificates: "/etc/ssl/certs/ca-certificates.crt",
 } as const;
 
-/** The same for every build; a registry shows them. */
+/** Labels that every build has; registries show them. */
 const LABELS = {
   "org.opencontainers.image.title": "xbind-backend",
   "org.opencontainers.image.description": "Offers CRDs of a Kubernetes cluster as a service",
@@ -23,7 +23,7 @@ const LABELS = {
   "org.opencontainers.image.licenses": "Apache-2.0",
 } as const;
 
-/** How a container of the image is run; OCI's image configuration, without what an engine adds. */
+/** OCI's image configuration: how a container of the image runs. */
 export interface ImageConfig {
   readonly User: string;
   readonly WorkingDir: string;
@@ -34,16 +34,16 @@ export interface ImageConfig {
   readonly StopSignal: string;
 }
 
-/** The configuration for a version; a revision is the commit, where it is known. */
+/** The configuration for a version; `revision` is the commit, if known. */
 export function imageConfig(form: ImageForm, version: string, revision?: string): ImageConfig {
   return {
     User: `${IMAGE_USER}:${IMAGE_USER}`,
     WorkingDir: "/",
     Env: [
-      // Nothing is ever written there; Deno wants to know a place all the same.
+      // Deno needs a path here, but never writes to it.
       "DENO_DIR=/nonexistent",
       "DENO_NO_UPDATE_CHECK=1",
-      // Certificates that somebody mounts over those of the image count.
+      // Lets operators mount other certificates over those of the image.
       "DENO_TLS_CA_STORE=system",
       `SSL_CERT_FILE=${IMAGE_PATHS.certificates}`,
       ...Object.entries(BACKEND_ENV).map(([name, value]) => `${name}=${value}`),
@@ -51,8 +51,8 @@ export function imageConfig(form: ImageForm, version: string, revision?: string)
     Entrypoint: form === "executable" ? [IMAGE_PATHS.executable] : [
       IMAGE_PATHS.deno,
       "run",
-      ...BACKEND_BUNDLE_FLAGS,
-      IMAGE_PATHS.bundle,
+      ...BACKEND_SCRIPT_FLAGS,
+      IMAGE_PATHS.script,
     ],
     ExposedPorts: Object.fromEntries(
       [FLAGS["listen-address"], FLAGS["health-probe-bind-address"], FLAGS["metrics-bind-address"]]

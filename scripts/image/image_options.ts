@@ -4,16 +4,16 @@ import { hostPlatform, type Platform, platformName } from "../build/platforms.ts
 import { checkVersion } from "../build/build_options.ts";
 import type { ImageForm } from "./image_config.ts";
 
-/** What an image is asked for. */
+/** The options of an image build. */
 export interface ImageOptions {
   readonly version: string | undefined;
   readonly platform: Platform & { readonly os: "linux" };
-  /** Nothing: the executable where it can be compiled, else the bundle. */
+  /** Undefined: the executable if Deno can compile it, else the packed script. */
   readonly form: ImageForm | undefined;
   readonly outDir: string;
   /** Whether the layout is also written as one file. */
   readonly archive: boolean;
-  /** Where only the root file system is written, in place of an image. */
+  /** Writes only the root file system here, instead of an image. */
   readonly rootDir: string | undefined;
   readonly release: boolean;
   readonly allowDirty: boolean;
@@ -23,19 +23,20 @@ export interface ImageOptions {
 /** `deno task image --help` */
 export const IMAGE_USAGE = `Usage: deno task image [options]
 
-An OCI image of the backend in dist/image, made without a container engine, from nothing but the
-program, the libraries it needs and CA certificates of this machine.
+Builds an OCI image of the backend in dist/image, without a container engine. The image holds the
+program, and the libraries and CA certificates of this machine that it needs. Beside it lies the
+image's SPDX bill of materials, dist/image.spdx.json.
 
   --version=1.2.3            stamp this version (or XBIND_VERSION); default: the one in deno.json
-  --form=executable|bundle   what the image runs; default: the executable where Deno can compile
-                             it, else Deno itself with the bundle
-  --platform=linux/amd64     must be this machine's: it says so when it is not
+  --form=executable|script   what the image runs; default: the executable if Deno can compile it,
+                             else the packed script on Deno itself
+  --platform=linux/amd64     fails unless this is the platform of this machine
   --archive                  also dist/image.tar, for docker load and skopeo
   --rootfs=DIR               only the root file system, into a new folder (for Containerfiles)
   --release, --allow-dirty   as for deno task build
   --out=DIR                  instead of dist`;
 
-/** Reads arguments and variables; throws with what is wrong with them. */
+/** Parses arguments and variables; throws one error that lists all problems. */
 export function parseImageOptions(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
@@ -46,8 +47,8 @@ export function parseImageOptions(
   const problems: string[] = [];
   const { version, dateSeconds } = checkVersion(values, env, problems);
   const { form } = values;
-  if (form !== undefined && form !== "executable" && form !== "bundle") {
-    problems.push(`--form "${form}" is neither executable nor bundle`);
+  if (form !== undefined && form !== "executable" && form !== "script") {
+    problems.push(`--form "${form}" is neither executable nor script`);
   }
   if (values.out === "" || values.rootfs === "") problems.push("a directory is empty");
   if (problems.length > 0) throw usageError(problems.join("; "));
@@ -64,7 +65,7 @@ export function parseImageOptions(
   };
 }
 
-/** The libraries of an image are those of this machine. */
+/** Refuses other platforms: the libraries of an image come from this machine. */
 function linuxPlatform(wanted: string | undefined, host: Platform): ImageOptions["platform"] {
   const here = platformName(host).replace("_", "/");
   if (wanted !== undefined && wanted !== here) {

@@ -3,17 +3,17 @@ import { BuildError } from "../build/run_build.ts";
 import { IMAGE_PATHS, IMAGE_USER, type ImageForm } from "./image_config.ts";
 import { sharedLibraries } from "./shared_libraries.ts";
 
-/** What an image is made from. */
+/** The parts of an image that we build. */
 export interface ImageSource {
   readonly form: ImageForm;
   readonly arch: "amd64" | "arm64";
-  /** What the kernel starts: the executable, or Deno itself. */
+  /** The program that the kernel starts: the executable, or Deno itself. */
   readonly program: Uint8Array;
-  /** The bundle, for Deno. */
-  readonly bundle?: Uint8Array;
+  /** The packed script, if Deno runs it. */
+  readonly script?: Uint8Array;
 }
 
-/** The C library reads these to know its user and how names are looked up. */
+/** The C library reads these to learn its user and how to look up names. */
 const SYSTEM_FILES = {
   "/etc/passwd": `nonroot:x:${IMAGE_USER}:${IMAGE_USER}:nonroot:/:/sbin/nologin\n`,
   "/etc/group": `nonroot:x:${IMAGE_USER}:\n`,
@@ -21,8 +21,8 @@ const SYSTEM_FILES = {
 } as const;
 
 /**
- * The root file system in layers, those that change least first. There is nothing in it but what
- * the process needs: no shell, no package manager, nothing that is writable.
+ * The root file system in layers; layers that change least come first. It holds only the files
+ * that the process needs: no shell, no package manager, nothing writable.
  */
 export async function rootLayers(source: ImageSource): Promise<ArchiveEntry[][]> {
   const system = new Map<string, ArchiveEntry>();
@@ -36,13 +36,13 @@ export async function rootLayers(source: ImageSource): Promise<ArchiveEntry[][]>
   add(file(IMAGE_PATHS.certificates, await certificates()));
   const program = source.form === "executable" ? IMAGE_PATHS.executable : IMAGE_PATHS.deno;
   const programFile = file(program, source.program, true);
-  const layers = source.bundle === undefined
+  const layers = source.script === undefined
     ? [[...system.values()], [programFile]]
-    : [[...system.values(), programFile], [file(IMAGE_PATHS.bundle, source.bundle)]];
+    : [[...system.values(), programFile], [file(IMAGE_PATHS.script, source.script)]];
   return layers.map((entries) => [...foldersOf(entries.map(({ path }) => path)), ...entries]);
 }
 
-/** Authorities that this machine trusts, as one PEM file. */
+/** Reads the CA certificates that this machine trusts, one PEM file. */
 async function certificates(): Promise<Uint8Array> {
   const candidates = [
     IMAGE_PATHS.certificates, // Debian, Ubuntu, Arch, Alpine

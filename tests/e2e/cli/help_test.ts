@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { CLI_ENTRY } from "../../../scripts/build/pack.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import type { Catalog } from "../../../common/api/wire.ts";
-import { cliBundle, CliUser } from "../../support/programs/cli.ts";
+import { cliScripts, CliUser } from "../../support/programs/cli.ts";
 import { ownPlane } from "../../support/planes/control_planes.ts";
 import { Gateway, Provider } from "../../support/worlds/gateway_world.ts";
 import { WIDGETS } from "../../support/planes/issuer_samples.ts";
@@ -103,13 +103,13 @@ Deno.test("kubectl bind with a provider that offers something", async (t) => {
 });
 
 Deno.test("kubectl bind loads Kubernetes code and YAML only for commands that need them", async () => {
-  const bundle = await cliBundle();
+  const scripts = await cliScripts();
   const copy = await Deno.makeTempDir({ prefix: "xbind-poisoned-" });
   try {
     const poisoned: string[] = [];
-    for await (const { name, isFile } of Deno.readDir(bundle)) {
+    for await (const { name, isFile } of Deno.readDir(scripts)) {
       if (!isFile) continue;
-      const text = await Deno.readTextFile(`${bundle}/${name}`);
+      const text = await Deno.readTextFile(`${scripts}/${name}`);
       const isHeavy = /certificate-authority-data|managedFields|Document with errors/.test(text);
       if (isHeavy) poisoned.push(name);
       const poison = `\nthrow new Error("${name} was loaded");\n`;
@@ -135,12 +135,12 @@ Deno.test("kubectl bind loads Kubernetes code and YAML only for commands that ne
 });
 
 Deno.test("kubectl bind --version loads nothing of Node's, which would double its time", async () => {
-  const bundle = await cliBundle();
+  const scripts = await cliScripts();
   const loaded = new Set<string>();
   const load = async (file: string): Promise<void> => {
     if (loaded.has(file)) return;
     loaded.add(file);
-    const text = await Deno.readTextFile(`${bundle}/${file}`);
+    const text = await Deno.readTextFile(`${scripts}/${file}`);
     assert.doesNotMatch(text, /from *"node:/, file);
     for (const [, part = ""] of text.matchAll(/(?:from|import) *"\.\/([^"]+)"/g)) await load(part);
   };

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { freePort } from "../../../scripts/controlplane/free_port.ts";
-import { BACKEND_BUNDLE_FLAGS } from "../../../scripts/run_flags.ts";
+import { BACKEND_SCRIPT_FLAGS } from "../../../scripts/run_flags.ts";
 import type { Catalog, Clusters } from "../../../common/api/wire.ts";
-import { Backend, backendBundle } from "../../support/programs/backend.ts";
+import { Backend, backendScript } from "../../support/programs/backend.ts";
 import { ownPlane } from "../../support/planes/control_planes.ts";
 import { failure, okJson, postJson, Provider } from "../../support/worlds/gateway_world.ts";
 import { HostileApiServer } from "../../support/peers/hostile_api_server.ts";
@@ -17,7 +17,7 @@ Deno.test.afterAll(() => plane[Symbol.asyncDispose]());
 
 /** The permissions that the backend ships with, its network cut down to these. */
 const runFlags = (peers: readonly string[]): string[] =>
-  BACKEND_BUNDLE_FLAGS.map((flag) => flag === "--allow-net" ? `--allow-net=${peers.join()}` : flag);
+  BACKEND_SCRIPT_FLAGS.map((flag) => flag === "--allow-net" ? `--allow-net=${peers.join()}` : flag);
 
 const hostOf = (url: string) => new URL(url).host;
 
@@ -32,7 +32,7 @@ Deno.test("the backend calls its provider, its identity provider, the consumer, 
   const allowed = runFlags([...peers, listen, metrics, probes]);
   assert.ok(!allowed.includes("--allow-net"));
   await using backend = await Backend.start(plane, {
-    launch: [Deno.execPath(), "run", ...allowed, await backendBundle()],
+    launch: [Deno.execPath(), "run", ...allowed, await backendScript()],
     flags: [
       `--listen-address=${listen}`,
       `--metrics-bind-address=${metrics}`,

@@ -34,7 +34,7 @@ Deno.test("deno task build gives the same bytes in every directory", async (t) =
     assert.deepEqual(await fileSums(path.join(tree, "dist")), sums);
   });
 
-  await t.step("and leaves bundles, maps, executables, archives, and nothing else", () => {
+  await t.step("and leaves packed scripts, maps, executables, archives, and nothing else", () => {
     const names = new Set(
       Object.keys(sums).map((name) => name.replace(/\/[^/]*[A-Z0-9]{8}\.js/, "/*.js")),
     );
@@ -110,7 +110,7 @@ Deno.test("deno task build --all makes archives for every platform and lists the
     "--archives",
     `--out=${folder.at("d")}`,
   ]);
-  // Without the compile runtime the archives hold the bundles.
+  // Without the compile runtime the archives hold the packed scripts.
   assert.ok(code === BUILD_EXIT.ok || code === BUILD_EXIT.noCompileRuntime, stdout);
   if (code === BUILD_EXIT.noCompileRuntime) {
     assert.match(stdout, /executables are not, as Deno could not get its runtime/);

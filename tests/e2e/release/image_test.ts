@@ -4,7 +4,7 @@ import path from "node:path";
 import { gunzipSync } from "node:zlib";
 import { BUILD_EXIT } from "../../../scripts/build/run_build.ts";
 import { hostPlatform } from "../../../scripts/build/platforms.ts";
-import { BACKEND_BUNDLE_FLAGS } from "../../../scripts/run_flags.ts";
+import { BACKEND_SCRIPT_FLAGS } from "../../../scripts/run_flags.ts";
 import type { Catalog, ProviderInfo } from "../../../common/api/wire.ts";
 import {
   fileSums,
@@ -85,7 +85,7 @@ Deno.test("deno task image", async (t) => {
     assert.equal(run.User, "65532:65532");
     assert.equal(architecture, arch);
     if (!isCompiled) {
-      assert.deepEqual(run.Entrypoint.slice(2, -1), BACKEND_BUNDLE_FLAGS);
+      assert.deepEqual(run.Entrypoint.slice(2, -1), BACKEND_SCRIPT_FLAGS);
       assert.equal(run.Entrypoint.at(-1), "/usr/lib/xbind/xbind-backend.js");
     }
     assert.deepEqual(Object.keys(run.ExposedPorts), ["8080/tcp", "8082/tcp", "8086/tcp"]);
@@ -214,7 +214,7 @@ Deno.test("deno task image refuses bad input with one line, and leaves nothing",
   const { usage, failed } = BUILD_EXIT;
   const cases: [string[], Record<string, string>, number, RegExp][] = [
     [["--from=x"], {}, usage, /Unknown option '--from'/],
-    [["--form=rpm"], {}, usage, /--form "rpm" is neither executable nor bundle/],
+    [["--form=rpm"], {}, usage, /--form "rpm" is neither executable nor script/],
     [["--version=1"], {}, usage, /"1" is not a version/],
     [["--platform=linux/s390x"], {}, failed, /image for linux\/s390x on linux\/.*run the build on/],
     [["--form=executable"], { DENORT_BIN: "/absent" }, failed, /DENORT_BIN "\/absent"/],

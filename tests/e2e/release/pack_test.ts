@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { backendBundle } from "../../support/programs/backend.ts";
+import { backendScript } from "../../support/programs/backend.ts";
 
-Deno.test("bundleBackend() leaves out what the adapter of the web server loads in vain", async () => {
-  const text = await Deno.readTextFile(await backendBundle());
+Deno.test("packBackend() leaves out HTTP/2, which the web server never serves", async () => {
+  const text = await Deno.readTextFile(await backendScript());
   assert.match(text, /from"node:http"/);
   assert.doesNotMatch(text, /node:http2/);
 });

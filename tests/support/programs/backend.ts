@@ -1,10 +1,10 @@
-import { bundleBackend } from "../../../scripts/build/pack.ts";
+import { packBackend } from "../../../scripts/build/pack.ts";
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { BACKEND_BUNDLE_FLAGS, BACKEND_ENV } from "../../../scripts/run_flags.ts";
+import { BACKEND_ENV, BACKEND_SCRIPT_FLAGS } from "../../../scripts/run_flags.ts";
 
-/** Names the backend's bundle that the test runner made for all test files. */
-export const BUNDLE_VARIABLE = "XBIND_TEST_BACKEND";
+/** The path of the packed backend that the test runner made for all test files. */
+export const BACKEND_VARIABLE = "XBIND_TEST_BACKEND";
 
 /** One line of the backend's log. */
 export interface LogLine {
@@ -21,26 +21,26 @@ export interface BackendOptions {
   readonly kubeconfig?: string;
   /** For Deno itself, such as `--inspect`, besides what it ships with. */
   readonly denoFlags?: readonly string[];
-  /** Another program than the bundle, such as an executable, and its first arguments. */
+  /** Another program than the packed script, such as an executable, and its first arguments. */
   readonly launch?: readonly string[];
 }
 
-let bundle: Promise<string> | undefined;
+let packed: Promise<string> | undefined;
 
-/** Path of the bundle under test; made once when no test runner did. */
-export function backendBundle(): Promise<string> {
-  bundle ??= (async () => {
-    const made = Deno.env.get(BUNDLE_VARIABLE);
+/** Path of the packed script under test; packs it once if no test runner did. */
+export function backendScript(): Promise<string> {
+  packed ??= (async () => {
+    const made = Deno.env.get(BACKEND_VARIABLE);
     if (made) return made;
-    const dir = await Deno.makeTempDir({ prefix: "xbind-bundle-" });
+    const dir = await Deno.makeTempDir({ prefix: "xbind-packed-" });
     globalThis.addEventListener("unload", () => Deno.removeSync(dir, { recursive: true }));
-    await bundleBackend(`${dir}/xbind-backend.js`);
+    await packBackend(`${dir}/xbind-backend.js`);
     return `${dir}/xbind-backend.js`;
   })();
-  return bundle;
+  return packed;
 }
 
-/** A backend process: the bundle, in an empty directory, with exactly the flags of the image. */
+/** A backend process: the packed script in an empty directory, with the flags of the image. */
 export class Backend implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #dir: string;
@@ -67,7 +67,7 @@ export class Backend implements AsyncDisposable {
   ): Promise<Backend> {
     const dir = await Deno.makeTempDir({ dir: plane.dir, prefix: "backend-" });
     const [program = "", ...first] = launch ??
-      [Deno.execPath(), "run", ...BACKEND_BUNDLE_FLAGS, ...denoFlags, await backendBundle()];
+      [Deno.execPath(), "run", ...BACKEND_SCRIPT_FLAGS, ...denoFlags, await backendScript()];
     const child = new Deno.Command(program, {
       args: [...first, ...args],
       cwd: dir,

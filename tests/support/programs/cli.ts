@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import path from "node:path";
-import { bundleCli, CLI_ENTRY } from "../../../scripts/build/pack.ts";
+import { CLI_ENTRY, packCli } from "../../../scripts/build/pack.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { CLI_RUN_FLAGS } from "../../../scripts/run_flags.ts";
 
-/** Names the folder with the client's bundle that the test runner made for all test files. */
+/** The folder of the packed client that the test runner made for all test files. */
 export const CLI_VARIABLE = "XBIND_TEST_CLI";
 
 /** How a command line is run. */
@@ -21,37 +21,37 @@ export interface CliResult {
   readonly stderr: string;
 }
 
-let bundle: Promise<string> | undefined;
+let packed: Promise<string> | undefined;
 
-/** The folder of the bundle under test; made once when no test runner did. */
-export function cliBundle(): Promise<string> {
-  bundle ??= (async () => {
+/** The folder of the packed client under test; packs it once if no test runner did. */
+export function cliScripts(): Promise<string> {
+  packed ??= (async () => {
     const made = Deno.env.get(CLI_VARIABLE);
     if (made) return made;
-    const dir = await Deno.makeTempDir({ prefix: "xbind-cli-bundle-" });
+    const dir = await Deno.makeTempDir({ prefix: "xbind-cli-packed-" });
     globalThis.addEventListener("unload", () => Deno.removeSync(dir, { recursive: true }));
-    await bundleCli(dir, Deno.execPath());
+    await packCli(dir, Deno.execPath());
     return dir;
   })();
-  return bundle;
+  return packed;
 }
 
-/** A user with an empty home, who runs the bundled client with the permissions it ships with. */
+/** A user with an empty home, who runs the packed client with the permissions it ships with. */
 export class CliUser implements AsyncDisposable {
   /** Home and working directory. */
   readonly home: string;
-  readonly #bundle: string;
+  readonly #scripts: string;
   readonly #running: RunningCli[] = [];
 
-  private constructor(home: string, bundle: string) {
+  private constructor(home: string, scripts: string) {
     this.home = home;
-    this.#bundle = bundle;
+    this.#scripts = scripts;
   }
 
-  /** A new user; `folder` holds another copy of the bundle. */
+  /** A new user; `folder` holds another copy of the client. */
   static async create(folder?: string): Promise<CliUser> {
     const home = await Deno.makeTempDir({ prefix: "xbind-cli-" });
-    return new CliUser(home, folder ?? await cliBundle());
+    return new CliUser(home, folder ?? await cliScripts());
   }
 
   /** Where this user's sessions are kept. */
@@ -61,7 +61,7 @@ export class CliUser implements AsyncDisposable {
 
   /** Starts a command line; stdin stays open unless it is given. */
   start(args: readonly string[], options: CliOptions = {}): RunningCli {
-    const entry = path.join(this.#bundle, CLI_ENTRY);
+    const entry = path.join(this.#scripts, CLI_ENTRY);
     const flags = ["run", "--quiet", "--no-config", "--no-lock", ...CLI_RUN_FLAGS, entry];
     return this.#spawn(Deno.execPath(), [...flags, ...args], options);
   }
@@ -77,7 +77,7 @@ export class CliUser implements AsyncDisposable {
     args: readonly string[],
     options: CliOptions = {},
   ): Promise<CliResult> {
-    const PATH = `${this.#bundle}:${path.dirname(program)}:/usr/local/bin:/usr/bin:/bin`;
+    const PATH = `${this.#scripts}:${path.dirname(program)}:/usr/local/bin:/usr/bin:/bin`;
     const env = { PATH, ...options.env };
     return await this.#spawn(program, args, { stdin: "", ...options, env }).ended();
   }
@@ -114,8 +114,8 @@ export class CliUser implements AsyncDisposable {
       env: {
         HOME: this.home,
         PATH: "/usr/local/bin:/usr/bin:/bin",
-        // Kept beside the bundle, so that only its first run compiles it.
-        DENO_DIR: Deno.env.get("DENO_DIR") ?? path.join(this.#bundle, ".deno"),
+        // Kept beside the client, so that only its first run compiles it.
+        DENO_DIR: Deno.env.get("DENO_DIR") ?? path.join(this.#scripts, ".deno"),
         DENO_NO_UPDATE_CHECK: "1",
         ...options.env,
       },

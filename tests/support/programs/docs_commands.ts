@@ -5,9 +5,9 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { freePort } from "../../../scripts/controlplane/free_port.ts";
 import { Guard, type GuardedProcess } from "../../../scripts/controlplane/guard.ts";
 import { type CommandBlock, filledIn, isPrinted } from "../../../scripts/docs/docs_blocks.ts";
-import { BACKEND_BUNDLE_FLAGS } from "../../../scripts/run_flags.ts";
-import { backendBundle } from "./backend.ts";
-import { cliBundle } from "./cli.ts";
+import { BACKEND_SCRIPT_FLAGS } from "../../../scripts/run_flags.ts";
+import { backendScript } from "./backend.ts";
+import { cliScripts } from "./cli.ts";
 import { browse } from "../peers/scripted_browser.ts";
 
 const ROOT = path.join(import.meta.dirname ?? "", "..", "..", "..");
@@ -63,14 +63,14 @@ export class Terminal implements AsyncDisposable {
     for (const [name, target] of Object.entries(files)) {
       await Deno.symlink(target, path.join(clone, name));
     }
-    const backend = `#!/bin/sh\nexec "${Deno.execPath()}" run ${BACKEND_BUNDLE_FLAGS.join(" ")} \\
-  "${await backendBundle()}" "$@"\n`;
+    const backend = `#!/bin/sh\nexec "${Deno.execPath()}" run ${BACKEND_SCRIPT_FLAGS.join(" ")} \\
+  "${await backendScript()}" "$@"\n`;
     await Deno.writeTextFile(path.join(bin, "xbind-backend"), backend, { mode: 0o755 });
     await Deno.symlink(Deno.execPath(), path.join(bin, "deno"));
     await Deno.writeTextFile(path.join(dir, "state"), `cd "${clone}"\n`);
     return new Terminal(guard, {
       HOME: path.join(dir, "home"),
-      PATH: [bin, await cliBundle(), programs, "/usr/local/bin:/usr/bin:/bin"].join(":"),
+      PATH: [bin, await cliScripts(), programs, "/usr/local/bin:/usr/bin:/bin"].join(":"),
       DENO_DIR: await denoDir(),
       DENO_NO_UPDATE_CHECK: "1",
       KUBEBUILDER_ASSETS: programs,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { type Backend, backendBundle } from "./backend.ts";
+import { type Backend, backendScript } from "./backend.ts";
 
 /** What the inspector tells without being asked. */
 export interface InspectorEvent {
@@ -56,11 +56,11 @@ export class Inspector implements AsyncDisposable {
     return await asked.promise;
   }
 
-  /** Halts the process whenever it comes to the one place that follows this text in its bundle. */
+  /** Halts the process whenever it comes to the one place that follows this text in its script. */
   async haltAfter(text: string): Promise<string> {
-    const path = await backendBundle();
+    const path = await backendScript();
     const parts = (await Deno.readTextFile(path)).split(text);
-    assert.equal(parts.length, 2, `"${text}" must be in the bundle exactly once`);
+    assert.equal(parts.length, 2, `"${text}" must be in the script exactly once`);
     const lines = `${parts[0]}${text}`.split("\n");
     await this.ask("Debugger.enable");
     const { breakpointId, locations } = await this.ask("Debugger.setBreakpointByUrl", {
