@@ -1,8 +1,6 @@
-/** Writes docs/chart-values.md from the chart; with `--check`, fails when it is not current. */
-import { type ChartFlag, chartFlags, sets } from "./chart_flags.ts";
-import { type ChartValue, chartValues } from "./chart_values.ts";
+import { type ChartFlag, sets } from "./chart_flags.ts";
+import type { ChartValue } from "./chart_values.ts";
 import { code, markdownTable } from "./markdown_table.ts";
-import { say } from "../say.ts";
 
 const INTRODUCTION = `# Values of the chart
 
@@ -38,20 +36,3 @@ const asCode = (text: string): string =>
     /<[a-zA-Z-]+>[/a-z]*|\b[a-z][a-zA-Z]+(?:\.[a-z][a-zA-Z]+)+\b(?!\.io)|\[\{.*?\}\]/g,
     code,
   );
-
-if (import.meta.main) {
-  const chart = new URL("../../deploy/chart/", import.meta.url);
-  const doc = new URL("../../docs/chart-values.md", import.meta.url);
-  const read = (path: string) => Deno.readTextFile(new URL(path, chart));
-  const text = chartDoc(
-    chartValues(await read("values.yaml")),
-    chartFlags(await read("templates/_flags.tpl")),
-  );
-  if (!Deno.args.includes("--check")) {
-    await Deno.writeTextFile(doc, text);
-    say("docs/chart-values.md is up to date");
-  } else if (await Deno.readTextFile(doc).catch(() => "") !== text) {
-    say("docs/chart-values.md differs from the chart: run deno task docs");
-    Deno.exit(1);
-  }
-}

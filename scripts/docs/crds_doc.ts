@@ -1,7 +1,4 @@
-/** Writes docs/crds.md from the files in crds/; with `--check`, fails when it is not current. */
-import { crdsText } from "./crds_json.ts";
 import { code, markdownTable } from "./markdown_table.ts";
-import { say } from "../say.ts";
 
 /** The part of a structural schema that readers ask about. */
 export interface Schema {
@@ -109,16 +106,3 @@ const rulesOf = (schema: Schema): string[] => {
   const own = (schema["x-kubernetes-validations"] ?? []).map(({ message }) => message);
   return [...own, ...inner ? rulesOf(inner) : []];
 };
-
-if (import.meta.main) {
-  const path = new URL("../../docs/crds.md", import.meta.url);
-  const definitions: Record<string, Definition> = JSON.parse(await crdsText());
-  const text = crdsDoc(Object.values(definitions));
-  if (!Deno.args.includes("--check")) {
-    await Deno.writeTextFile(path, text);
-    say("docs/crds.md is up to date");
-  } else if (await Deno.readTextFile(path).catch(() => "") !== text) {
-    say("docs/crds.md differs from crds/: run deno task docs");
-    Deno.exit(1);
-  }
-}

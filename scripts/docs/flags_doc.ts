@@ -1,4 +1,3 @@
-import { FLAG_GROUPS } from "../../server/flag_table.ts";
 import { envName, type Flag, type FlagTable } from "../../common/flags/flag_kinds.ts";
 import { ACTIONS } from "../../common/flags/parse_flags.ts";
 import { code, markdownTable } from "./markdown_table.ts";
@@ -57,18 +56,3 @@ const meaning = ({ help, placeholder, secret }: Flag<unknown, string>): string =
 
 const defaultCell = (flag: Flag<unknown, string>): string =>
   flag.defaultText === "" ? "empty" : flag.defaultText.split(",").map(code).join(", ");
-
-const write = (stream: typeof Deno.stdout, text: string) =>
-  stream.writeSync(new TextEncoder().encode(text));
-
-if (import.meta.main) {
-  const path = new URL("../../docs/flags.md", import.meta.url);
-  const text = flagsDoc(FLAG_GROUPS);
-  if (!Deno.args.includes("--check")) {
-    await Deno.writeTextFile(path, text);
-    write(Deno.stdout, "docs/flags.md is up to date\n");
-  } else if (await Deno.readTextFile(path).catch(() => "") !== text) {
-    write(Deno.stderr, "docs/flags.md differs from the flag table: run deno task docs\n");
-    Deno.exit(1);
-  }
-}

@@ -1,12 +1,6 @@
 import assert from "node:assert/strict";
-import { FLAG_GROUPS } from "../../server/flag_table.ts";
 import { flag, oneOf, secret, text } from "../../common/flags/flag_kinds.ts";
 import { flagsDoc } from "./flags_doc.ts";
-
-Deno.test("docs/flags.md is what the table gives (run deno task docs)", async () => {
-  const stored = await Deno.readTextFile(new URL("../../docs/flags.md", import.meta.url));
-  assert.equal(stored, flagsDoc(FLAG_GROUPS));
-});
 
 Deno.test("flagsDoc() makes one aligned table per group", () => {
   const doc = flagsDoc({
