@@ -12,11 +12,11 @@ Deno.test("BACKEND_RUN_FLAGS never lets the backend start processes, write files
   ]);
 });
 
-Deno.test("deno task start runs the backend with BACKEND_RUN_FLAGS", () => {
-  assert.equal(
-    project.tasks.start.command,
-    `deno task --quiet ui && deno run ${BACKEND_RUN_FLAGS.join(" ")} server/main.ts`,
-  );
+Deno.test("deno task start and dev run the backend with BACKEND_RUN_FLAGS", () => {
+  const { start, dev } = project.tasks;
+  const flags = BACKEND_RUN_FLAGS.join(" ");
+  assert.equal(start.command, `deno task --quiet ui && deno run ${flags} server/main.ts`);
+  assert.equal(dev.command, start.command.replace("deno run", "deno run --watch"));
 });
 
 Deno.test("CLI_RUN_FLAGS never lets the client load libraries, and names what it may learn of the system", () => {

@@ -1,48 +1,31 @@
 /**
- * The test command: `ok` (checks and unit tests), `e2e` (tests on real control planes), or both;
- * `soak` for those that take long, and for longer forms of some of the others.
- * Arguments after `--` go to `deno test`. Ends with one line: `N passed, M failed[, K skipped]`.
+ * The test command. Modes: `ok` (checks and unit tests), `unit`, `e2e` (tests on real control
+ * planes), `soak` (long tests, and longer forms of some others); without a mode, `ok` and `e2e`.
+ * A failed check ends the run before any test starts. `--shard=1/4` runs a quarter of the files.
+ * Other arguments go to `deno test`. The last line is `N passed, M failed[, K skipped]`.
  */
-import { BACKEND_VARIABLE } from "./support/programs/backend.ts";
-import { CLI_VARIABLE } from "./support/programs/cli.ts";
-import { startSharedPlanes } from "./support/planes/control_planes.ts";
-import { SOAK_VARIABLE } from "./support/planes/soak.ts";
+import path from "node:path";
 import { packBackend, packCli } from "../scripts/build/pack.ts";
+import { buildUi } from "../scripts/build_ui.ts";
+import { say } from "../scripts/say.ts";
 import { chromiumBinary } from "../scripts/tools/chromium.ts";
 import { helmBinary } from "../scripts/tools/helm.ts";
-import { say } from "../scripts/say.ts";
+import { startSharedPlanes } from "./support/planes/control_planes.ts";
+import { SOAK_VARIABLE } from "./support/planes/soak.ts";
+import { BACKEND_VARIABLE } from "./support/programs/backend.ts";
+import { CLI_VARIABLE } from "./support/programs/cli.ts";
 import { addTallies, type Tally, tallyLine, tallyOf } from "./tally.ts";
+import { filesOfShard, parseTestPlan, runStages, type Stage, type TestPlan } from "./test_plan.ts";
 
-const CHECKS: [name: string, args: string[]][] = [
-  ["Deno is new enough", ["run", "--quiet", "-A", "scripts/checks/check_deno.ts"]],
-  ["the UI can be embedded", ["run", "--quiet", "-A", "scripts/build_ui.ts"]],
+const script = (file: string, ...args: string[]) => ["run", "--quiet", "-A", file, ...args];
+const CHECKS: readonly [name: string, args: string[]][] = [
+  ["Deno is new enough", script("scripts/checks/check_deno.ts")],
+  ["the UI can be embedded", script("scripts/build_ui.ts")],
   ["format", ["fmt", "--check"]],
   ["lint", ["lint", "--quiet"]],
   ["types", ["check", "--quiet", "."]],
-  ["import directions", ["run", "--quiet", "-A", "scripts/checks/check_imports.ts"]],
-  ["docs/flags.md is current", ["run", "--quiet", "-A", "scripts/docs/flags_doc.ts", "--check"]],
-  ["docs/crds.md is current", ["run", "--quiet", "-A", "scripts/docs/crds_doc.ts", "--check"]],
-  ["docs/chart-values.md is current", [
-    "run",
-    "--quiet",
-    "-A",
-    "scripts/docs/chart_doc.ts",
-    "--check",
-  ]],
-  ["the CRDs as JSON are current", [
-    "run",
-    "--quiet",
-    "-A",
-    "scripts/docs/crds_json.ts",
-    "--check",
-  ]],
-  ["docs/openapi.json is current", [
-    "run",
-    "--quiet",
-    "-A",
-    "scripts/docs/openapi_doc.ts",
-    "--check",
-  ]],
+  ["import directions", script("scripts/checks/check_imports.ts")],
+  ["generated files are current", script("scripts/docs.ts", "--check")],
 ];
 const UNIT_TESTS = [
   "common/",
@@ -52,10 +35,11 @@ const UNIT_TESTS = [
   "scripts/",
   "tests/support/",
   "tests/tally_test.ts",
+  "tests/test_plan_test.ts",
   "bench/",
 ];
 const END_TO_END_TESTS = ["tests/e2e/", "tests/browser/"];
-/** The second part is run every day too, but asks more when `SOAK_VARIABLE` is set. */
+/** Only tests/soak/ is left out of the daily run; the others ask more when `SOAK_VARIABLE` is set. */
 const SOAK_TESTS = [
   "tests/soak/",
   "tests/e2e/process/faults_test.ts",
@@ -65,13 +49,13 @@ const SOAK_TESTS = [
   "tests/e2e/bind/single_use_test.ts",
 ];
 
-/** Runs deno with these arguments, output passed through, and returns what it printed. */
+/** Runs deno with these arguments, passes its output through, and returns it. */
 async function runDeno(
-  args: string[],
+  args: readonly string[],
   env: Record<string, string> = {},
 ): Promise<{ success: boolean; output: string }> {
   const child = new Deno.Command(Deno.execPath(), {
-    args,
+    args: [...args],
     env,
     stdin: "null",
     stdout: "piped",
@@ -94,70 +78,90 @@ async function runDeno(
 }
 
 async function runChecks(): Promise<Tally> {
-  const tally = { passed: 0, failed: 0, skipped: 0 };
+  const tallies: Tally[] = [];
   for (const [name, args] of CHECKS) {
     const { success } = await runDeno(args);
     say(`${success ? "ok    " : "FAILED"} ${name}`);
-    if (success) tally.passed++;
-    else tally.failed++;
+    tallies.push({ passed: success ? 1 : 0, failed: success ? 0 : 1, skipped: 0 });
   }
-  return tally;
+  return addTallies(tallies);
 }
 
 async function runTests(
-  paths: string[],
-  extra: string[],
+  files: readonly string[],
+  options: readonly string[],
   env: Record<string, string> = {},
 ): Promise<Tally> {
-  const args = ["test", "-A", "--parallel", "--no-check", ...extra, ...paths.filter(exists)];
+  // Without files, deno test would run all of them.
+  if (files.length === 0) return { passed: 0, failed: 0, skipped: 0 };
+  const args = ["test", "-A", "--parallel", "--no-check", ...options, ...files];
   const { success, output } = await runDeno(args, env);
   return tallyOf(output, success);
 }
 
-function exists(path: string): boolean {
-  try {
-    Deno.statSync(path);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const runUnitTests = ({ options }: TestPlan): Promise<Tally> =>
+  runTests(UNIT_TESTS, ["--sanitize-ops", "--sanitize-resources", ...options]);
 
-const [first = "all"] = Deno.args;
-const mode = ["ok", "e2e", "soak"].includes(first) ? first : "all";
-const extra = Deno.args.filter((arg) => arg !== mode && arg !== "--");
-const tallies: Tally[] = [];
-if (mode === "ok" || mode === "all") {
-  tallies.push(await runChecks());
-  tallies.push(await runTests(UNIT_TESTS, ["--sanitize-ops", "--sanitize-resources", ...extra]));
-}
-if (mode !== "ok") {
+/** Runs tests that share two control planes, the packed programs, Helm and Chromium. */
+async function runOnControlPlanes({ mode, shard, options }: TestPlan): Promise<Tally> {
+  const tests = mode === "soak" ? SOAK_TESTS : END_TO_END_TESTS;
+  const files = shard ? filesOfShard(tests.flatMap(testFilesIn), shard) : tests;
   const dir = await Deno.makeTempDir({ prefix: "xbind-tests-" });
   try {
-    const bundle = `${dir}/xbind-backend.js`;
-    const cli = `${dir}/cli`;
-    await packBackend(bundle);
+    const backend = path.join(dir, "xbind-backend.js");
+    const cli = path.join(dir, "cli");
+    await packBackend(backend);
     await packCli(cli, Deno.execPath());
-    // Before, so that no test waits for them; the tests that need one that is missing fail.
+    // Before the tests, so that none of them waits. Tests that need a missing program fail.
     const helm = await helmBinary().catch((error) => (say(error.message), ""));
     const chromium = await chromiumBinary().catch((error) => (say(error.message), ""));
     await using planes = await startSharedPlanes();
-    const env = {
+    return await runTests(files, options, {
       ...planes.env,
-      [BACKEND_VARIABLE]: bundle,
+      [BACKEND_VARIABLE]: backend,
       [CLI_VARIABLE]: cli,
       HELM_BIN: helm,
       CHROME_PATH: chromium,
       DENO_JOBS: "3",
-    };
-    const isSoak = mode === "soak";
-    const soak = isSoak ? { [SOAK_VARIABLE]: "1" } : {};
-    const tests = isSoak ? SOAK_TESTS : END_TO_END_TESTS;
-    tallies.push(await runTests(tests, extra, { ...env, ...soak }));
+      ...(mode === "soak" ? { [SOAK_VARIABLE]: "1" } : {}),
+    });
   } finally {
     await Deno.remove(dir, { recursive: true });
   }
 }
-const total = addTallies(tallies);
+
+/** The test files in a folder and its folders; a file stands for itself. */
+function testFilesIn(place: string): string[] {
+  if (!place.endsWith("/")) return [place];
+  return [...Deno.readDirSync(place)].flatMap(({ name, isDirectory }) => {
+    if (isDirectory) return testFilesIn(`${place}${name}/`);
+    return /_test\.tsx?$/.test(name) ? [`${place}${name}`] : [];
+  });
+}
+
+function stagesOf(plan: TestPlan): Stage[] {
+  const checks = { isGate: true, run: runChecks };
+  const unit = { run: () => runUnitTests(plan) };
+  const onControlPlanes = { run: () => runOnControlPlanes(plan) };
+  switch (plan.mode) {
+    case "unit":
+      return [{ run: async () => (await buildUi(), await runUnitTests(plan)) }];
+    case "ok":
+      return [checks, unit];
+    case "all":
+      return [checks, unit, onControlPlanes];
+    default:
+      return [onControlPlanes];
+  }
+}
+
+let plan: TestPlan;
+try {
+  plan = parseTestPlan(Deno.args);
+} catch (error) {
+  say(error instanceof Error ? error.message : String(error));
+  Deno.exit(2);
+}
+const total = await runStages(stagesOf(plan));
 say(tallyLine(total));
 Deno.exit(total.failed === 0 ? 0 : 1);
