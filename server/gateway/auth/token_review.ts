@@ -6,76 +6,78 @@ import type { KubeClient } from "../../../common/kube/client.ts";
 import { KubeError } from "../../../common/kube/kube_error.ts";
 import { sleep, untilAborted } from "../../../common/time/wait.ts";
 import { deadline } from "../../../common/time/deadline.ts";
+import { Rate } from "../../../common/time/rate.ts";
 import { ExpiringMap } from "./expiring_map.ts";
 import { boundaryAccountOf, IssuedTokenError } from "./issued_token.ts";
-import { ReviewRate } from "./review_rate.ts";
 import type { Identity } from "./session.ts";
 
 /** What a review needs. */
 export interface TokenReviewDeps {
   readonly kube: Pick<KubeClient, "request">;
   readonly now: () => Date;
-  /** A clock that never goes back; the process's own unless given. */
+  /** A clock in milliseconds that never goes back; `performance.now` unless given. */
   readonly monotonicMs?: () => number;
-  /** Puts a review off; a timer unless given. */
+  /** Delays a review; a timer unless given. */
   readonly pause?: (ms: number) => Promise<void>;
 }
 
-/** Whose the provider's tokens are. */
+/** Tells who owns a token of the provider. */
 export interface TokenReviews {
-  /** Asks the provider, unless it is known; throws when it is nobody's or cannot be asked. */
+  /** Asks the provider unless the answer is remembered; throws if it refuses or does not answer. */
   review(token: string, signal?: AbortSignal): Promise<Identity>;
-  /** Whose token it is, if the provider said so a moment ago. */
+  /** The owner, if the provider accepted the token a moment ago. */
   known(token: string): Identity | undefined;
 }
 
-type Verdict = { readonly identity: Identity } | { readonly error: XbindError };
+type Review = { readonly identity: Identity } | { readonly error: XbindError };
 
 const PATH = "/apis/authentication.k8s.io/v1/tokenreviews";
 const REVIEW_TIMEOUT_MS = 10_000;
 const ACCEPTED_FOR_MS = 10_000;
 const REFUSED_FOR_MS = 1_000;
-const MAX_KNOWN = 1_000;
-const RATE = { perSecond: 20, maxWaitMs: 2_000 };
+const MAX_REMEMBERED = 1_000;
+/** At most 20 reviews in any second. */
+const RATE = { perSecond: 10, burst: 10, maxKeys: 1 };
+const MAX_WAIT_MS = 2_000;
 
-/** Reviews of provider tokens: remembered shortly, shared by callers of one token, and rationed. */
+/** Reviews provider tokens at a limited rate, remembers answers briefly, and asks once per token. */
 export const createTokenReviews = (deps: TokenReviewDeps): TokenReviews => {
-  const { kube, now, monotonicMs = () => performance.now(), pause = sleep } = deps;
-  const remembered = new ExpiringMap<Verdict>(MAX_KNOWN, now);
-  const underway = new Map<string, Promise<Verdict>>();
-  const rate = new ReviewRate({ ...RATE, monotonicMs });
+  const { kube, now, monotonicMs, pause = sleep } = deps;
+  const remembered = new ExpiringMap<Review>(MAX_REMEMBERED, now);
+  const underway = new Map<string, Promise<Review>>();
+  const rate = new Rate({ ...RATE, ...(monotonicMs && { now: monotonicMs }) });
 
-  const ask = async (token: string, key: string): Promise<Verdict> => {
-    const waitMs = rate.reserve();
-    if (waitMs === undefined) {
+  const ask = async (token: string, key: string): Promise<Review> => {
+    const { taken, waitMs } = rate.take("reviews", MAX_WAIT_MS);
+    if (!taken) {
       throw unavailable("verify the provider token", "too many tokens wait for their review", 2);
     }
     if (waitMs > 0) await pause(waitMs);
-    const verdict = await askProvider(kube, token);
+    const review = await askProvider(kube, token);
     const time = now().getTime();
-    const endsAt = "error" in verdict
+    const endsAt = "error" in review
       ? time + REFUSED_FOR_MS
       : Math.min(time + ACCEPTED_FOR_MS, expiryOf(token));
-    remembered.set(key, verdict, endsAt);
-    return verdict;
+    remembered.set(key, review, endsAt);
+    return review;
   };
 
   return {
     async review(token, signal) {
       const key = keyOf(token);
-      let verdict = remembered.get(key);
-      if (!verdict) {
-        // One caller that goes away must not take the answer from the others.
+      let review = remembered.get(key);
+      if (!review) {
+        // Callers share one request, so a caller that goes away must not abort it.
         const shared = underway.get(key) ?? ask(token, key).finally(() => underway.delete(key));
         underway.set(key, shared);
-        verdict = await untilAborted(shared, signal);
+        review = await untilAborted(shared, signal);
       }
-      if ("error" in verdict) throw verdict.error;
-      return verdict.identity;
+      if ("error" in review) throw review.error;
+      return review.identity;
     },
     known(token) {
-      const verdict = remembered.get(keyOf(token));
-      return verdict && "identity" in verdict ? verdict.identity : undefined;
+      const review = remembered.get(keyOf(token));
+      return review && "identity" in review ? review.identity : undefined;
     },
   };
 };
@@ -85,7 +87,7 @@ const keyOf = (token: string): string => createHash("sha256").update(token).dige
 const askProvider = async (
   kube: TokenReviewDeps["kube"],
   token: string,
-): Promise<Verdict> => {
+): Promise<Review> => {
   using limit = deadline(REVIEW_TIMEOUT_MS, undefined, tooSlow());
   try {
     const answer = await kube.request<unknown>("POST", PATH, {
@@ -93,7 +95,7 @@ const askProvider = async (
       kind: "TokenReview",
       spec: { token },
     }, limit.signal);
-    return verdictIn(answer);
+    return reviewIn(answer);
   } catch (error) {
     if (error instanceof KubeError) return { error: impossible(reasonOf(error), error) };
     throw error;
@@ -105,8 +107,8 @@ const reasonOf = ({ status }: KubeError): string => {
   return status === 0 ? "the provider did not answer" : "the provider refused the review";
 };
 
-/** What a TokenReview says, as the provider filled it in; accounts of boundaries are refused. */
-export const verdictIn = (answer: unknown): Verdict => {
+/** Reads the TokenReview that the provider filled in; refuses accounts of boundaries. */
+export const reviewIn = (answer: unknown): Review => {
   const status = fieldsOf(fieldsOf(answer).status);
   if (Object.keys(status).length === 0) {
     return { error: impossible("the provider's answer has no status") };

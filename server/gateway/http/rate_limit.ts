@@ -1,43 +1,48 @@
 import type { MiddlewareHandler } from "hono";
+import { Rate } from "../../../common/time/rate.ts";
+import { tooManyRequests } from "../../errors.ts";
 import type { CredentialHeaders } from "../auth/authenticate.ts";
 import type { Identity } from "../auth/session.ts";
-import { Budgets } from "./budgets.ts";
 import type { Env } from "../env.ts";
 import { credentialHeaders } from "../auth/signed_in.ts";
 
 /** How many requests a second, and how callers are told apart. */
 export interface RateLimitOptions {
   readonly perSecond: number;
-  /** The caller, as far as nobody has to be asked for that. */
+  /** Tells who the caller is, as far as that is known without asking the provider. */
   readonly knownCaller: (headers: CredentialHeaders) => Promise<Identity | undefined>;
-  /** A clock in milliseconds that never goes back; the process's own unless given. */
-  readonly now?: () => number;
 }
 
-/** Probes that are refused would end a process that is fine. */
+/** A refused probe would make Kubernetes restart a healthy process. */
 const HEALTH = "/api/healthz";
 
 /**
- * Lets each caller make so many requests a second: an identity by its subject, wherever it comes
- * from, anybody else by address. What is not known yet is charged to its address until `signedIn`
- * has accepted it, so that a flood of bad tokens asks the provider nothing.
+ * Limits the requests of each caller: of an identity by its subject, of anybody else by address. A
+ * token that is not known yet is charged to its address until `signedIn` has accepted it, so a
+ * flood of bad tokens causes no token reviews.
  */
 export const rateLimit = (options: RateLimitOptions): MiddlewareHandler<Env> => {
-  const { perSecond, knownCaller, now = () => performance.now() } = options;
-  const identities = new Budgets({ perSecond, now });
-  const addresses = new Budgets({ perSecond, now });
+  const { perSecond, knownCaller } = options;
+  const burst = Math.max(1, perSecond * 2);
+  const identities = new Rate({ perSecond, burst });
+  const addresses = new Rate({ perSecond, burst });
   return async function rateLimit(c, next) {
     if (c.req.path === HEALTH) return await next();
     const known = await knownCaller(credentialHeaders(c));
-    if (known) identities.spend(known.subject);
+    if (known) charge(identities, known.subject);
     else {
       const address = c.env.incoming.socket.remoteAddress ?? "";
-      addresses.spend(address);
+      charge(addresses, address);
       c.set("countAs", ({ subject }) => {
         addresses.giveBack(address);
-        identities.spend(subject);
+        charge(identities, subject);
       });
     }
     await next();
   };
 };
+
+function charge(rate: Rate, caller: string): void {
+  const { taken, waitMs } = rate.take(caller);
+  if (!taken) throw tooManyRequests(Math.max(1, Math.ceil(waitMs / 1000)));
+}

@@ -9,8 +9,8 @@ import { requestsDuring } from "../../support/planes/requests_during.ts";
 
 /** How often others come while an attack stands. */
 const ROUNDS = 5;
-/** The most reviews in a second, and those that it begins with. */
-const REVIEWS = { perSecond: 20, atOnce: 20 };
+/** The pace of token reviews, and the burst before it. */
+const REVIEWS = { perSecond: 10, atOnce: 10 };
 
 const sum = (counts: ReadonlyMap<number, number>): number =>
   [...counts.values()].reduce((total, count) => total + count, 0);

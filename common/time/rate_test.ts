@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { Rate, type RateOptions } from "./rate.ts";
+
+const rateAt = (options: Omit<RateOptions, "now">) => {
+  const clock = { ms: 5_000 };
+  return { clock, rate: new Rate({ ...options, now: () => clock.ms }) };
+};
+
+/** Counts the turns that a key gets at this moment. */
+function turns(rate: Rate, key: string): number {
+  let count = 0;
+  while (rate.take(key).taken) count++;
+  return count;
+}
+
+Deno.test("Rate.take() gives a burst at once, then turns at the pace", () => {
+  const { clock, rate } = rateAt({ perSecond: 5, burst: 10 });
+  assert.equal(turns(rate, "ada"), 10);
+  clock.ms += 1_000;
+  assert.equal(turns(rate, "ada"), 5);
+  clock.ms += 60_000;
+  assert.equal(turns(rate, "ada"), 10);
+});
+
+Deno.test("Rate.take() counts each key by itself", () => {
+  const { rate } = rateAt({ perSecond: 1, burst: 2 });
+  assert.equal(turns(rate, "ada"), 2);
+  assert.equal(turns(rate, "bob"), 2);
+});
+
+Deno.test("Rate.take() says how long to wait, and charges nothing for a refusal", () => {
+  const { clock, rate } = rateAt({ perSecond: 0.5, burst: 1 });
+  assert.equal(turns(rate, "ada"), 1);
+  assert.deepEqual(rate.take("ada"), { taken: false, waitMs: 2_000 });
+  let taken = 0;
+  for (let step = 0; step < 40; step++) {
+    clock.ms += 100;
+    taken += turns(rate, "ada");
+  }
+  assert.equal(taken, 2);
+});
+
+Deno.test("Rate.take() hands out later turns up to the longest wait", () => {
+  const { rate } = rateAt({ perSecond: 10, burst: 10 });
+  const waits = Array.from({ length: 35 }, () => rate.take("ada", 2_000));
+  const later = Array.from({ length: 20 }, (_, i) => (i + 1) * 100);
+  assert.deepEqual(waits, [
+    ...[...Array(10).fill(0), ...later].map((waitMs) => ({ taken: true, waitMs })),
+    ...Array(5).fill({ taken: false, waitMs: 2_100 }),
+  ]);
+});
+
+Deno.test("Rate.take() never gives more than burst and pace together in any second", () => {
+  fc.assert(fc.property(fc.array(fc.nat(400), { maxLength: 300 }), (pauses) => {
+    const { clock, rate } = rateAt({ perSecond: 3, burst: 2 });
+    const starts: number[] = [];
+    for (const pause of pauses) {
+      clock.ms += pause;
+      const { taken, waitMs } = rate.take("ada", 700);
+      assert.ok(waitMs >= 0 && taken === (waitMs <= 700));
+      if (taken) starts.push(clock.ms + waitMs);
+    }
+    starts.forEach((start, i) => assert.ok(i < 5 || start - (starts[i - 5] ?? 0) >= 1_000));
+  }));
+});
+
+Deno.test("Rate.giveBack() undoes a take, and adds nothing beyond the burst", () => {
+  const { rate } = rateAt({ perSecond: 1, burst: 2 });
+  assert.equal(turns(rate, "ada"), 2);
+  rate.giveBack("ada");
+  assert.equal(turns(rate, "ada"), 1);
+  for (let count = 0; count < 5; count++) rate.giveBack("bob");
+  assert.equal(turns(rate, "bob"), 2);
+});
+
+Deno.test("Rate forgets the least recently used keys", () => {
+  const { rate } = rateAt({ perSecond: 1, burst: 2, maxKeys: 3 });
+  for (const key of ["ada", "bob", "ada", "cyd", "dan"]) rate.take(key);
+  assert.equal(turns(rate, "ada"), 0, "a key in use is remembered");
+  assert.equal(turns(rate, "bob"), 2, "bob was forgotten");
+});
