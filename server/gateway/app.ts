@@ -9,7 +9,7 @@ import { toYaml } from "../../common/to_yaml.ts";
 import type { Log } from "../../common/log/log.ts";
 import { VERSION } from "../../common/version.ts";
 import { allowedMethods } from "./http/allowed_methods.ts";
-import { type CredentialHeaders, knownCaller } from "./auth/authenticate.ts";
+import { knownCaller, signedIn, type SignedInDeps } from "./auth/authenticate.ts";
 import type { Env } from "./env.ts";
 import { errorResponse } from "./http/error_response.ts";
 import { openApiDocument } from "./openapi.ts";
@@ -21,7 +21,6 @@ import { bundle, type BundleRouteDeps } from "./routes/bundle.ts";
 import { catalog, clusters, instances, type InventoryRouteDeps } from "./routes/inventory.ts";
 import { callback, login, type LoginDeps, logout } from "./routes/login.ts";
 import { securityHeaders } from "./http/security_headers.ts";
-import { signedIn, type SignedInDeps } from "./auth/signed_in.ts";
 import { staticAssets, staticPage } from "./http/static_files.ts";
 
 /** Everything the endpoints need. */
@@ -50,8 +49,8 @@ export function createApp(deps: AppDeps): Hono<Env> {
   app.use(requestLog(deps.log, deps.observe));
   app.use(securityHeaders());
   if (config.rateLimit > 0) {
-    const known = (headers: CredentialHeaders) => knownCaller(deps.auth, headers);
-    app.use(rateLimit({ perSecond: config.rateLimit, knownCaller: known }));
+    const { rateLimit: perSecond } = config;
+    app.use(rateLimit({ perSecond, knownCaller: (c) => knownCaller(deps.auth, c) }));
   }
   app.use(allowedMethods(app));
   app.onError(errorResponse(() => deps.outage.begin()));

@@ -1,70 +1,110 @@
-import { unauthenticated } from "../../errors.ts";
-import { readCookie, SESSION_COOKIE } from "./cookies.ts";
+import type { Context, MiddlewareHandler } from "hono";
+import { getCookie } from "hono/cookie";
+import { auditLine, outcomeOf } from "../../../common/log/audit_line.ts";
+import { forbidden, unauthenticated } from "../../errors.ts";
+import type { Env } from "../env.ts";
+import { SESSION_COOKIE } from "./cookies.ts";
+import { IssuedTokenError } from "./issued_token.ts";
 import { type Identity, looksLikeOurs, SealRejectedError, type SessionCodec } from "./session.ts";
 import type { TokenReviews } from "./token_review.ts";
 
-/** What can vouch for a caller. */
+/** What proves who a caller is. */
 export interface AuthenticateDeps {
   readonly codec: Pick<SessionCodec, "openSession">;
-  /** Knows the provider's own tokens; present with `--kubernetes-auth`. */
+  /** Present with `--kubernetes-auth`. */
   readonly reviews?: TokenReviews | undefined;
 }
 
-/** The headers that may hold a credential. */
-export interface CredentialHeaders {
-  readonly authorization: string | undefined;
-  readonly cookie: string | undefined;
+/** The addresses under which browsers know the gateway. */
+export interface OwnAddresses {
+  readonly externalUrl: string;
+  readonly redirectUrl: string;
 }
 
-/** A known caller; one known by the cookie may be a page of another site. */
+/** What `signedIn` needs. */
+export interface SignedInDeps extends AuthenticateDeps, OwnAddresses {}
+
+/** An authenticated caller; with a cookie the request may come from a page of another site. */
 export interface Caller {
   readonly identity: Identity;
   readonly viaCookie: boolean;
 }
 
+interface Credential {
+  readonly token: string;
+  readonly viaCookie: boolean;
+}
+
 const BEARER = /^bearer(?:[ \t]+(.*))?$/i;
 const TOKEN = /^[\w\-.~+/]+=*$/;
+const SAFE_METHODS = ["GET", "HEAD", "OPTIONS"];
 
-/** Who sends these headers. A bearer token decides alone, even a bad one next to a good cookie. */
-export const authenticate = async (
-  { codec, reviews }: AuthenticateDeps,
-  headers: CredentialHeaders,
-  signal?: AbortSignal,
-): Promise<Caller> => {
-  const bearer = bearerIn(headers);
-  if (bearer !== undefined) {
-    if (!TOKEN.test(bearer)) throw unauthenticated("the bearer token is malformed");
-    const identity = reviews && !looksLikeOurs(bearer)
-      ? await reviews.review(bearer, signal)
-      : await openSession(codec, bearer);
-    return { identity, viaCookie: false };
-  }
-  const cookie = readCookie(headers.cookie, SESSION_COOKIE);
-  if (cookie === undefined) throw unauthenticated("log in first");
-  return { identity: await openSession(codec, cookie), viaCookie: true };
+/** Lets only authenticated callers through, and no page of another site with a user's cookie. */
+export const signedIn = (deps: SignedInDeps): MiddlewareHandler<Env> =>
+  async function signedIn(c, next) {
+    const { identity, viaCookie } = await authenticate(deps, c);
+    c.get("countAs")?.(identity);
+    if (viaCookie) checkSameOrigin(deps, c);
+    c.set("identity", identity);
+    await next();
+  };
+
+/** Finds out who sent the request, or throws `UNAUTHENTICATED`. */
+export const authenticate = async (deps: AuthenticateDeps, c: Context<Env>): Promise<Caller> => {
+  const credential = credentialOf(c);
+  if (!credential) throw unauthenticated("log in first");
+  const { token, viaCookie } = credential;
+  if (!viaCookie && !TOKEN.test(token)) throw unauthenticated("the bearer token is malformed");
+  const reviews = reviewsFor(deps, credential);
+  const identity = reviews ? await review(reviews, token, c) : await openSession(deps.codec, token);
+  return { identity, viaCookie };
 };
 
-/** Who sends these headers, as far as that is known without asking the provider anything. */
+/** Finds out who sent the request as far as that takes no request to the provider. */
 export const knownCaller = async (
-  { codec, reviews }: AuthenticateDeps,
-  headers: CredentialHeaders,
+  deps: AuthenticateDeps,
+  c: Context<Env>,
 ): Promise<Identity | undefined> => {
-  const bearer = bearerIn(headers);
-  const token = bearer ?? readCookie(headers.cookie, SESSION_COOKIE);
-  if (token === undefined) return undefined;
-  if (bearer !== undefined && reviews && !looksLikeOurs(bearer)) return reviews.known(bearer);
+  const credential = credentialOf(c);
+  if (!credential) return undefined;
+  const reviews = reviewsFor(deps, credential);
+  if (reviews) return reviews.known(credential.token);
   try {
-    return await codec.openSession(token);
+    return await deps.codec.openSession(credential.token);
   } catch (error) {
     if (error instanceof SealRejectedError) return undefined;
     throw error;
   }
 };
 
-/** The text after the scheme; another scheme leaves the cookie in charge. */
-const bearerIn = ({ authorization }: CredentialHeaders): string | undefined => {
-  const match = BEARER.exec(authorization?.trim() ?? "");
-  return match ? match[1] ?? "" : undefined;
+/** Reads the credential. A bearer token decides alone, even a bad one next to a good cookie. */
+const credentialOf = (c: Context<Env>): Credential | undefined => {
+  const match = BEARER.exec(c.req.header("Authorization")?.trim() ?? "");
+  if (match) return { token: match[1] ?? "", viaCookie: false };
+  const token = getCookie(c, SESSION_COOKIE);
+  return token ? { token, viaCookie: true } : undefined;
+};
+
+/** Only a bearer token that we did not seal may be a token of the provider. */
+const reviewsFor = ({ reviews }: AuthenticateDeps, { token, viaCookie }: Credential) =>
+  viaCookie || looksLikeOurs(token) ? undefined : reviews;
+
+/** Asks the provider about a token, and logs a refusal without the token. */
+const review = async (
+  reviews: TokenReviews,
+  token: string,
+  c: Context<Env>,
+): Promise<Identity> => {
+  try {
+    return await reviews.review(token, c.req.raw.signal);
+  } catch (error) {
+    const log = c.get("log");
+    if (error instanceof IssuedTokenError) {
+      const line = auditLine("issued-token", error.code, { ...error.holder });
+      log.warn("a consumer's token was used to sign in", line);
+    } else log.info("token not accepted", auditLine("review", outcomeOf(error)));
+    throw error;
+  }
 };
 
 const openSession = async (
@@ -81,4 +121,34 @@ const openSession = async (
         : "the session is not valid; log in again",
     );
   }
+};
+
+/** Refuses a change that a page of another site asks for with the user's cookie. */
+export const checkSameOrigin = (own: OwnAddresses, c: Context<Env>): void => {
+  if (SAFE_METHODS.includes(c.req.method)) return;
+  const site = c.req.header("Sec-Fetch-Site");
+  const origin = c.req.header("Origin");
+  if (site === "same-origin" || site === "none") return;
+  if (site === undefined && origin === undefined) return; // not a browser
+  const isOtherSite = site === "cross-site" || site === "same-site";
+  if (!isOtherSite && origin !== undefined && isOwnOrigin(own, origin, c.req.header("Host"))) {
+    return;
+  }
+  throw forbidden(
+    "Cannot accept the request: it comes from a page of another site; " +
+      "if this is the gateway's own page, set --external-url to the address that browsers use",
+  );
+};
+
+const isOwnOrigin = (
+  { externalUrl, redirectUrl }: OwnAddresses,
+  origin: string,
+  host: string | undefined,
+): boolean => {
+  const from = URL.parse(origin);
+  if (!from || !/^https?:$/.test(from.protocol)) return false;
+  // Parsed with the scheme of the origin, so that its default port means "no port" here too.
+  const asked = host ? URL.parse(`${from.protocol}//${host}`) : undefined;
+  return [asked, URL.parse(externalUrl), URL.parse(redirectUrl)]
+    .some((url) => url?.host === from.host);
 };

@@ -1,7 +1,10 @@
+import { Context } from "hono";
 import assert from "node:assert/strict";
 import { XbindError } from "../../../common/errors.ts";
+import { createLogger } from "../../../common/log/log.ts";
 import { unauthenticated } from "../../errors.ts";
-import { authenticate, knownCaller } from "./authenticate.ts";
+import type { Env } from "../env.ts";
+import { authenticate, checkSameOrigin, knownCaller, signedIn } from "./authenticate.ts";
 import { createSessionCodec } from "./session.ts";
 
 const now = () => new Date("2026-03-04T05:06:07Z");
@@ -28,13 +31,31 @@ const providerReviews = () => {
   };
 };
 
+const log = createLogger({
+  encoder: "json",
+  level: "info",
+  stacktraceLevel: "panic",
+  timeEncoding: "rfc3339",
+  write: () => {},
+});
+
+/** A request with those of the headers that are given. */
+const request = (headers: Record<string, string | undefined>, method = "GET"): Context<Env> => {
+  const given = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, value]]
+  );
+  const c = new Context<Env>(new Request("http://gateway/", { method, headers: given }));
+  c.set("log", log);
+  return c;
+};
+
 const subjectOf = async (
   deps: Parameters<typeof authenticate>[0],
-  authorization: string | undefined,
-  cookieHeader: string | undefined,
+  Authorization: string | undefined,
+  Cookie: string | undefined,
 ): Promise<string> => {
   try {
-    const caller = await authenticate(deps, { authorization, cookie: cookieHeader });
+    const caller = await authenticate(deps, request({ Authorization, Cookie }));
     assert.equal(caller.viaCookie, caller.identity.subject === "cookie");
     return caller.identity.subject;
   } catch (error) {
@@ -60,10 +81,14 @@ Deno.test("authenticate() accepts sessions only", async (t) => {
     ["a login state as bearer", `Bearer ${state}`, cookie, "401"],
     ["a login state as cookie", undefined, `xbind_session=${state}`, "401"],
     ["another scheme", "Basic YTpi", cookie, "cookie"],
-    ["a scheme that only begins so", "Bearerx abc", cookie, "cookie"],
+    ["a scheme that only starts with Bearer", "Bearerx abc", cookie, "cookie"],
     ["an empty header", "", cookie, "cookie"],
     ["another scheme alone", "Basic YTpi", undefined, "401"],
     ["a bad cookie", undefined, "xbind_session=nonsense", "401"],
+    ["an empty cookie", undefined, "xbind_session=", "401"],
+    ["the first of two cookies", undefined, `${cookie}; xbind_session=nonsense`, "cookie"],
+    ["a bad cookie before a good one", undefined, `xbind_session=nonsense; ${cookie}`, "401"],
+    ["cookies of other names", undefined, cookie.replace("xbind", "Xbind"), "401"],
     ["an expired session of other keys", `Bearer ${expired}`, undefined, "401"],
     ["a provider token", "Bearer provider-token", cookie, "401"],
   ];
@@ -74,7 +99,7 @@ Deno.test("authenticate() accepts sessions only", async (t) => {
   }
 });
 
-Deno.test("authenticate() with token review asks about foreign bearer tokens and nothing else", async (t) => {
+Deno.test("authenticate() with token review reviews foreign bearer tokens only", async (t) => {
   const cases: readonly (readonly [...Case, number])[] = [
     ["a provider token", "Bearer provider-token", cookie, "kubernetes#ada", 1],
     ["an unknown token", "Bearer other", cookie, "401", 1],
@@ -95,13 +120,13 @@ Deno.test("authenticate() with token review asks about foreign bearer tokens and
   }
 });
 
-Deno.test("authenticate() says that an expired session has expired", async () => {
+Deno.test("authenticate() says that a session has expired", async () => {
   let nowMs = 0;
   const aging = await createSessionCodec({ sessionTtlMs: 1_000, now: () => new Date(nowMs) });
   const token = await aging.sealSession({ subject: "x" });
   nowMs = 1_000;
   await assert.rejects(
-    authenticate({ codec: aging }, { authorization: `Bearer ${token}`, cookie: undefined }),
+    authenticate({ codec: aging }, request({ Authorization: `Bearer ${token}` })),
     /the session has expired; log in again/,
   );
 });
@@ -113,20 +138,89 @@ Deno.test("knownCaller() tells callers apart without asking the provider", async
     ["a session as cookie", undefined, cookie, "cookie"],
     ["a cookie beside another scheme", "Basic YTpi", cookie, "cookie"],
     ["a bad bearer beside a good cookie", "Bearer a b", cookie],
-    ["no bearer at all after the scheme", "Bearer", cookie],
+    ["no token after the scheme", "Bearer", cookie],
     ["a damaged session", `Bearer ${bearer.slice(0, -4)}`, undefined],
     ["an expired session", `Bearer ${expired}`, undefined],
     ["a login state", `Bearer ${state}`, undefined],
     ["a provider token that was reviewed", "Bearer seen-before", cookie, "kubernetes#bob"],
-    ["a provider token that was not", "Bearer provider-token", cookie],
+    ["a provider token that was not reviewed", "Bearer provider-token", cookie],
     ["a reviewed token as cookie", undefined, "xbind_session=seen-before"],
   ];
-  for (const [name, authorization, cookieHeader, expected] of cases) {
+  for (const [name, Authorization, Cookie, expected] of cases) {
     await t.step(name, async () => {
       const reviews = providerReviews();
-      const caller = await knownCaller({ codec, reviews }, { authorization, cookie: cookieHeader });
+      const caller = await knownCaller({ codec, reviews }, request({ Authorization, Cookie }));
       assert.equal(caller?.subject, expected);
       assert.deepEqual(reviews.asked, []);
     });
   }
+});
+
+Deno.test("authenticate() tells a caller without a session to log in", async () => {
+  for (const Cookie of [undefined, "xbind_session=", "__proto__=x; constructor=y", ";;=1; x"]) {
+    await assert.rejects(authenticate({ codec }, request({ Cookie })), /log in first/);
+  }
+});
+
+Deno.test("checkSameOrigin() lets only our own pages make changes", async (t) => {
+  const own = {
+    externalUrl: "https://gw.example",
+    redirectUrl: "https://login.example/api/auth/oidc/callback",
+  };
+  const evil = "https://evil.example";
+  const cases: readonly [
+    change: { site?: string; origin?: string; host?: string | undefined; method?: string },
+    passes: boolean,
+  ][] = [
+    [{}, true],
+    [{ site: "same-origin" }, true],
+    [{ site: "none" }, true],
+    [{ site: "same-origin", origin: evil }, true],
+    [{ site: "cross-site" }, false],
+    [{ site: "same-site" }, false],
+    [{ site: "same-site", origin: "https://gw.example" }, false],
+    [{ site: "anything" }, false],
+    [{ site: "anything", origin: "https://gw.example" }, true],
+    [{ origin: evil }, false],
+    [{ origin: "null" }, false],
+    [{ origin: "" }, false],
+    [{ origin: "https://gw.example" }, true],
+    [{ origin: "https://gw.example:443" }, true],
+    [{ origin: "https://gw.example:444" }, false],
+    [{ origin: "https://login.example" }, true],
+    [{ origin: "http://gw.internal:8080" }, true],
+    [{ origin: "http://gw.internal" }, false],
+    [{ origin: "https://proxy.example", host: "proxy.example:443" }, true],
+    [{ origin: "https://proxy.example", host: "proxy.example" }, true],
+    [{ origin: "https://proxy.example", host: undefined }, false],
+    [{ origin: "ftp://gw.example" }, false],
+    [{ origin: "https://gw.example.evil.example" }, false],
+    [{ origin: "https://evil.example#gw.example" }, false],
+    [{ method: "GET", site: "cross-site", origin: evil }, true],
+    [{ method: "DELETE", site: "cross-site" }, false],
+  ];
+  for (const [change, passes] of cases) {
+    await t.step(`${passes ? "passes" : "refuses"} ${JSON.stringify(change)}`, () => {
+      const { site, origin, host, method = "POST" } = { host: "gw.internal:8080", ...change };
+      const c = request({ "Sec-Fetch-Site": site, Origin: origin, Host: host }, method);
+      if (passes) return checkSameOrigin(own, c);
+      assert.throws(
+        () => checkSameOrigin(own, c),
+        (error) =>
+          error instanceof XbindError && error.code === "FORBIDDEN" &&
+          /--external-url/.test(error.message),
+      );
+    });
+  }
+});
+
+Deno.test("signedIn() accepts a change from anywhere with a bearer token, not with a cookie", async () => {
+  const deps = { codec, externalUrl: "https://gw.example", redirectUrl: "https://gw.example" };
+  const post = async (headers: Record<string, string>): Promise<string> => {
+    const c = request({ ...headers, "Sec-Fetch-Site": "cross-site" }, "POST");
+    await signedIn(deps)(c, () => Promise.resolve());
+    return c.get("identity").subject;
+  };
+  assert.equal(await post({ Authorization: `Bearer ${bearer}` }), "bearer");
+  await assert.rejects(post({ Cookie: cookie }), /page of another site/);
 });

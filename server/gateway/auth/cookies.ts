@@ -1,3 +1,7 @@
+import type { Context } from "hono";
+import type { CookieOptions } from "hono/utils/cookie";
+import type { TLSSocket } from "node:tls";
+import type { Env } from "../env.ts";
 import { LOGIN_TTL_MS } from "./session.ts";
 
 /** The cookie that holds the session token. */
@@ -5,42 +9,22 @@ export const SESSION_COOKIE = "xbind_session";
 /** The cookie that holds a login in progress. */
 export const STATE_COOKIE = "xbind_oidc_state";
 
-const SESSION_PATH = "/";
-const STATE_PATH = "/api/auth/oidc/";
+/** Browsers keep no cookie for more than 400 days, and Hono refuses to send one. */
+const MAX_AGE_SECONDS = 400 * 24 * 3600;
 
-/** A `Set-Cookie` value with the session. `secure`: the request's own socket is TLS. */
-export const sessionCookie = (token: string, ttlMs: number, secure: boolean): string =>
-  cookie(SESSION_COOKIE, token, SESSION_PATH, ttlMs, secure);
+/** Options of the session cookie. */
+export const sessionCookieOptions = (c: Context<Env>, ttlMs: number): CookieOptions =>
+  options(c, "/", ttlMs);
 
-/** A `Set-Cookie` value that makes the browser forget the session. */
-export const clearSessionCookie = (secure: boolean): string =>
-  cookie(SESSION_COOKIE, "", SESSION_PATH, 0, secure);
+/** Options of the state cookie, which browsers send to the login routes only. */
+export const stateCookieOptions = (c: Context<Env>): CookieOptions =>
+  options(c, "/api/auth/oidc/", LOGIN_TTL_MS);
 
-/** A `Set-Cookie` value with a login in progress, sent back to the login routes only. */
-export const stateCookie = (sealed: string, secure: boolean): string =>
-  cookie(STATE_COOKIE, sealed, STATE_PATH, LOGIN_TTL_MS, secure);
-
-/** A `Set-Cookie` value that makes the browser forget a login in progress. */
-export const clearStateCookie = (secure: boolean): string =>
-  cookie(STATE_COOKIE, "", STATE_PATH, 0, secure);
-
-const cookie = (name: string, value: string, path: string, ttlMs: number, secure: boolean) =>
-  [
-    `${name}=${value}`,
-    `Path=${path}`,
-    `Max-Age=${Math.ceil(ttlMs / 1000)}`,
-    "HttpOnly",
-    "SameSite=Lax",
-    ...(secure ? ["Secure"] : []),
-  ].join("; ");
-
-/** The first cookie of that name in a `Cookie` header, unquoted; an empty one counts as none. */
-export const readCookie = (header: string | undefined, name: string): string | undefined => {
-  for (const pair of (header ?? "").split(";")) {
-    const equals = pair.indexOf("=");
-    if (equals < 0 || pair.slice(0, equals).trim() !== name) continue;
-    const value = pair.slice(equals + 1).trim().replace(/^"(.*)"$/, "$1");
-    return value === "" ? undefined : value;
-  }
-  return undefined;
-};
+const options = (c: Context<Env>, path: string, ttlMs: number): CookieOptions => ({
+  path,
+  maxAge: Math.min(Math.ceil(ttlMs / 1000), MAX_AGE_SECONDS),
+  httpOnly: true,
+  sameSite: "Lax",
+  // Only the socket can be trusted: headers and URLs can say anything.
+  secure: (c.env.incoming.socket as Partial<TLSSocket>).encrypted === true,
+});

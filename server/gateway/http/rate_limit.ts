@@ -1,16 +1,14 @@
-import type { MiddlewareHandler } from "hono";
+import type { Context, MiddlewareHandler } from "hono";
 import { Rate } from "../../../common/time/rate.ts";
 import { tooManyRequests } from "../../errors.ts";
-import type { CredentialHeaders } from "../auth/authenticate.ts";
 import type { Identity } from "../auth/session.ts";
 import type { Env } from "../env.ts";
-import { credentialHeaders } from "../auth/signed_in.ts";
 
 /** How many requests a second, and how callers are told apart. */
 export interface RateLimitOptions {
   readonly perSecond: number;
   /** Tells who the caller is, as far as that is known without asking the provider. */
-  readonly knownCaller: (headers: CredentialHeaders) => Promise<Identity | undefined>;
+  readonly knownCaller: (c: Context<Env>) => Promise<Identity | undefined>;
 }
 
 /** A refused probe would make Kubernetes restart a healthy process. */
@@ -28,7 +26,7 @@ export const rateLimit = (options: RateLimitOptions): MiddlewareHandler<Env> => 
   const addresses = new Rate({ perSecond, burst });
   return async function rateLimit(c, next) {
     if (c.req.path === HEALTH) return await next();
-    const known = await knownCaller(credentialHeaders(c));
+    const known = await knownCaller(c);
     if (known) charge(identities, known.subject);
     else {
       const address = c.env.incoming.socket.remoteAddress ?? "";

@@ -29,9 +29,9 @@ const PROTECTED: [path: string, init: RequestInit][] = [
   ["/api/apply", postJson({ kubeconfig: "?", export: "absent" })],
 ];
 
-const LASTING = "Path=/; Max-Age=43200; HttpOnly; SameSite=Lax";
-const FORGET_SESSION = "xbind_session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax";
-const FORGET_STATE = "xbind_oidc_state=; Path=/api/auth/oidc/; Max-Age=0; HttpOnly; SameSite=Lax";
+const LASTING = "Max-Age=43200; Path=/; HttpOnly; SameSite=Lax";
+const FORGET_SESSION = "xbind_session=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax";
+const FORGET_STATE = "xbind_oidc_state=; Max-Age=0; Path=/api/auth/oidc/; HttpOnly; SameSite=Lax";
 
 const seal = async (keys: Pick<SessionKeys, "signingKey" | "encryptionKey">, at = new Date()) => {
   const { signingKey, encryptionKey } = keys;
@@ -208,7 +208,7 @@ Deno.test("login, callback and logout treat cookies and redirects as specified",
       const { stateCookie, authorizationUrl } = await gateway.startLogin();
       const [value = "", ...attributes] = stateCookie.split("; ");
       assert.match(value, /^xbind_oidc_state=[\w.-]+$/);
-      const expected = ["Path=/api/auth/oidc/", "Max-Age=600", "HttpOnly", "SameSite=Lax"];
+      const expected = ["Max-Age=600", "Path=/api/auth/oidc/", "HttpOnly", "SameSite=Lax"];
       assert.deepEqual(attributes, expected);
       const { searchParams } = new URL(authorizationUrl);
       assert.equal(searchParams.get("code_challenge_method"), "S256");

@@ -69,16 +69,16 @@ Deno.test("a login ends where it was asked to, with the cookies of the specifica
     const start = await browser.get("/api/auth/oidc/login?redirect=%2Fdocs%3Fa%3Db%23c");
     assert.match(
       start.headers.get("Set-Cookie") ?? "",
-      /^xbind_oidc_state=\S+; Path=\/api\/auth\/oidc\/; Max-Age=600; HttpOnly; SameSite=Lax$/,
+      /^xbind_oidc_state=\S+; Max-Age=600; Path=\/api\/auth\/oidc\/; HttpOnly; SameSite=Lax$/,
     );
     const { status, headers } = await browser.logIn("/docs?a=b#c");
     assert.equal(status, 302);
     assert.equal(headers.get("Location"), "/docs?a=b#c");
     const [forgotten = "", session = ""] = headers.getSetCookie();
-    assert.match(forgotten, /^xbind_oidc_state=; Path=\/api\/auth\/oidc\/; Max-Age=0;/);
+    assert.match(forgotten, /^xbind_oidc_state=; Max-Age=0; Path=\/api\/auth\/oidc\/;/);
     assert.match(
       session,
-      /^xbind_session=[\w.-]+; Path=\/; Max-Age=5400; HttpOnly; SameSite=Lax$/,
+      /^xbind_session=[\w.-]+; Max-Age=5400; Path=\/; HttpOnly; SameSite=Lax$/,
     );
   });
   await t.step("at a listener on the user's machine, which gets the token", async () => {
