@@ -1,48 +1,37 @@
 import type { BindingSpec, RelatedResource } from "../../common/api/resources.ts";
 import { isReservedGroup, parseApiName } from "../../common/api/names.ts";
-import { list, oneOf, type Parse, record, ShapeError, text } from "../../common/shape.ts";
-import { isMapping } from "./differences.ts";
+import { list, mapOf, oneOf, record, refined, type Shape, text } from "../../common/shape.ts";
 
 /** An API that a provider can offer: groups without a dot belong to Kubernetes itself. */
-const apiName: Parse<string> = (value, at) => {
-  const name = text(value, at);
+const apiName = refined(text(), (name) => {
   const { group = "" } = parseApiName(name) ?? {};
-  if (group.includes(".") && !isReservedGroup(group)) return name;
-  throw new ShapeError(`${at} is no API that a provider can offer`);
-};
-
-const labels: Parse<Record<string, string>> = (value, at) => {
-  if (!isMapping(value)) throw new ShapeError(`${at} is no object`);
-  for (const [key, label] of Object.entries(value)) text(label, `${at}.${key}`);
-  return value as Record<string, string>;
-};
+  return group.includes(".") && !isReservedGroup(group);
+}, "is no API that a provider can offer");
 
 const requirement = record({
-  key: text,
+  key: text(),
   operator: oneOf("In", "NotIn", "Exists", "DoesNotExist"),
-}, { values: list(text) });
+}, { values: list(text()) });
 
-const labelSelector = record({}, { matchLabels: labels, matchExpressions: list(requirement) });
+const labelSelector = record({}, {
+  matchLabels: mapOf(text()),
+  matchExpressions: list(requirement),
+});
 
 const relatedResource = record({
   resource: oneOf("secrets", "configmaps"),
   direction: oneOf("FromProvider", "FromConsumer"),
 }, {
   group: oneOf(""),
-  selector: record({}, { labelSelector, names: list(text) }),
-}) as Parse<RelatedResource>;
+  selector: record({}, { labelSelector, names: list(text()) }),
+}) as Shape<RelatedResource>;
 
-/** The known fields of a ClusterBinding's spec; the APIs are such that a provider can offer. */
-export const parseBindingSpec: Parse<Omit<BindingSpec, "connectionRef">> = (value, at) => {
-  const spec = record({ apis: list(record({ name: apiName })) }, {
-    conflictPolicy: oneOf("Fail", "Adopt"),
-    relatedResources: list(relatedResource),
-  })(value, at);
-  if (spec.apis.length === 0) throw new ShapeError(`${at}.apis is empty`);
-  const { apis, relatedResources, ...rest } = spec;
-  return {
-    apis: [...apis],
-    ...rest,
-    ...(relatedResources ? { relatedResources: [...relatedResources] } : {}),
-  };
-};
+const apis = list(record({ name: apiName }));
+
+const bindingSpec = record({ apis: refined(apis, ({ length }) => length > 0, "is empty") }, {
+  conflictPolicy: oneOf("Fail", "Adopt"),
+  relatedResources: list(relatedResource),
+}) as Shape<unknown> as Shape<Omit<BindingSpec, "connectionRef">>;
+
+/** Parses the known fields of a ClusterBinding's spec, whose APIs a provider must be able to offer. */
+export const parseBindingSpec = bindingSpec.parse;

@@ -1,27 +1,25 @@
-import type {
-  BindResult,
-  Catalog,
-  Clusters,
-  Instances,
-  Me,
-  ProviderInfo,
+import {
+  BIND_RESULT,
+  type BindResult,
+  BUNDLE,
+  CATALOG,
+  type Catalog,
+  CLUSTERS,
+  type Clusters,
+  ERROR_BODY,
+  IDENTITY,
+  type Identity,
+  INSTANCES,
+  type Instances,
+  PROVIDER_INFO,
+  type ProviderInfo,
 } from "../../common/api/wire.ts";
 import { Secret } from "../../common/hidden.ts";
 import type { Environment } from "../../common/http/proxy_for.ts";
 import { type Asked, GatewayError, loginRemedy, misshapen, refusedBy } from "./gateway_error.ts";
 import { type GatewayAnswer, sendToGateway } from "./send.ts";
 import { parseServerUrl, serverText } from "./server_url.ts";
-import { type Parse, ShapeError } from "../../common/shape.ts";
-import {
-  parseBindResult,
-  parseBundle,
-  parseCatalog,
-  parseClusters,
-  parseErrorBody,
-  parseInstances,
-  parseMe,
-  parseProvider,
-} from "./wire_shapes.ts";
+import { anything, type Shape, ShapeError } from "../../common/shape.ts";
 
 /** How a gateway is reached, and as whom. */
 export interface GatewayClientOptions {
@@ -48,7 +46,7 @@ const PICKUP_PATH = /^\/api\/bundle\/(?!\.{1,2}$)[\w.~-]{1,4000}$/;
 interface Call<T> {
   readonly what: string;
   readonly path: string;
-  readonly parse: Parse<T>;
+  readonly shape: Shape<T>;
   readonly body?: unknown;
   /** Public paths and pickups get no token. */
   readonly isPublic?: boolean;
@@ -83,18 +81,18 @@ export class GatewayClient {
   /** Who runs the gateway, and what it can do. */
   provider(signal: AbortSignal): Promise<ProviderInfo> {
     const call = { what: "read the provider's name", path: "/api/provider", isPublic: true };
-    return this.#json({ ...call, parse: parseProvider }, signal);
+    return this.#json({ ...call, shape: PROVIDER_INFO }, signal);
   }
 
   /** Whose session this is. */
-  me(signal: AbortSignal): Promise<Me> {
-    return this.#json({ what: "check the session", path: "/api/me", parse: parseMe }, signal);
+  me(signal: AbortSignal): Promise<Identity> {
+    return this.#json({ what: "check the session", path: "/api/me", shape: IDENTITY }, signal);
   }
 
   /** Ready Exports and Collections. */
   catalog(signal: AbortSignal): Promise<Catalog> {
     const call = { what: "list the catalog", path: "/api/catalog", maxBytes: MAX_LIST_BYTES };
-    return this.#json({ ...call, parse: parseCatalog }, signal);
+    return this.#json({ ...call, shape: CATALOG }, signal);
   }
 
   /** What consumers synced under an Export. */
@@ -102,7 +100,7 @@ export class GatewayClient {
     return this.#json({
       what: `list the objects of Export ${JSON.stringify(name)}`,
       path: `/api/catalog/${encodeURIComponent(name)}/instances`,
-      parse: parseInstances,
+      shape: INSTANCES,
       maxBytes: MAX_LIST_BYTES,
       missing: NO_SUCH_EXPORT,
     }, signal);
@@ -111,13 +109,13 @@ export class GatewayClient {
   /** Consumer clusters, and Grants that nobody uses yet. */
   clusters(signal: AbortSignal): Promise<Clusters> {
     const call = { what: "list the clusters", path: "/api/clusters", maxBytes: MAX_LIST_BYTES };
-    return this.#json({ ...call, parse: parseClusters }, signal);
+    return this.#json({ ...call, shape: CLUSTERS }, signal);
   }
 
   /** The manifest that installs the konnector, as YAML text; nothing in it is checked. */
   async konnectorManifest(signal: AbortSignal): Promise<string> {
     const call = { what: "fetch the konnector's manifest", path: "/api/konnector", isPublic: true };
-    const { text } = await this.#send({ ...call, parse: String }, "application/yaml", signal);
+    const { text } = await this.#send({ ...call, shape: anything() }, "application/yaml", signal);
     return text;
   }
 
@@ -127,7 +125,7 @@ export class GatewayClient {
       what: `bind Export ${JSON.stringify(exportName)}`,
       path: "/api/bind",
       body: { export: exportName },
-      parse: parseBindResult,
+      shape: BIND_RESULT,
       timeoutMs: BIND_MS,
       missing: NO_SUCH_EXPORT,
     }, signal);
@@ -142,14 +140,14 @@ export class GatewayClient {
     if (!PICKUP_PATH.test(result.pickupURL)) {
       throw misshapen(this.#asked(what), "its pickup URL leads elsewhere");
     }
-    const call = { what, path: result.pickupURL, parse: parseBundle, isPublic: true };
+    const call = { what, path: result.pickupURL, shape: BUNDLE, isPublic: true };
     return (await this.#json(call, signal)).bundle;
   }
 
   async #json<T>(call: Call<T>, signal: AbortSignal): Promise<T> {
     const { text } = await this.#send(call, "application/json", signal);
     try {
-      return call.parse(JSON.parse(text), "");
+      return call.shape.parse(JSON.parse(text), "");
     } catch (error) {
       if (error instanceof ShapeError) throw misshapen(this.#asked(call.what), error.message);
       throw misshapen(this.#asked(call.what), "it is not JSON");
@@ -190,7 +188,7 @@ const NO_SUCH_EXPORT = "there is no such Export";
 
 const errorIn = (text: string): string | undefined => {
   try {
-    return parseErrorBody(JSON.parse(text), "").error;
+    return ERROR_BODY.parse(JSON.parse(text), "").error;
   } catch {
     return undefined;
   }

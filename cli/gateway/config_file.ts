@@ -1,21 +1,19 @@
 import { dirname } from "node:path";
 import { CliError } from "../cli_error.ts";
-import { name, type Parse, record, ShapeError } from "../../common/shape.ts";
+import { type Infer, mapOf, name, record, ShapeError } from "../../common/shape.ts";
 
-/** What is kept of one gateway. */
-export interface SavedServer {
-  readonly token: string;
-  /** The authority that was given at the login. */
-  readonly caFile?: string;
-}
+const SAVED_SERVER = record({ token: name("Session token") }, {
+  caFile: name("Authority that was given at the login"),
+});
+/** The session at one gateway. */
+export type SavedServer = Infer<typeof SAVED_SERVER>;
 
+/** One session for each base URL. */
+const SAVED_CONFIG = record({ servers: mapOf(SAVED_SERVER) }, {
+  current: name("Server of the last login"),
+});
 /** This user's sessions. */
-export interface SavedConfig {
-  /** The server of the last login. */
-  readonly current?: string;
-  /** By base URL, one session each. */
-  readonly servers: Readonly<Record<string, SavedServer>>;
-}
+export type SavedConfig = Infer<typeof SAVED_CONFIG>;
 
 const LOCK_MS = 10_000;
 const LOCK_RETRY_MS = 20;
@@ -31,7 +29,7 @@ export const readConfig = async (path: string): Promise<SavedConfig> => {
     throw unusable("read", path, error);
   }
   try {
-    return parseConfig(JSON.parse(text), "");
+    return SAVED_CONFIG.parse(JSON.parse(text), "");
   } catch (error) {
     const fault = error instanceof ShapeError ? error.message : "it is not JSON";
     throw new CliError(
@@ -91,17 +89,6 @@ const replaceFile = async (path: string, text: string): Promise<void> => {
     throw error;
   }
 };
-
-const parseServer = record({ token: name }, { caFile: name });
-
-const parseServers: Parse<SavedConfig["servers"]> = (value, at) => {
-  const entries = Object.entries(record({})(value, at) && (value as Record<string, unknown>));
-  return Object.fromEntries(
-    entries.map(([url, saved]) => [url, parseServer(saved, `${at}["${url}"]`)]),
-  );
-};
-
-const parseConfig: Parse<SavedConfig> = record({ servers: parseServers }, { current: name });
 
 const unusable = (verb: string, path: string, cause: unknown): CliError =>
   new CliError(

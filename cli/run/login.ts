@@ -1,6 +1,6 @@
 import { resolve as absolutePath } from "node:path";
 import { isSessionToken } from "../../common/api/session_token.ts";
-import type { Me } from "../../common/api/wire.ts";
+import type { Identity } from "../../common/api/wire.ts";
 import { deadline } from "../../common/time/deadline.ts";
 import { Secret } from "../../common/hidden.ts";
 import { CliError } from "../cli_error.ts";
@@ -22,7 +22,7 @@ const LOGIN_MS = 5 * 60_000;
 
 interface Session {
   readonly token: string;
-  readonly me: Me;
+  readonly me: Identity;
 }
 
 /** Logs in through the browser, keeps the session that the gateway has confirmed, and says whose. */
@@ -43,7 +43,7 @@ export const login = async (
   const provider = await gateway.provider(io.signal); // nobody signs in at a wrong address
   if (isUnencrypted(base)) io.say(`warning: ${server} is not encrypted; others may read along`);
 
-  const check = async (token: string): Promise<Me | undefined> => {
+  const check = async (token: string): Promise<Identity | undefined> => {
     const client = await clientOf(io, { ...reach, token: new Secret(token) });
     return await client.me(io.signal).catch((error) => {
       if (error instanceof CliError && error.failure === "loginNeeded") return undefined;
@@ -88,7 +88,7 @@ const waitForSession = async (
   io: LoginIo,
   server: string,
   options: LoginOptions,
-  check: (token: string) => Promise<Me | undefined>,
+  check: (token: string) => Promise<Identity | undefined>,
 ): Promise<Session> => {
   using limit = deadline(LOGIN_MS, io.signal, tooLate(server));
   const { promise, resolve, reject } = Promise.withResolvers<Session>();

@@ -8,6 +8,7 @@ import {
   IAM_GROUP,
   VERSION,
 } from "./groups.ts";
+import type { Identity } from "./wire.ts";
 
 export * from "./builtins.ts";
 
@@ -87,18 +88,11 @@ export interface Grant extends KubeObject {
 
 /** The identity, its Export and its rights. Subject and Export never change. */
 export interface GrantSpec {
-  identity: GrantIdentity;
+  identity: Identity;
   exportName: string;
   apis: ApiReference[];
   conflictPolicy?: ConflictPolicy;
   relatedResources?: RelatedResource[];
-}
-
-/** The identity of a Grant. Only the subject identifies it. */
-export interface GrantIdentity {
-  subject: string;
-  displayName?: string;
-  groups?: string[];
 }
 
 /** The credentials that the issuer created for a Grant. */

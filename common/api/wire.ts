@@ -1,162 +1,192 @@
-/** JSON shapes of the HTTP API, shared by the gateway, the command-line client and the UI. */
-import type { ClusterBinding, Connection, Secret } from "./resources.ts";
+/**
+ * The JSON bodies of the HTTP API. Each is one shape, which gives its type, its parser (for bodies
+ * that others sent) and its schema in the OpenAPI document.
+ */
+import {
+  anything,
+  count,
+  flag,
+  type Infer,
+  known,
+  list,
+  name,
+  nonempty,
+  oneOf,
+  record,
+  request,
+  text,
+  time,
+} from "../shape.ts";
+
+const DIRECTION = oneOf("FromProvider", "FromConsumer");
 
 /** `GET /api/provider` */
-export interface ProviderInfo {
-  readonly name: string;
-  readonly version?: string;
-  /** `oidc` always, then `kubernetes` when provider tokens are accepted. */
-  readonly authMethods: readonly ("oidc" | "kubernetes")[];
-  readonly applyEnabled: boolean;
-}
+export const PROVIDER_INFO = record({
+  name: text("Name of the provider for people"),
+  // `oidc` always, then `kubernetes` when provider tokens are accepted.
+  authMethods: list(known("oidc", "kubernetes")),
+  applyEnabled: flag("Whether POST /api/apply exists"),
+}, { version: text("Version of the backend") });
+/** Who offers this, and how to sign in. */
+export type ProviderInfo = Infer<typeof PROVIDER_INFO>;
 
-/** `GET /api/me` */
-export interface Me {
-  readonly subject: string;
-  readonly displayName?: string;
-  readonly groups?: readonly string[];
-}
+/** `GET /api/me`; also the identity in a session and in a Grant. */
+export const IDENTITY = record({ subject: name("Identifies the person or account") }, {
+  displayName: text("Name for people"),
+  groups: list(text("Group for people; never a permission")),
+});
+/** A person or an account: the subject identifies, the rest is metadata. */
+export type Identity = Infer<typeof IDENTITY>;
 
-/** Whom a session token stands for: what the gateway seals in it, and what it tells of it. */
-export type SessionIdentity = Me;
+const CATALOG_RELATED_RESOURCE = record({
+  resource: text("secrets or configmaps"),
+  direction: DIRECTION,
+}, { selector: text("Selected objects for people, such as app=x,tier in (a,b); names: c, d") });
+/** A related-resource rule in a form for people. */
+export type CatalogRelatedResource = Infer<typeof CATALOG_RELATED_RESOURCE>;
+
+const CATALOG_EXPORT = record({
+  name: name("Name of the Export"),
+  title: text("Title for people"),
+  apis: list(text("<plural>.<group>")),
+}, {
+  description: text("Description for people"),
+  iconURL: text("URL of its icon"),
+  docs: text("URL of its documentation"),
+  relatedResources: list(CATALOG_RELATED_RESOURCE),
+});
+/** One Ready Export as people see it. */
+export type CatalogExport = Infer<typeof CATALOG_EXPORT>;
+
+const CATALOG_COLLECTION = record({
+  name: name("Name of the Collection"),
+  title: text("Title for people"),
+  exports: list(text("Name of a visible Export, in the Collection's order")),
+}, { description: text("Description for people") });
+/** A Collection with at least one visible Export. */
+export type CatalogCollection = Infer<typeof CATALOG_COLLECTION>;
 
 /** `GET /api/catalog` */
-export interface Catalog {
-  readonly exports: readonly CatalogExport[];
-  readonly collections?: readonly CatalogCollection[];
-}
+export const CATALOG = record({ exports: list(CATALOG_EXPORT) }, {
+  collections: list(CATALOG_COLLECTION),
+});
+/** The Ready Exports and their Collections. */
+export type Catalog = Infer<typeof CATALOG>;
 
-/** One Ready Export as people see it. */
-export interface CatalogExport {
-  readonly name: string;
-  readonly title: string;
-  readonly description?: string;
-  /** `<plural>.<group>` */
-  readonly apis: readonly string[];
-  readonly iconURL?: string;
-  readonly docs?: string;
-  readonly relatedResources?: readonly CatalogRelatedResource[];
-}
-
-/** A related-resource rule in a form for people. */
-export interface CatalogRelatedResource {
-  readonly resource: string;
-  readonly direction: "FromProvider" | "FromConsumer";
-  /** Such as `app=x,tier in (a,b); names: c, d`. */
-  readonly selector?: string;
-}
-
-/** A Collection with at least one visible Export. */
-export interface CatalogCollection {
-  readonly name: string;
-  readonly title: string;
-  readonly description?: string;
-  /** Names of visible Exports, in the Collection's order. */
-  readonly exports: readonly string[];
-}
+const INSTANCE = record({
+  api: text("<plural>.<group>, or secrets or configmaps"),
+  name: name("Name of the object"),
+  createdAt: time("When it was created on the provider"),
+}, {
+  related: flag("True for related resources"),
+  direction: DIRECTION,
+  namespace: text("Absent for cluster-scoped objects"),
+  clusterUID: text("UID of the consumer cluster it came from"),
+  identity: text("Display name of the identity behind that cluster"),
+});
+/** One object that a consumer synced, or a related resource. */
+export type Instance = Infer<typeof INSTANCE>;
 
 /** `GET /api/catalog/{export}/instances` */
-export interface Instances {
-  readonly export: string;
-  readonly instances: readonly Instance[];
-}
+export const INSTANCES = record({
+  export: text("Name of the Export"),
+  instances: list(INSTANCE),
+});
+/** The objects that consumers synced under an Export. */
+export type Instances = Infer<typeof INSTANCES>;
 
-/** One object that a consumer synced, or that travels along. */
-export interface Instance {
-  readonly api: string;
-  readonly related?: true;
-  readonly direction?: "FromProvider" | "FromConsumer";
-  readonly namespace?: string;
-  readonly name: string;
-  readonly clusterUID?: string;
-  /** Display name of the identity behind the cluster. */
-  readonly identity?: string;
-  readonly createdAt: string;
-}
+const SYNCED_API = record({ name: text("<plural>.<group>") }, {
+  syncedCount: count(
+    "Number of objects synced from this cluster; absent (unknown, not 0) while the provider " +
+      "cannot list the API",
+  ),
+});
+/** An API of a Grant, and how many of its objects a cluster synced. */
+export type SyncedApi = Infer<typeof SYNCED_API>;
+
+const CLUSTER_GRANT = record({
+  grant: text("Name of the Grant"),
+  export: text("Name of the Export"),
+  lastHeartbeat: time("Last renewal of its Lease"),
+  live: flag("Whether the Lease was renewed within twice its duration"),
+  apis: list(SYNCED_API),
+}, {
+  identity: text("Display name of the identity"),
+  subject: text("Subject of the identity"),
+  boundaryNamespace: text("Its namespace on the provider"),
+});
+/** One Grant in use by a cluster. */
+export type ClusterGrant = Infer<typeof CLUSTER_GRANT>;
+
+const CLUSTER = record({
+  uid: text("UID of the consumer cluster"),
+  lastHeartbeat: time("Last heartbeat of any of its bindings"),
+  live: flag("Whether one of its bindings is live"),
+  bindings: list(CLUSTER_GRANT),
+});
+/** A consumer cluster that sends heartbeats, or did. */
+export type Cluster = Infer<typeof CLUSTER>;
+
+const PENDING_GRANT = record({
+  grant: text("Name of a Grant that no cluster has used yet"),
+  export: text("Name of the Export"),
+  createdAt: time("When it was created"),
+}, { identity: text("Display name of the identity") });
+/** A Grant that no cluster has used yet. */
+export type PendingGrant = Infer<typeof PENDING_GRANT>;
+
+const TRUNCATED_BOUNDARY = record({
+  boundaryNamespace: text("A namespace with more heartbeat Leases than the gateway keeps"),
+  leases: count("Number of Leases in it; the answer shows the clusters of the newest only"),
+});
+/** A namespace with more heartbeat Leases than the gateway keeps. */
+export type TruncatedBoundary = Infer<typeof TRUNCATED_BOUNDARY>;
 
 /** `GET /api/clusters` */
-export interface Clusters {
-  readonly clusters: readonly Cluster[];
-  readonly pending?: readonly PendingGrant[];
-  /** Boundaries with more heartbeat Leases than are kept; the clusters of the others are missing. */
-  readonly truncated?: readonly TruncatedBoundary[];
-}
-
-/** A namespace with more heartbeat Leases than are kept. */
-export interface TruncatedBoundary {
-  readonly boundaryNamespace: string;
-  /** How many it holds. */
-  readonly leases: number;
-}
-
-/** A consumer cluster that sends heartbeats, or did. */
-export interface Cluster {
-  readonly uid: string;
-  readonly lastHeartbeat: string;
-  readonly live: boolean;
-  readonly bindings: readonly ClusterGrant[];
-}
-
-/** One Grant in use by a cluster. */
-export interface ClusterGrant {
-  readonly grant: string;
-  readonly export: string;
-  /** Display name. */
-  readonly identity?: string;
-  readonly subject?: string;
-  readonly boundaryNamespace?: string;
-  readonly lastHeartbeat: string;
-  readonly live: boolean;
-  readonly apis: readonly SyncedApi[];
-}
-
-/** An API of a Grant, and how many of its objects a cluster synced. */
-export interface SyncedApi {
-  readonly name: string;
-  /** Absent while the provider cannot list the API: unknown, not 0. */
-  readonly syncedCount?: number;
-}
-
-/** A Grant that no cluster has used yet. */
-export interface PendingGrant {
-  readonly grant: string;
-  readonly export: string;
-  readonly identity?: string;
-  readonly createdAt: string;
-}
+export const CLUSTERS = record({ clusters: list(CLUSTER) }, {
+  pending: list(PENDING_GRANT),
+  truncated: list(TRUNCATED_BOUNDARY),
+});
+/** The consumer clusters, and the Grants that none of them uses. */
+export type Clusters = Infer<typeof CLUSTERS>;
 
 /** Body of `POST /api/bind` */
-export interface BindRequest {
-  readonly export: string;
-}
+export const BIND_REQUEST = request("The Export to bind", {
+  export: nonempty("Name of a Ready Export"),
+});
+/** The Export to bind. */
+export type BindRequest = Infer<typeof BIND_REQUEST>;
 
 /** Answer of `POST /api/bind` */
-export interface BindResult {
-  readonly grant: string;
-  /** Relative to the gateway's root. */
-  readonly pickupURL: string;
-  readonly expiresAt: string;
-}
+export const BIND_RESULT = record({
+  grant: name("Name of the Grant"),
+  pickupURL: name("Relative to the gateway's root; can be used once"),
+  expiresAt: time("When the pickup URL expires"),
+});
+/** The Grant of a bind, and where to pick its bundle up. */
+export type BindResult = Infer<typeof BIND_RESULT>;
 
-/** `GET /api/bundle/{token}` as JSON: what a consumer applies, in this order. */
-export interface Bundle {
-  readonly bundle: readonly [Secret, Connection, ClusterBinding];
-}
+/** `GET /api/bundle/{token}` as JSON */
+export const BUNDLE = record({ bundle: list(anything({ type: "object" })) });
+/** The Secret, Connection and ClusterBinding to apply, in this order; the reader checks them. */
+export type Bundle = Infer<typeof BUNDLE>;
 
 /** Body of `POST /api/apply` */
-export interface ApplyRequest {
-  readonly export?: string;
-  /** Base64 of a consumer kubeconfig. */
-  readonly kubeconfig: string;
-  readonly installKonnector?: boolean;
-}
+export const APPLY_REQUEST = request("The Export or the konnector to apply to a consumer cluster", {
+  kubeconfig: nonempty("Base64 of a consumer kubeconfig with inline credentials only"),
+}, {
+  export: text("Name of a Ready Export; may be left out"),
+  installKonnector: flag("Install or upgrade the konnector first; required without an export"),
+});
+/** The Export or the konnector to apply, and the consumer cluster. */
+export type ApplyRequest = Infer<typeof APPLY_REQUEST>;
 
-/** Answer of `POST /api/apply`: `Kind/name` of every object, in order. */
-export interface ApplyResult {
-  readonly applied: readonly string[];
-}
+/** Answer of `POST /api/apply` */
+export const APPLY_RESULT = record({ applied: list(text("Kind/name, in the order of applying")) });
+/** The objects that were applied. */
+export type ApplyResult = Infer<typeof APPLY_RESULT>;
 
-/** Every failure that is told as JSON. */
-export interface ErrorBody {
-  readonly error: string;
-}
+/** Every failure that is told as JSON */
+export const ERROR_BODY = record({ error: name("What failed, and what to do") });
+/** A failure in words. */
+export type ErrorBody = Infer<typeof ERROR_BODY>;

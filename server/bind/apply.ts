@@ -1,5 +1,5 @@
 import { CLUSTER_BINDINGS, CONNECTIONS, type KubeObject } from "../../common/api/resources.ts";
-import type { ApplyRequest, ApplyResult } from "../../common/api/wire.ts";
+import type { ApplyRequest, ApplyResult, Identity } from "../../common/api/wire.ts";
 import type { Config } from "../config.ts";
 import { XbindError } from "../../common/errors.ts";
 import { applyFailed, invalidRequest } from "../errors.ts";
@@ -16,7 +16,6 @@ import { type ProvisionDeps, provisionGrant } from "./bind.ts";
 import { assembleBundle, type BundleDeps } from "./bundle.ts";
 import { pinnedLookup } from "./consumer_address.ts";
 import { ConsumerWriter, DISCOVERY_WAIT_MS } from "./consumer_writer.ts";
-import type { Identity } from "./identity.ts";
 import { parseSubmittedKubeconfig } from "./submitted_kubeconfig.ts";
 
 /** What an apply needs. */

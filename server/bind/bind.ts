@@ -7,7 +7,7 @@ import {
   isReadyFor,
   type ObjectMeta,
 } from "../../common/api/resources.ts";
-import type { BindResult } from "../../common/api/wire.ts";
+import type { BindResult, Identity } from "../../common/api/wire.ts";
 import { providerFailed } from "../../common/errors.ts";
 import { exportNotFound, exportNotReady, grantNotReady } from "../errors.ts";
 import { isConflict, isNotFound, KubeError } from "../../common/kube/kube_error.ts";
@@ -24,7 +24,6 @@ import { deadline } from "../../common/time/deadline.ts";
 import { Slots } from "../../common/time/slots.ts";
 import { ensureGrant, type EnsureGrantDeps } from "./ensure_grant.ts";
 import { grantFor } from "./grant.ts";
-import type { Identity } from "./identity.ts";
 import {
   hasFreshPickup,
   issuePickup,

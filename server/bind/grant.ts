@@ -1,8 +1,8 @@
 import { IAM_API_VERSION } from "../../common/api/groups.ts";
-import type { Export, Grant, GrantIdentity, RelatedResource } from "../../common/api/resources.ts";
+import type { Export, Grant, RelatedResource } from "../../common/api/resources.ts";
 import { invalidRequest } from "../errors.ts";
 import { grantName } from "../../common/api/names.ts";
-import type { Identity } from "./identity.ts";
+import type { Identity } from "../../common/api/wire.ts";
 
 const MAX_TEXT_LENGTH = 2048;
 const MAX_GROUPS = 1000;
@@ -29,7 +29,7 @@ export const grantFor = (identity: Identity, { metadata, spec }: Export): Grant 
 /** With the default that the API server would fill in, so that a stored Grant compares equal. */
 const rule = (related: RelatedResource): RelatedResource => ({ ...related, group: "" });
 
-function identityOf({ subject, displayName = "", groups = [] }: Identity): GrantIdentity {
+function identityOf({ subject, displayName = "", groups = [] }: Identity): Identity {
   // Other text would be stored as other text, and two subjects could become one.
   if (subject === "" || subject.length > MAX_TEXT_LENGTH || !subject.isWellFormed()) {
     throw invalidRequest(

@@ -1,6 +1,6 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Log } from "../../common/log/log.ts";
-import type { Identity } from "./auth/session.ts";
+import type { Identity } from "../../common/api/wire.ts";
 
 /** What handlers find in their context. */
 export interface Env {

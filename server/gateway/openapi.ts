@@ -1,80 +1,134 @@
+import {
+  APPLY_REQUEST,
+  APPLY_RESULT,
+  BIND_REQUEST,
+  BIND_RESULT,
+  BUNDLE,
+  CATALOG,
+  CLUSTERS,
+  ERROR_BODY,
+  IDENTITY,
+  INSTANCES,
+  PROVIDER_INFO,
+} from "../../common/api/wire.ts";
+import type { JsonSchema } from "../../common/shape.ts";
 import { VERSION } from "../../common/version.ts";
 import type { Config } from "../config.ts";
-import { ref, type Schema, SCHEMAS } from "./openapi_schemas.ts";
+
+/** Every JSON body of the HTTP API, by its name in the document. */
+const SCHEMAS = {
+  Error: ERROR_BODY.schema,
+  ProviderInfo: PROVIDER_INFO.schema,
+  Me: IDENTITY.schema,
+  Catalog: CATALOG.schema,
+  Instances: INSTANCES.schema,
+  Clusters: CLUSTERS.schema,
+  BindRequest: BIND_REQUEST.schema,
+  BindResult: BIND_RESULT.schema,
+  Bundle: BUNDLE.schema,
+  ApplyRequest: APPLY_REQUEST.schema,
+  ApplyResult: APPLY_RESULT.schema,
+};
+type SchemaName = keyof typeof SCHEMAS;
+const ref = (name: SchemaName): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
 
 const FAILURES: Record<number, string> = {
-  400: "The request is wrong",
-  401: "Not authenticated",
-  403: "Another site's page sent it",
-  404: "No such Export",
+  400: "The request is malformed",
+  401: "The caller is not authenticated",
+  403: "A page of another site sent the request",
+  404: "There is no such Export",
   410: "The pickup is unknown, expired or used",
   413: "The body is too large",
-  429: "Too many requests of this caller; see Retry-After",
+  429: "The caller sent too many requests; see Retry-After",
   431: "The headers are too large",
   502: "The Export is not Ready, or a cluster failed",
-  503: "Not now; see Retry-After",
+  503: "The gateway or the provider is unavailable for now; see Retry-After",
   504: "The issuer took too long; try again",
 };
 
 interface Operation {
   readonly summary: string;
+  /** Needs no authentication. */
   readonly open?: true;
-  readonly body?: string;
-  readonly parameters?: readonly Schema[];
-  readonly ok: readonly [status: number, contentType: string, schema: Schema];
-  /** It has an ETag, and is 304 for who has it already. */
+  readonly body?: SchemaName;
+  readonly parameters?: readonly Part[];
+  readonly ok: Answer;
+  /** Has an ETag; the answer is 304 for a caller that has it already. */
   readonly tagged?: true;
   readonly failures: readonly number[];
 }
 
-const json = (name: string): Operation["ok"] => [200, "application/json", ref(name)];
-const pathParameter = (name: string, description: string): Schema => ({
+/** A part of the document. */
+type Part = Readonly<Record<string, unknown>>;
+
+/** The answer of a success; without content it is a redirect. */
+interface Answer {
+  readonly description: string;
+  readonly content?: Readonly<Record<string, { readonly schema: JsonSchema }>>;
+}
+
+const TEXT: JsonSchema = { type: "string" };
+const answer = (description: string, type: string, schema = TEXT): Answer => ({
+  description,
+  content: { [type]: { schema } },
+});
+const json = (description: string, name: SchemaName) =>
+  answer(description, "application/json", ref(name));
+const pathParameter = (name: string, description: string): Part => ({
   name,
   in: "path",
   required: true,
   description,
   schema: { type: "string", minLength: 1 },
 });
-const header = (description: string): Schema => ({ description, schema: { type: "string" } });
-const FOUND: Operation["ok"] = [302, "", {}];
-const HTML: Operation["ok"] = [200, "text/html", { type: "string" }];
-const YAML: Operation["ok"] = [200, "application/yaml", { type: "string" }];
+const header = (description: string): Part => ({ description, schema: TEXT });
 const READ = [401, 429, 502, 503];
-/** What the server says before anybody looks at the path. */
+/** Failures of the HTTP server, which come before any route. */
 const ANYWHERE = [400, 431];
 const RETRIED = [429, 503];
-const IF_NONE_MATCH: Schema = {
+const IF_NONE_MATCH: Part = {
   name: "If-None-Match",
   in: "header",
   description: "The ETag of an answer that the caller has",
-  schema: { type: "string" },
+  schema: TEXT,
 };
 const ETAG = { ETag: header("Changes with the answer") };
-const LOCATION = { Location: header("Where to go") };
-const RETRY_AFTER = { "Retry-After": header("Seconds until trying again makes sense") };
-const BUNDLE_PATH = "/api/bundle/{token}";
-const AGE = { Age: header("Seconds since the provider was last heard, in an outage") };
+const LOCATION = { Location: header("URL to go to") };
+const RETRY_AFTER = { "Retry-After": header("Seconds to wait before the next try") };
+const AGE = { Age: header("In an outage, seconds since the provider's last answer") };
 
-/** `METHOD /path` with OpenAPI's braces; the router is compared with these keys by a test. */
+/** Keys are `METHOD /path` with OpenAPI's braces; a test compares them with the router's. */
 const OPERATIONS: Record<string, Operation> = {
-  "GET /": { summary: "Start page", open: true, ok: HTML, tagged: true, failures: [429] },
-  "GET /login": { summary: "Login page", open: true, ok: HTML, tagged: true, failures: [429] },
+  "GET /": {
+    summary: "Start page",
+    open: true,
+    ok: answer("The start page", "text/html"),
+    tagged: true,
+    failures: [429],
+  },
+  "GET /login": {
+    summary: "Login page",
+    open: true,
+    ok: answer("The login page", "text/html"),
+    tagged: true,
+    failures: [429],
+  },
   "GET /api/healthz": {
     summary: "Whether the process runs",
     open: true,
-    ok: [200, "text/plain", { const: "ok" }],
+    ok: answer("The process runs", "text/plain", { const: "ok" }),
     failures: [],
   },
   "GET /api/provider": {
-    summary: "Who offers this, and how to sign in",
+    summary: "Provider, and how to sign in",
     open: true,
-    ok: json("ProviderInfo"),
+    ok: json("The provider, and how to sign in", "ProviderInfo"),
     failures: [429],
   },
   "GET /api/konnector": {
     summary: "Manifest of the konnector",
     open: true,
-    ok: YAML,
+    ok: answer("The manifest that installs the konnector", "application/yaml"),
     failures: [429],
   },
   "GET /api/auth/oidc/login": {
@@ -84,70 +138,80 @@ const OPERATIONS: Record<string, Operation> = {
       name: "redirect",
       in: "query",
       description: "A local path, or a loopback URL that gets the token",
-      schema: { type: "string" },
+      schema: TEXT,
     }],
-    ok: FOUND,
+    ok: { description: "Redirects to the identity provider" },
     failures: [400, 429, 503],
   },
   "GET /api/auth/oidc/callback": {
     summary: "Finishes a login",
     open: true,
-    ok: FOUND,
+    ok: { description: "Signed in; redirects to the URL that the login started with" },
     failures: [400, 401, 429, 503],
   },
   "GET /api/auth/logout": {
-    summary: "Forgets the session cookie",
+    summary: "Deletes the session cookie",
     open: true,
-    ok: FOUND,
+    ok: { description: "Signed out; redirects to the login page" },
     failures: [429],
   },
-  [`GET ${BUNDLE_PATH}`]: {
-    summary: "Picks a bundle up, once",
+  "GET /api/bundle/{token}": {
+    summary: "Picks up a bundle, once",
     open: true,
     parameters: [pathParameter("token", "From the pickup URL; it is the credential")],
-    ok: YAML,
+    ok: {
+      description: "The bundle to apply to a consumer cluster",
+      content: {
+        "application/yaml": { schema: TEXT },
+        "application/json": { schema: ref("Bundle") },
+      },
+    },
     failures: [410, 429, 502, 503],
   },
-  "GET /api/me": { summary: "Who I am", ok: json("Me"), failures: READ },
+  "GET /api/me": {
+    summary: "Identity of the caller",
+    ok: json("The identity of the caller", "Me"),
+    failures: READ,
+  },
   "GET /api/catalog": {
-    summary: "What is offered",
-    ok: json("Catalog"),
+    summary: "Catalog of the provider",
+    ok: json("The catalog", "Catalog"),
     tagged: true,
     failures: READ,
   },
   "GET /api/catalog/{export}/instances": {
-    summary: "What consumers synced under an Export",
+    summary: "Objects that consumers synced under an Export",
     parameters: [pathParameter("export", "Name of the Export")],
-    ok: json("Instances"),
+    ok: json("The objects that consumers synced", "Instances"),
     tagged: true,
     failures: [...READ, 404],
   },
   "GET /api/clusters": {
-    summary: "Who uses it",
-    ok: json("Clusters"),
+    summary: "Consumer clusters",
+    ok: json("The consumer clusters, and the Grants that none of them uses", "Clusters"),
     tagged: true,
     failures: READ,
   },
   "GET /api/openapi.json": {
     summary: "This document",
-    ok: [200, "application/json", { type: "object" }],
+    ok: answer("This document", "application/json", { type: "object" }),
     failures: READ,
   },
   "POST /api/bind": {
     summary: "Binds an Export",
     body: "BindRequest",
-    ok: json("BindResult"),
+    ok: json("The Grant is Ready; its bundle can be picked up", "BindResult"),
     failures: [400, 401, 403, 404, 413, 429, 502, 503, 504],
   },
   "POST /api/apply": {
     summary: "Applies a bundle or the konnector to a consumer cluster",
     body: "ApplyRequest",
-    ok: json("ApplyResult"),
+    ok: json("The applied objects", "ApplyResult"),
     failures: [400, 401, 403, 413, 429, 502, 503, 504],
   },
 };
 
-/** The OpenAPI 3.1 document of the endpoints that this configuration has. */
+/** Makes the OpenAPI 3.1 document of the endpoints that this configuration has. */
 export function openApiDocument({ enableApply }: Pick<Config, "enableApply">) {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const [key, operation] of Object.entries(OPERATIONS)) {
@@ -169,7 +233,7 @@ export function openApiDocument({ enableApply }: Pick<Config, "enableApply">) {
   };
 }
 
-function describe(path: string, operation: Operation): Schema {
+function describe(path: string, operation: Operation): Part {
   const { summary, open, body, tagged } = operation;
   const parameters = [...operation.parameters ?? [], ...(tagged ? [IF_NONE_MATCH] : [])];
   return {
@@ -179,26 +243,21 @@ function describe(path: string, operation: Operation): Schema {
     ...(body
       ? { requestBody: { required: true, content: { "application/json": { schema: ref(body) } } } }
       : {}),
-    responses: { ...goodResponses(path, operation), ...failedResponses(path, operation) },
+    responses: { ...goodResponses(operation), ...failedResponses(path, operation) },
   };
 }
 
-function goodResponses(path: string, { open, ok, tagged }: Operation): Record<string, Schema> {
-  const [status, contentType, schema] = ok;
-  if (status === 302) return { 302: { description: "Go there", headers: LOCATION } };
-  const content = {
-    [contentType]: { schema },
-    ...(path === BUNDLE_PATH ? { "application/json": { schema: ref("Bundle") } } : {}),
-  };
-  if (!tagged) return { [status]: { description: "Fine", content } };
+function goodResponses({ open, ok, tagged }: Operation): Record<string, Part> {
+  if (!ok.content) return { 302: { ...ok, headers: LOCATION } };
+  if (!tagged) return { 200: { ...ok } };
   const headers = { ...ETAG, ...(open ? {} : AGE) };
   return {
-    [status]: { description: "Fine", headers, content },
-    304: { description: "The caller has it already", headers },
+    200: { ...ok, headers },
+    304: { description: "The caller has the current answer already", headers },
   };
 }
 
-function failedResponses(path: string, { failures }: Operation): Record<string, Schema> {
+function failedResponses(path: string, { failures }: Operation): Record<string, Part> {
   const statuses = [...new Set([...ANYWHERE, ...failures])].sort((a, b) => a - b);
   return Object.fromEntries(statuses.map((status) => [status, {
     description: FAILURES[status] ?? "",
@@ -207,8 +266,8 @@ function failedResponses(path: string, { failures }: Operation): Record<string, 
   }]));
 }
 
-/** Browsers land on the login routes: they say what failed as plain text. */
-const failureContent = (path: string, isFromRoute: boolean): Schema =>
+/** The login routes describe failures as plain text, because browsers show it to people. */
+const failureContent = (path: string, isFromRoute: boolean): Part =>
   path.startsWith("/api/auth/") && isFromRoute
-    ? { "text/plain": { schema: { type: "string" } } }
+    ? { "text/plain": { schema: TEXT } }
     : { "application/json": { schema: ref("Error") } };

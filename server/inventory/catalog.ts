@@ -1,20 +1,43 @@
-import { type Collection, type Export, isDeleting, isReady } from "../../common/api/resources.ts";
+import {
+  type Collection,
+  type Export,
+  isDeleting,
+  isReady,
+  type RelatedResourceSelector,
+} from "../../common/api/resources.ts";
 import type {
   Catalog,
   CatalogCollection,
   CatalogExport,
   CatalogRelatedResource,
 } from "../../common/api/wire.ts";
+import { anything, type Infer, known, list, record, type Shape, text } from "../../common/shape.ts";
 import { compare, selectorSummary } from "./selector.ts";
-import { list, optionalText, text } from "./spec_fields.ts";
 
-/** Told about an object that could not be read and was left out. */
+/** The fields of a related-resource rule that the catalog shows. */
+const RELATED = record({
+  resource: text(),
+  direction: known("FromProvider", "FromConsumer"),
+}, { selector: anything() as Shape<RelatedResourceSelector> }); // selectorSummary() checks it
+/** The fields of an Export that the catalog shows. */
+const EXPORT_SPEC = record({ title: text(), apis: list(record({ name: text() })) }, {
+  description: text(),
+  icon: record({}, { url: text() }),
+  docs: text(),
+  defaults: record({}, { relatedResources: list(RELATED) }),
+});
+/** The fields of a Collection that the catalog shows. */
+const COLLECTION_SPEC = record({ title: text(), exports: list(record({ name: text() })) }, {
+  description: text(),
+});
+
+/** Is called with an object that could not be read and was left out. */
 export type ReportBroken = (
   object: { readonly kind: string; readonly metadata: Export["metadata"] },
   error: unknown,
 ) => void;
 
-/** What the provider offers: Exports that are Ready and stay, and Collections that show at least one of them. */
+/** Lists the Exports that are Ready and not being deleted, and the Collections that show one of them. */
 export function catalogOf(
   exports: Iterable<Export>,
   collections: Iterable<Collection>,
@@ -22,7 +45,7 @@ export function catalogOf(
 ): Catalog {
   const offers = readable(
     exports,
-    // As a bind has it: what is going cannot be bound, even while it is Ready.
+    // A bind refuses an Export that is being deleted, even while it is Ready.
     (offer) => isReady(offer) && !isDeleting(offer) ? exportEntry(offer) : undefined,
     report,
   );
@@ -31,7 +54,7 @@ export function catalogOf(
   return { exports: offers, ...(groups.length > 0 ? { collections: groups } : {}) };
 }
 
-/** The entries of all readable objects by name; one broken object costs nobody else. */
+/** Returns the entries of all readable objects by name, and reports the others. */
 function readable<T extends Export | Collection, E extends { readonly name: string }>(
   objects: Iterable<T>,
   entry: (object: T) => E | undefined,
@@ -50,46 +73,32 @@ function readable<T extends Export | Collection, E extends { readonly name: stri
 }
 
 function exportEntry({ metadata, spec }: Export): CatalogExport {
-  const description = optionalText(spec.description, "description");
-  const iconURL = optionalText(spec.icon?.url, "icon.url");
-  const docs = optionalText(spec.docs, "docs");
-  const related = list(spec.defaults?.relatedResources ?? [], "defaults.relatedResources");
+  const { title, description, apis, icon, docs, defaults } = EXPORT_SPEC.parse(spec, "spec");
+  const related = defaults?.relatedResources ?? [];
   return {
     name: metadata.name,
-    title: text(spec.title, "title"),
+    title,
     ...(description ? { description } : {}),
-    apis: list(spec.apis, "apis").map(({ name }) => text(name, "apis.name")),
-    ...(iconURL ? { iconURL } : {}),
+    apis: apis.map(({ name }) => name),
+    ...(icon?.url ? { iconURL: icon.url } : {}),
     ...(docs ? { docs } : {}),
     ...(related.length > 0 ? { relatedResources: related.map(relatedEntry) } : {}),
   };
 }
 
 function relatedEntry(
-  { resource, direction, selector }: CatalogRule,
+  { resource, direction, selector }: Infer<typeof RELATED>,
 ): CatalogRelatedResource {
   const summary = selectorSummary(selector);
-  return {
-    resource: text(resource, "relatedResources.resource"),
-    direction: text(direction, "relatedResources.direction") as typeof direction,
-    ...(summary ? { selector: summary } : {}),
-  };
+  return { resource, direction, ...(summary ? { selector: summary } : {}) };
 }
-
-type CatalogRule = NonNullable<NonNullable<Export["spec"]["defaults"]>["relatedResources"]>[number];
 
 function collectionEntry(
   { metadata, spec }: Collection,
   visible: ReadonlySet<string>,
 ): CatalogCollection | undefined {
-  const members = list(spec.exports, "exports").map(({ name }) => name);
-  const exports = members.filter((name) => visible.has(name));
-  if (exports.length === 0) return undefined;
-  const description = optionalText(spec.description, "description");
-  return {
-    name: metadata.name,
-    title: text(spec.title, "title"),
-    ...(description ? { description } : {}),
-    exports,
-  };
+  const { title, description, exports } = COLLECTION_SPEC.parse(spec, "spec");
+  const shown = exports.map(({ name }) => name).filter((name) => visible.has(name));
+  if (shown.length === 0) return undefined;
+  return { name: metadata.name, title, ...(description ? { description } : {}), exports: shown };
 }

@@ -18,7 +18,11 @@ import {
   isLive,
 } from "../provider/heartbeats.ts";
 import { compare } from "./selector.ts";
-import { optionalText, text } from "./spec_fields.ts";
+import { record, text } from "../../common/shape.ts";
+
+/** The texts of a Grant that the list shows. */
+const EXPORT_NAME = text();
+const IDENTITY = record({}, { displayName: text() });
 
 /** What the list of clusters is made from. */
 export interface ClusterSources {
@@ -181,7 +185,7 @@ function bindingOf(
   const counts = spec.apis.map(({ name }) => syncedCounts(name, uid));
   const row = {
     grant: metadata.name,
-    export: text(spec.exportName, "exportName"),
+    export: EXPORT_NAME.parse(spec.exportName, "spec.exportName"),
     ...identityOf(spec),
     subject: spec.identity.subject,
     boundaryNamespace: boundaryOf(grant),
@@ -216,12 +220,12 @@ const truncatedOf = (crowded: readonly CrowdedNamespace[]): TruncatedBoundary[] 
 
 const pendingGrant = ({ metadata, spec }: Grant): PendingGrant => ({
   grant: metadata.name,
-  export: text(spec.exportName, "exportName"),
+  export: EXPORT_NAME.parse(spec.exportName, "spec.exportName"),
   ...identityOf(spec),
   createdAt: metadata.creationTimestamp ?? "",
 });
 
 function identityOf({ identity }: Grant["spec"]): { identity?: string } {
-  const displayName = optionalText(identity.displayName, "identity.displayName");
+  const { displayName } = IDENTITY.parse(identity, "spec.identity");
   return displayName ? { identity: displayName } : {};
 }

@@ -1,4 +1,4 @@
-import type { Me, ProviderInfo } from "../../common/api/wire.ts";
+import type { Identity, ProviderInfo } from "../../common/api/wire.ts";
 import type { ViewName } from "../logic/place.ts";
 import { BrandMark } from "./icons.tsx";
 import { isPlainClick } from "./plain_click.ts";
@@ -12,7 +12,7 @@ const VIEWS: readonly { readonly view: ViewName; readonly label: string }[] = [
 export function TopBar(
   { provider, me, view, onSkip, onGo, onSignOut }: {
     provider: ProviderInfo | undefined;
-    me: Me | undefined;
+    me: Identity | undefined;
     view: ViewName;
     onSkip: () => void;
     onGo: (view: ViewName) => void;

@@ -1,4 +1,4 @@
-import type { Clusters, Me, PendingGrant } from "../../common/api/wire.ts";
+import type { Clusters, Identity, PendingGrant } from "../../common/api/wire.ts";
 
 /** How far my bind of an Export has come. */
 export type BoundState = "live" | "silent" | "pending";
@@ -6,7 +6,7 @@ export type BoundState = "live" | "silent" | "pending";
 /** The Exports that I have bound, each with the best state of my Grants for it. */
 export function boundExports(
   { clusters, pending = [] }: Clusters,
-  me: Me,
+  me: Identity,
   identity: string | undefined,
 ): Map<string, BoundState> {
   const bound = new Map<string, BoundState>();
@@ -23,7 +23,7 @@ export function boundExports(
 /** Whether a Grant that nobody uses yet is mine. */
 export const isMine = (
   { grant, identity: displayName }: PendingGrant,
-  me: Me,
+  me: Identity,
   identity: string | undefined,
 ): boolean =>
   // The row has no subject, but the name of a Grant ends in the hash of its subject.

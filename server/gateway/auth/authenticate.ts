@@ -1,11 +1,12 @@
 import type { Context, MiddlewareHandler } from "hono";
 import { getCookie } from "hono/cookie";
+import type { Identity } from "../../../common/api/wire.ts";
 import { auditLine, outcomeOf } from "../../../common/log/audit_line.ts";
 import { forbidden, unauthenticated } from "../../errors.ts";
 import type { Env } from "../env.ts";
 import { SESSION_COOKIE } from "./cookies.ts";
 import { IssuedTokenError } from "./issued_token.ts";
-import { type Identity, looksLikeOurs, SealRejectedError, type SessionCodec } from "./session.ts";
+import { looksLikeOurs, SealRejectedError, type SessionCodec } from "./session.ts";
 import type { TokenReviews } from "./token_review.ts";
 
 /** What proves who a caller is. */

@@ -8,11 +8,9 @@ import {
   SignJWT,
 } from "jose";
 import { SEALED_TYPES, sealedTypeOf } from "../../../common/api/session_token.ts";
-import type { Identity } from "../../bind/identity.ts";
+import type { Identity } from "../../../common/api/wire.ts";
 import { unauthenticated } from "../../errors.ts";
 import { ExpiringMap } from "./expiring_map.ts";
-
-export type { Identity };
 
 /** What must survive the round trip to the identity provider. */
 export interface LoginState {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { createSessionCodec, type Identity, SealRejectedError } from "./session.ts";
+import type { Identity } from "../../../common/api/wire.ts";
+import { createSessionCodec, SealRejectedError } from "./session.ts";
 
 const codec = await createSessionCodec({ sessionTtlMs: 60_000, now: () => new Date() });
 

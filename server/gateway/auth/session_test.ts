@@ -4,11 +4,11 @@ import { base64url, CompactEncrypt, EncryptJWT, SignJWT, UnsecuredJWT } from "jo
 import { XbindError } from "../../../common/errors.ts";
 import {
   createSessionCodec,
-  type Identity,
   looksLikeOurs,
   SealRejectedError,
   type SessionCodecOptions,
 } from "./session.ts";
+import type { Identity } from "../../../common/api/wire.ts";
 
 const signingKey = new Uint8Array(64).fill(1);
 const encryptionKey = new Uint8Array(32).fill(2);

@@ -9,7 +9,7 @@ import { deadline } from "../../../common/time/deadline.ts";
 import { Rate } from "../../../common/time/rate.ts";
 import { ExpiringMap } from "./expiring_map.ts";
 import { boundaryAccountOf, IssuedTokenError } from "./issued_token.ts";
-import type { Identity } from "./session.ts";
+import type { Identity } from "../../../common/api/wire.ts";
 
 /** What a review needs. */
 export interface TokenReviewDeps {

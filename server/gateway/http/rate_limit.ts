@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler } from "hono";
+import type { Identity } from "../../../common/api/wire.ts";
 import { Rate } from "../../../common/time/rate.ts";
 import { tooManyRequests } from "../../errors.ts";
-import type { Identity } from "../auth/session.ts";
 import type { Env } from "../env.ts";
 
 /** How many requests a second, and how callers are told apart. */

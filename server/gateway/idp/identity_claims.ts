@@ -1,5 +1,5 @@
 import { unauthenticated } from "../../errors.ts";
-import type { Identity } from "../auth/session.ts";
+import type { Identity } from "../../../common/api/wire.ts";
 
 /** Which claims make the identity. */
 export interface ClaimRules {

@@ -6,6 +6,7 @@ import {
   validateAuthResponse,
 } from "oauth4webapi";
 import { invalidRequest, unauthenticated, unavailable } from "../../errors.ts";
+import type { Identity } from "../../../common/api/wire.ts";
 import type { Log } from "../../../common/log/log.ts";
 import type { Runnable } from "../../../common/time/runnable.ts";
 import { Discovery, type DiscoveryOptions } from "./discovery.ts";
@@ -17,12 +18,7 @@ import { createIdpFetch, type IdpFetchOptions, IdpUnreachableError } from "./idp
 import { discover, type IdpMetadata } from "./idp_metadata.ts";
 import type { OidcSettings } from "./settings.ts";
 import { checkRedirect, type Redirect } from "../auth/redirect.ts";
-import {
-  type Identity,
-  type LoginState,
-  SealRejectedError,
-  type SessionCodec,
-} from "../auth/session.ts";
+import { type LoginState, SealRejectedError, type SessionCodec } from "../auth/session.ts";
 
 /** What logins are made of. */
 export interface OidcDeps {

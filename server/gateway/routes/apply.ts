@@ -1,19 +1,19 @@
 import type { Handler } from "hono";
-import type { ApplyRequest } from "../../../common/api/wire.ts";
+import { APPLY_REQUEST } from "../../../common/api/wire.ts";
 import { type ApplyDeps, applyToConsumer } from "../../bind/apply.ts";
 import { XbindError } from "../../../common/errors.ts";
 import { auditLine, outcomeOf } from "../../../common/log/audit_line.ts";
 import type { Env } from "../env.ts";
+import { parseBody } from "../http/parse_body.ts";
 import { readJson } from "../http/read_json.ts";
 import { requestSignal } from "../http/request_signal.ts";
-import { APPLY_REQUEST, checkBody } from "../schemas.ts";
 
 const BODY = { maxBytes: 1024 * 1024, maxMs: 75_000 };
 
 /** `POST /api/apply`, registered with `--enable-apply` only. */
 export const apply =
   (deps: ApplyDeps & { readonly stopping: AbortSignal }): Handler<Env> => async (c) => {
-    const request = checkBody<ApplyRequest>(APPLY_REQUEST, await readJson(c, BODY));
+    const request = parseBody(APPLY_REQUEST, await readJson(c, BODY));
     using work = requestSignal(c, deps.stopping);
     const identity = c.get("identity");
     const about = { subject: identity.subject, export: request.export ?? "" };

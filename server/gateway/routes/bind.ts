@@ -1,18 +1,18 @@
 import type { Handler } from "hono";
-import type { BindRequest } from "../../../common/api/wire.ts";
+import { BIND_REQUEST } from "../../../common/api/wire.ts";
 import { type BindDeps, bindExport } from "../../bind/bind.ts";
 import { auditLine, outcomeOf } from "../../../common/log/audit_line.ts";
 import type { Env } from "../env.ts";
+import { parseBody } from "../http/parse_body.ts";
 import { readJson } from "../http/read_json.ts";
 import { requestSignal } from "../http/request_signal.ts";
-import { BIND_REQUEST, checkBody } from "../schemas.ts";
 
 const BODY = { maxBytes: 16 * 1024, maxMs: 30_000 };
 
 /** `POST /api/bind` */
 export const bind =
   (deps: BindDeps & { readonly stopping: AbortSignal }): Handler<Env> => async (c) => {
-    const request = checkBody<BindRequest>(BIND_REQUEST, await readJson(c, BODY));
+    const request = parseBody(BIND_REQUEST, await readJson(c, BODY));
     using work = requestSignal(c, deps.stopping);
     const identity = c.get("identity");
     const about = { subject: identity.subject, export: request.export };

@@ -11,7 +11,12 @@ import {
   type ResourceType,
   SECRETS,
 } from "../../../common/api/resources.ts";
-import type { ApplyRequest, ApplyResult, Me, ProviderInfo } from "../../../common/api/wire.ts";
+import type {
+  ApplyRequest,
+  ApplyResult,
+  Identity,
+  ProviderInfo,
+} from "../../../common/api/wire.ts";
 import { grantName } from "../../../common/api/names.ts";
 import { ownPlane, sharedConsumer } from "../../support/planes/control_planes.ts";
 import {
@@ -87,7 +92,7 @@ Deno.test("POST /api/apply", async (t) => {
   await provider.offerReady("widgets", [WIDGETS]);
   await provider.offer("unready", ["absent.example.org"]);
   const { token } = await gateway.login();
-  const { subject } = await gateway.read<Me>(token, "/api/me");
+  const { subject } = await gateway.read<Identity>(token, "/api/me");
   const grant = grantName("widgets", subject);
   const bundle = [`Secret/${grant}`, `Connection/${grant}`, `ClusterBinding/${grant}`];
   const post = (body: unknown) => gateway.as(token, "/api/apply", postJson(body));

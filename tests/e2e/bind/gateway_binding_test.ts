@@ -12,7 +12,7 @@ import {
   type Secret,
   SECRETS,
 } from "../../../common/api/resources.ts";
-import type { BindResult, Catalog, Me } from "../../../common/api/wire.ts";
+import type { BindResult, Catalog, Identity } from "../../../common/api/wire.ts";
 import { createSessionCodec } from "../../../server/gateway/auth/session.ts";
 import {
   ANNOTATIONS,
@@ -65,7 +65,7 @@ Deno.test("binds and pickups over replicas, without an issuer, and at shutdown",
   for (const name of ["gears", "bolts", "nuts", "screws"]) await provider.offerReady(name, [GEARS]);
   await provider.offer("unready", ["absent.example.org"]);
   const { token } = await issuing.login();
-  const { subject } = await other.read<Me>(token, "/api/me");
+  const { subject } = await other.read<Identity>(token, "/api/me");
   const codec = await createSessionCodec({ ...keys, sessionTtlMs: 60_000, now: () => new Date() });
   const grantOf = (exportName: string, of = subject) =>
     provider.kube.find(GRANTS, { name: grantName(exportName, of) });

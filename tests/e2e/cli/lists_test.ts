@@ -3,7 +3,7 @@ import { parse } from "yaml";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { CATALOG_API_VERSION } from "../../../common/api/groups.ts";
 import { COLLECTIONS } from "../../../common/api/resources.ts";
-import type { Catalog, Clusters, Instances, Me } from "../../../common/api/wire.ts";
+import type { Catalog, Clusters, Identity, Instances } from "../../../common/api/wire.ts";
 import { boundaryName, FIELD_MANAGERS, grantName } from "../../../common/api/names.ts";
 import { CliUser } from "../../support/programs/cli.ts";
 import { ownPlane } from "../../support/planes/control_planes.ts";
@@ -30,7 +30,7 @@ Deno.test("kubectl bind lists what a provider offers and knows", async (t) => {
   await using user = await CliUser.create();
   const { token } = await gateway.login();
   await user.saveSession(gateway.url, token);
-  const { subject } = await gateway.read<Me>(token, "/api/me");
+  const { subject } = await gateway.read<Identity>(token, "/api/me");
   const read = <T>(path: string) => gateway.read<T>(token, path);
 
   await t.step("says so when there is nothing", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import type { Me, ProviderInfo } from "../../../common/api/wire.ts";
+import type { Identity, ProviderInfo } from "../../../common/api/wire.ts";
 import { createSessionCodec } from "../../../server/gateway/auth/session.ts";
 import { sharedProvider } from "../../support/planes/control_planes.ts";
 import {
@@ -80,7 +80,7 @@ Deno.test("protected endpoints know a session from everything else", async (t) =
     "the state of a login": state,
   };
   const isMe = async (headers: Record<string, string>) =>
-    await okJson<Me>(await gateway.request("/api/me", { headers }));
+    await okJson<Identity>(await gateway.request("/api/me", { headers }));
   const isRefused = async (headers: Record<string, string>) => {
     for (const [path, init] of PROTECTED) {
       const all = { ...Object.fromEntries(new Headers(init.headers)), ...headers };
@@ -139,7 +139,7 @@ Deno.test("a session ends with --session-ttl", async () => {
   await using gateway = await Gateway.start(plane, { flags });
   const { token, cookies } = await gateway.login();
   assert.ok(cookies.some((cookie) => /^xbind_session=.*; Max-Age=3;/.test(cookie)), `${cookies}`);
-  await gateway.read<Me>(token, "/api/me");
+  await gateway.read<Identity>(token, "/api/me");
   await eventually("the session has ended", async () => {
     return await failure(await gateway.as(token, "/api/me"), 401, /the session has expired/);
   });
@@ -163,13 +163,16 @@ Deno.test("--kubernetes-auth lets tokens of the provider in, and only then", asy
   await using without = await Gateway.start(plane, { flags: FLAGS });
 
   await t.step("the token of an account is an identity", async () => {
-    const { subject, displayName, groups } = await gateway.read<Me>(account, "/api/me");
+    const { subject, displayName, groups } = await gateway.read<Identity>(account, "/api/me");
     assert.deepEqual([subject, displayName], [`kubernetes#${username}`, username]);
     assert.ok(groups?.includes(`system:serviceaccounts:${place.namespace}`));
   });
   await t.step("a session works as well", async () => {
     const { token } = await gateway.login();
-    assert.match((await gateway.read<Me>(token, "/api/me")).subject, /#jane\.doe@example\.com$/);
+    assert.match(
+      (await gateway.read<Identity>(token, "/api/me")).subject,
+      /#jane\.doe@example\.com$/,
+    );
   });
   await t.step("what the provider does not accept is refused", async () => {
     const [head, body = "", signature] = account.split(".");
@@ -241,7 +244,7 @@ Deno.test("login, callback and logout treat cookies and redirects as specified",
       const { cookies, location, token } = await gateway.login(redirect);
       assert.equal(location, end(token));
       assert.equal(cookies.length, 2);
-      await gateway.read<Me>(token, "/api/me");
+      await gateway.read<Identity>(token, "/api/me");
     }
   });
   await t.step("every other redirect is 400 and starts nothing", async () => {
@@ -304,7 +307,7 @@ Deno.test("login, callback and logout treat cookies and redirects as specified",
     assert.equal(answer.headers.get("Location"), "/login");
     assert.deepEqual(answer.headers.getSetCookie(), [FORGET_SESSION]);
     await answer.body?.cancel();
-    await gateway.read<Me>(token, "/api/me");
+    await gateway.read<Identity>(token, "/api/me");
   });
 
   const callback = async (query: string, cookie?: string) =>

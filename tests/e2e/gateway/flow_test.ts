@@ -9,7 +9,7 @@ import {
   NAMESPACES,
   SECRETS,
 } from "../../../common/api/resources.ts";
-import type { Catalog, Clusters, Instances, Me } from "../../../common/api/wire.ts";
+import type { Catalog, Clusters, Identity, Instances } from "../../../common/api/wire.ts";
 import { ANNOTATIONS, boundaryName, grantName } from "../../../common/api/names.ts";
 import { ownPlane, sharedConsumer } from "../../support/planes/control_planes.ts";
 import {
@@ -53,7 +53,7 @@ Deno.test("a consumer logs in, binds, picks up, installs and is seen by its prov
   });
 
   const { token, cookies } = await gateway.login();
-  const { subject } = await gateway.read<Me>(token, "/api/me");
+  const { subject } = await gateway.read<Identity>(token, "/api/me");
   const grant = grantName("widgets", subject);
   const boundary = boundaryName(subject);
   const clusters = () => gateway.read<Clusters>(token, "/api/clusters");

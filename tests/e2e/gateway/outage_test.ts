@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import type { Catalog, Clusters, Instances, Me } from "../../../common/api/wire.ts";
+import type { Catalog, Clusters, Identity, Instances } from "../../../common/api/wire.ts";
 import { ownPlane, sharedProvider } from "../../support/planes/control_planes.ts";
 import { FaultProxy } from "../../support/faults/fault_proxy.ts";
 import { failure, Gateway, okJson, Provider } from "../../support/worlds/gateway_world.ts";
@@ -61,7 +61,7 @@ Deno.test("the gateway lives through an outage of its provider", async (t) => {
   await t.step("what needs no provider works all the time", async () => {
     assert.equal(await (await gateway.request("/api/healthz")).text(), "ok");
     await okJson(await gateway.request("/api/provider"));
-    await gateway.read<Me>((await gateway.login()).token, "/api/me");
+    await gateway.read<Identity>((await gateway.login()).token, "/api/me");
   });
 
   await plane.apiServer.start();

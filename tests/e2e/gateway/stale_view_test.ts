@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { CRDS, EXPORTS, type Grant, GRANTS, isReady } from "../../../common/api/resources.ts";
-import type { Catalog, Clusters, Me } from "../../../common/api/wire.ts";
+import type { Catalog, Clusters, Identity } from "../../../common/api/wire.ts";
 import { FIELD_MANAGERS, LABELS } from "../../../common/api/names.ts";
 import { ownPlane } from "../../support/planes/control_planes.ts";
 import { GatewayBehindProxy } from "../../support/worlds/gateway_behind_proxy.ts";
@@ -51,7 +51,7 @@ Deno.test("what the gateway remembers gives nobody what is another's, or no long
   await t.step("everybody is answered as who they are, however many ask at once", async () => {
     const asked = Array.from({ length: PEOPLE * ROUNDS }, async (_, index) => {
       const who = `person-${index % PEOPLE}`;
-      const { subject } = await gateway.read<Me>(await seal(who), "/api/me");
+      const { subject } = await gateway.read<Identity>(await seal(who), "/api/me");
       assert.equal(subject, sealedSubject(who));
     });
     await Promise.all(asked);

@@ -18,7 +18,7 @@ import {
 } from "../../../common/api/resources.ts";
 import type { BindDeps } from "../../../server/bind/bind.ts";
 import { bindSlots } from "../../../server/bind/slots.ts";
-import type { Identity } from "../../../server/bind/identity.ts";
+import type { Identity } from "../../../common/api/wire.ts";
 import { Cache } from "../../../common/kube/cache.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
 import { installCrds } from "../../../common/kube/crds.ts";

@@ -21,7 +21,13 @@ import {
   ROLES,
   SECRETS,
 } from "../../../common/api/resources.ts";
-import type { ApplyResult, Catalog, Clusters, Instances, Me } from "../../../common/api/wire.ts";
+import type {
+  ApplyResult,
+  Catalog,
+  Clusters,
+  Identity,
+  Instances,
+} from "../../../common/api/wire.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
 import { isForbidden } from "../../../common/kube/kube_error.ts";
 import type { ObjectKey } from "../../../common/kube/paths.ts";
@@ -91,7 +97,7 @@ export class ChartFlow implements AsyncDisposable {
   /** Signs in and looks at the catalog. */
   async logIn(): Promise<void> {
     ({ token: this.#token } = await this.#gateway.login());
-    const { subject } = await this.#gateway.read<Me>(this.#token, "/api/me");
+    const { subject } = await this.#gateway.read<Identity>(this.#token, "/api/me");
     this.#grant = grantName("widgets", subject);
     this.#boundary = boundaryName(subject);
     await eventually("the catalog is complete", async () => {
@@ -159,7 +165,7 @@ export class ChartFlow implements AsyncDisposable {
   /** Binds with a token of the provider cluster, and never connects; gives the Grant's name. */
   async bindAsAccount(): Promise<string> {
     const token = await accountToken(this.#kube, "team", "caller");
-    const { subject } = await this.#gateway.read<Me>(token, "/api/me");
+    const { subject } = await this.#gateway.read<Identity>(token, "/api/me");
     assert.equal(subject, "kubernetes#system:serviceaccount:team:caller");
     return (await this.#gateway.bind(token, "gadgets")).grant;
   }

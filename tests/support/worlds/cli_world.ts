@@ -13,7 +13,7 @@ import {
   type ResourceType,
   SECRETS,
 } from "../../../common/api/resources.ts";
-import type { Me } from "../../../common/api/wire.ts";
+import type { Identity } from "../../../common/api/wire.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
 import { isNotFound } from "../../../common/kube/kube_error.ts";
 import { FIELD_MANAGERS, grantName } from "../../../common/api/names.ts";
@@ -80,7 +80,7 @@ export class CliWorld implements AsyncDisposable {
     const user = made.use(await CliUser.create());
     const consumer = made.use(await connect(consumerPlane));
     const { token } = await gateway.login();
-    const { subject } = await gateway.read<Me>(token, "/api/me");
+    const { subject } = await gateway.read<Identity>(token, "/api/me");
     await user.saveSession(gateway.url, token);
     const world = new CliWorld(
       providerPlane,
