@@ -25,7 +25,7 @@ export async function* benchCli(
 ): AsyncGenerator<Figure> {
   progress("the command-line client");
   const dir = await Deno.makeTempDir({ prefix: "xbind-bench-cli-" });
-  const authority = createAuthority("bench");
+  const authority = await createAuthority("bench");
   const listen = { port: 0, hostname: "127.0.0.1", onListen() {} };
   const answer = () => Response.json(CATALOG);
   await using server = Deno.serve(listen, answer);

@@ -30,7 +30,7 @@ const TOKEN = {
   apiVersion: "v1",
   kind: "Secret",
   metadata: { name: "token" },
-  data: { token: base64("a.b.c"), "ca.crt": base64(createAuthority("provider").cert) },
+  data: { token: base64("a.b.c"), "ca.crt": base64((await createAuthority("provider")).cert) },
 };
 const PROVIDER = { externalAddress: "", restHost: "https://provider.example.org:6443" };
 

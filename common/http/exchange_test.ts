@@ -43,10 +43,10 @@ async function startCountingServer(scheme: "http" | "https") {
     }
     answer.end("fine");
   };
-  const authority = createAuthority("exchange test");
+  const authority = await createAuthority("exchange test");
   const server = scheme === "http"
     ? http.createServer(behave)
-    : https.createServer(issueServerCertificate(authority, ["127.0.0.1"]), behave);
+    : https.createServer(await issueServerCertificate(authority, ["127.0.0.1"]), behave);
   server.on(scheme === "http" ? "connection" : "secureConnection", (socket: Socket) => {
     connections++;
     sockets.add(socket);
@@ -192,7 +192,7 @@ Deno.test("exchange() says that nothing was sent when the certificate is not tru
   await using server = await startCountingServer("https");
   const dial = dialTo({
     base: server.base,
-    secure: { ca: createAuthority("somebody else").cert },
+    secure: { ca: (await createAuthority("somebody else")).cert },
   });
   using pool = new Connections(dial, { keep: true });
   await assert.rejects(

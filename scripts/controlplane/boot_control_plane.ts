@@ -51,9 +51,9 @@ export const writeSecret = (path: string, text: string): Promise<void> =>
   Deno.writeTextFile(path, text, { mode: 0o600 });
 
 const writeFiles = async (dir: string, key: ServerKey): Promise<Certificate> => {
-  const authority = createAuthority("xbind control plane");
-  const server = issueServerCertificate(authority, SERVER_NAMES, { key });
-  const tokenKey = createSigningKey();
+  const authority = await createAuthority("xbind control plane");
+  const server = await issueServerCertificate(authority, SERVER_NAMES, { key });
+  const tokenKey = await createSigningKey();
   const files = {
     [FILES.caCert]: authority.cert,
     [FILES.caKey]: authority.key,
@@ -129,28 +129,29 @@ export const bootControlPlane = async (
   binaries: Binaries,
   options: BootOptions,
 ): Promise<Booted> => {
-  const authority = await writeFiles(guard.dir, options.serverKey);
-  const caPem = authority.cert;
-  const clientFor = (user: string) => issueClientCertificate(authority, user, ["system:masters"]);
   const etcd = new ControlledProcess(guard, {
     name: "etcd",
     command: binaries.etcd,
     args: etcdArgs(),
     isReady: () => probeSocket(join(guard.dir, ETCD_SOCKET), "/health"),
   });
-  const [, { server, apiServer }] = await Promise.all([
+  // etcd needs no certificate, so it starts while they are made.
+  const [, authority] = await Promise.all([
     etcd.start(),
-    startApiServer(guard, binaries["kube-apiserver"], options, {
-      caPem,
-      client: clientFor("probe"),
-    }),
+    writeFiles(guard.dir, options.serverKey),
   ]);
+  const caPem = authority.cert;
+  const clientFor = (user: string) => issueClientCertificate(authority, user, ["system:masters"]);
+  const { server, apiServer } = await startApiServer(guard, binaries["kube-apiserver"], options, {
+    caPem,
+    client: await clientFor("probe"),
+  });
   const controllerManager = options.controllerManager &&
     await startControllerManager(
       guard,
       binaries["kube-controller-manager"],
       options.controllerManager,
-      { server, caPem, client: clientFor("system:kube-controller-manager") },
+      { server, caPem, client: await clientFor("system:kube-controller-manager") },
     );
   return { server, authority, etcd, apiServer, controllerManager: controllerManager || undefined };
 };

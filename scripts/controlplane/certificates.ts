@@ -1,28 +1,5 @@
-import {
-  createHash,
-  createPrivateKey,
-  generateKeyPairSync,
-  type KeyObject,
-  randomBytes,
-  sign,
-  X509Certificate,
-} from "node:crypto";
-import {
-  bitString,
-  type Der,
-  explicit,
-  implicit,
-  integer,
-  objectIdentifier,
-  octetString,
-  pem,
-  sequence,
-  set,
-  time,
-  TRUE,
-  utf8String,
-} from "./der.ts";
-import { ipOctets } from "./ip_octets.ts";
+import { isIP } from "node:net";
+import type { Extension, JsonGeneralNames, JsonName } from "@peculiar/x509";
 
 /** A certificate and its private key (PKCS #8), both PEM. */
 export interface Certificate {
@@ -36,161 +13,142 @@ export interface Validity {
   notAfter: Date;
 }
 
-interface Template {
-  subject: Der;
-  extensions: Der[];
-  validity: Validity;
+/** The key of a server: P-256 is fast, RSA with 2048 bits is what kubeadm makes. */
+export type ServerKey = "P-256" | "RSA-2048";
+
+interface Request {
+  subject: JsonName;
+  extensions: Extension[];
+  validity?: Validity | undefined;
+  key?: ServerKey;
 }
 
-const ECDSA_WITH_SHA256 = sequence(objectIdentifier("1.2.840.10045.4.3.2"));
-const COMMON_NAME = "2.5.4.3";
-const ORGANIZATION = "2.5.4.10";
-const SERVER_AUTH = "1.3.6.1.5.5.7.3.1";
-const CLIENT_AUTH = "1.3.6.1.5.5.7.3.2";
+type Library = typeof import("@peculiar/x509");
+
+const KEYS = {
+  "P-256": { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" },
+  "RSA-2048": {
+    name: "RSASSA-PKCS1-v1_5",
+    hash: "SHA-256",
+    publicExponent: Uint8Array.of(1, 0, 1),
+    modulusLength: 2048,
+  },
+};
 const HOUR_MS = 3_600_000;
 
-/** An hour back, so that a clock a little behind accepts it, and ten years ahead. */
+/** Creates a self-signed certificate authority with nothing but a common name. */
+export async function createAuthority(
+  commonName: string,
+  validity?: Validity,
+): Promise<Certificate> {
+  const x509 = await loadLibrary();
+  const { keyCertSign, cRLSign } = x509.KeyUsageFlags;
+  return await issue(x509, {
+    subject: [{ CN: [commonName] }],
+    extensions: [
+      new x509.BasicConstraintsExtension(true, undefined, true),
+      new x509.KeyUsagesExtension(keyCertSign | cRLSign, true),
+    ],
+    validity,
+  });
+}
+
+/** Issues a certificate for a TLS server with these host names and IP addresses. */
+export async function issueServerCertificate(
+  authority: Certificate,
+  names: [string, ...string[]],
+  { validity, key = "P-256" }: { validity?: Validity; key?: ServerKey } = {},
+): Promise<Certificate> {
+  const x509 = await loadLibrary();
+  const altNames: JsonGeneralNames = names.map((value) => ({
+    type: isIP(value) ? "ip" : "dns",
+    value,
+  }));
+  const extensions = [
+    ...leafExtensions(x509, x509.ExtendedKeyUsage.serverAuth),
+    new x509.SubjectAlternativeNameExtension(altNames),
+  ];
+  return await issue(x509, { subject: [{ CN: [names[0]] }], extensions, validity, key }, authority);
+}
+
+/** Issues a certificate by which Kubernetes knows a user (CN) and its groups (O). */
+export async function issueClientCertificate(
+  authority: Certificate,
+  user: string,
+  groups: string[] = [],
+  validity?: Validity,
+): Promise<Certificate> {
+  const x509 = await loadLibrary();
+  const subject = [...groups.map((group) => ({ O: [group] })), { CN: [user] }];
+  const extensions = leafExtensions(x509, x509.ExtendedKeyUsage.clientAuth);
+  return await issue(x509, { subject, extensions, validity }, authority);
+}
+
+/** Creates a key pair (PEM) of the kind that signs ServiceAccount tokens. */
+export async function createSigningKey(): Promise<{ publicKey: string; privateKey: string }> {
+  const x509 = await loadLibrary();
+  const { publicKey, privateKey } = await newKeyPair();
+  return {
+    publicKey: await keyPem(x509, "spki", publicKey),
+    privateKey: await keyPem(x509, "pkcs8", privateKey),
+  };
+}
+
+/** Loads the library on first use: most tests need no certificate, and loading takes 0.2 s. */
+const loadLibrary = async (): Promise<Library> => {
+  await import("reflect-metadata"); // the library fails to load without it
+  const library = await import("@peculiar/x509");
+  library.cryptoProvider.set(crypto);
+  return library;
+};
+
+/** Makes a certificate with a new key, signed by the authority or, without one, by itself. */
+const issue = async (
+  x509: Library,
+  { subject, extensions, validity = defaultValidity(), key }: Request,
+  authority?: Certificate,
+): Promise<Certificate> => {
+  const keys = await newKeyPair(key);
+  const issuer = authority ? await signerOf(x509, authority) : { name: subject, ...keys };
+  const certificate = await x509.X509CertificateGenerator.create({
+    subject,
+    issuer: issuer.name,
+    publicKey: keys.publicKey,
+    signingKey: issuer.privateKey,
+    ...validity,
+    extensions: [
+      ...extensions,
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+      await x509.AuthorityKeyIdentifierExtension.create(issuer.publicKey),
+    ],
+  });
+  const cert = `${certificate.toString("pem")}\n`;
+  return { cert, key: await keyPem(x509, "pkcs8", keys.privateKey) };
+};
+
+const signerOf = async (x509: Library, { cert, key }: Certificate) => {
+  const { subjectName, publicKey } = new x509.X509Certificate(cert);
+  const der = x509.PemConverter.decodeFirst(key);
+  const privateKey = await crypto.subtle.importKey("pkcs8", der, KEYS["P-256"], false, ["sign"]);
+  return { name: subjectName.toJSON(), publicKey, privateKey };
+};
+
+const leafExtensions = (x509: Library, usage: string): Extension[] => [
+  new x509.BasicConstraintsExtension(false, undefined, true),
+  new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+  new x509.ExtendedKeyUsageExtension([usage]),
+];
+
+const newKeyPair = async (kind: ServerKey = "P-256"): Promise<CryptoKeyPair> =>
+  await crypto.subtle.generateKey(KEYS[kind], true, ["sign", "verify"]) as CryptoKeyPair;
+
+const keyPem = async (x509: Library, format: "pkcs8" | "spki", key: CryptoKey): Promise<string> => {
+  const label = format === "pkcs8" ? "PRIVATE KEY" : "PUBLIC KEY";
+  return `${x509.PemConverter.encode(await crypto.subtle.exportKey(format, key), label)}\n`;
+};
+
+/** From an hour ago, for clocks that are slow, to ten years ahead. */
 const defaultValidity = (): Validity => ({
   notBefore: new Date(Date.now() - HOUR_MS),
   notAfter: new Date(Date.now() + 10 * 365 * 24 * HOUR_MS),
 });
-
-const attribute = (type: string, value: string): Der =>
-  set(sequence(objectIdentifier(type), utf8String(value)));
-
-const extension = (id: string, value: Der, critical = false): Der =>
-  sequence(objectIdentifier(id), ...(critical ? [TRUE] : []), octetString(value));
-
-const basicConstraints = (isCa: boolean) =>
-  extension("2.5.29.19", isCa ? sequence(TRUE) : sequence(), true);
-const keyUsage = (octet: number, unusedBits: number) =>
-  extension("2.5.29.15", bitString(Uint8Array.of(octet), unusedBits), true);
-const extendedKeyUsage = (purpose: string) =>
-  extension("2.5.29.37", sequence(objectIdentifier(purpose)));
-const CERTIFICATE_AND_CRL_SIGNING = keyUsage(0b0000_0110, 1);
-const DIGITAL_SIGNATURE = keyUsage(0b1000_0000, 7);
-
-const subjectAltName = (names: string[]): Der =>
-  extension(
-    "2.5.29.17",
-    sequence(...names.map((name) => {
-      const ip = ipOctets(name);
-      return ip ? implicit(7, ip) : implicit(2, new TextEncoder().encode(name));
-    })),
-  );
-
-const publicKeyInfo = (key: KeyObject): Uint8Array => key.export({ type: "spki", format: "der" });
-
-const keyIdentifier = (spki: Uint8Array): Uint8Array => createHash("sha1").update(spki).digest();
-
-const serialNumber = (): Der => {
-  const octets = randomBytes(16);
-  octets[0] = ((octets[0] ?? 0) & 0x7f) | 0x40; // positive, and always 16 octets long
-  return integer(octets);
-};
-
-const newKeyPair = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
-const newRsaKeyPair = () => generateKeyPairSync("rsa", { modulusLength: 2048 });
-
-const keyPem = (key: KeyObject): string => key.export({ type: "pkcs8", format: "pem" }).toString();
-
-const signedCertificate = (
-  template: Template,
-  subjectKey: Uint8Array,
-  issuer: { name: Der; spki: Uint8Array; key: KeyObject },
-): string => {
-  const { notBefore, notAfter } = template.validity;
-  const extensions = sequence(
-    ...template.extensions,
-    extension("2.5.29.14", octetString(keyIdentifier(subjectKey))),
-    extension("2.5.29.35", sequence(implicit(0, keyIdentifier(issuer.spki)))),
-  );
-  const toBeSigned = sequence(
-    explicit(0, integer(Uint8Array.of(2))), // version 3
-    serialNumber(),
-    ECDSA_WITH_SHA256,
-    issuer.name,
-    sequence(time(notBefore), time(notAfter)),
-    template.subject,
-    subjectKey,
-    explicit(3, extensions),
-  );
-  const signature = bitString(sign("sha256", toBeSigned, issuer.key));
-  return pem("CERTIFICATE", sequence(toBeSigned, ECDSA_WITH_SHA256, signature));
-};
-
-const issue = (
-  authority: Certificate,
-  template: Template,
-  { publicKey, privateKey }: { publicKey: KeyObject; privateKey: KeyObject } = newKeyPair(),
-): Certificate => {
-  const { subject, publicKey: issuerKey } = new X509Certificate(authority.cert);
-  const issuer = {
-    name: sequence(attribute(COMMON_NAME, subject.replace(/^CN=/, ""))),
-    spki: publicKeyInfo(issuerKey),
-    key: createPrivateKey(authority.key),
-  };
-  const cert = signedCertificate(template, publicKeyInfo(publicKey), issuer);
-  return { cert, key: keyPem(privateKey) };
-};
-
-/** A new self-signed certificate authority, known by its common name alone. */
-export const createAuthority = (
-  commonName: string,
-  validity: Validity = defaultValidity(),
-): Certificate => {
-  const { publicKey, privateKey } = newKeyPair();
-  const spki = publicKeyInfo(publicKey);
-  const subject = sequence(attribute(COMMON_NAME, commonName));
-  const extensions = [basicConstraints(true), CERTIFICATE_AND_CRL_SIGNING];
-  const issuer = { name: subject, spki, key: privateKey };
-  const cert = signedCertificate({ subject, extensions, validity }, spki, issuer);
-  return { cert, key: keyPem(privateKey) };
-};
-
-/** What a server proves itself with: P-256 is fast, RSA with 2048 bits is what kubeadm makes. */
-export type ServerKey = "P-256" | "RSA-2048";
-
-/** A certificate for a TLS server that is reached under the given host names and IP addresses. */
-export const issueServerCertificate = (
-  authority: Certificate,
-  names: [string, ...string[]],
-  { validity = defaultValidity(), key = "P-256" }: { validity?: Validity; key?: ServerKey } = {},
-): Certificate => {
-  const template = {
-    subject: sequence(attribute(COMMON_NAME, names[0])),
-    extensions: [
-      basicConstraints(false),
-      DIGITAL_SIGNATURE,
-      extendedKeyUsage(SERVER_AUTH),
-      subjectAltName(names),
-    ],
-    validity,
-  };
-  return issue(authority, template, key === "P-256" ? newKeyPair() : newRsaKeyPair());
-};
-
-/** A certificate by which Kubernetes knows a user (CN) and its groups (O). */
-export const issueClientCertificate = (
-  authority: Certificate,
-  user: string,
-  groups: string[] = [],
-  validity: Validity = defaultValidity(),
-): Certificate =>
-  issue(authority, {
-    subject: sequence(
-      ...groups.map((group) => attribute(ORGANIZATION, group)),
-      attribute(COMMON_NAME, user),
-    ),
-    extensions: [basicConstraints(false), DIGITAL_SIGNATURE, extendedKeyUsage(CLIENT_AUTH)],
-    validity,
-  });
-
-/** A key pair (PEM) of the kind that signs ServiceAccount tokens. */
-export const createSigningKey = (): { publicKey: string; privateKey: string } => {
-  const { publicKey, privateKey } = newKeyPair();
-  return {
-    publicKey: publicKey.export({ type: "spki", format: "pem" }).toString(),
-    privateKey: keyPem(privateKey),
-  };
-};

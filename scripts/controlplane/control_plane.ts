@@ -174,14 +174,18 @@ export class ControlPlane implements AsyncDisposable {
 
   /** Waits until the API is ready again, as after a restart of etcd. */
   async ready(): Promise<void> {
-    const client = issueClientCertificate(this.#authority, "probe", ["system:masters"]);
+    const client = await issueClientCertificate(this.#authority, "probe", ["system:masters"]);
     const target = { server: this.server, caPem: this.caPem, client };
     await eventually(`${this.name} is ready`, () => isApiReady(target), { timeoutMs: 60_000 });
   }
 
   /** A client certificate for any user; by default it is valid for years. */
-  userCertificate(user: string, groups: string[] = [], validity?: Validity): Certificate {
-    return issueClientCertificate(this.#authority, user, groups, validity);
+  async userCertificate(
+    user: string,
+    groups: string[] = [],
+    validity?: Validity,
+  ): Promise<Certificate> {
+    return await issueClientCertificate(this.#authority, user, groups, validity);
   }
 
   /** Path of a kubeconfig for any user, with a client certificate. */
@@ -247,7 +251,7 @@ export class ControlPlane implements AsyncDisposable {
 
   async #writeKubeconfig(user: string, groups: string[], path: string): Promise<string> {
     const { name: cluster, server, caPem } = this;
-    const credentials = this.userCertificate(user, groups);
+    const credentials = await this.userCertificate(user, groups);
     await writeSecret(path, kubeconfigFor({ cluster, server, caPem, user, credentials }));
     return path;
   }

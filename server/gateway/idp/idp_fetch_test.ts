@@ -72,8 +72,8 @@ Deno.test("createIdpFetch() keeps calls within their bounds", async (t) => {
 });
 
 Deno.test("createIdpFetch() goes through the proxy of the environment, TLS end to end", async () => {
-  const authority = createAuthority("proxy test");
-  const certificate = issueServerCertificate(authority, ["idp.example"]);
+  const authority = await createAuthority("proxy test");
+  const certificate = await issueServerCertificate(authority, ["idp.example"]);
   await using server = await start(https.createServer(certificate, (_, response) => {
     response.end("through the tunnel");
   }));

@@ -135,7 +135,7 @@ Deno.test("createOidc() over https trusts the given authorities and no others", 
     await using oidc = await startOidc(asRoot(issuer), { connection: { caPem: issuer.caPem } });
     assert.equal((await logIn(issuer, oidc)).identity.subject, `${issuer.url}#ada`);
   });
-  for (const caPem of [createAuthority("somebody else").cert, undefined]) {
+  for (const caPem of [(await createAuthority("somebody else")).cert, undefined]) {
     await t.step(caPem ? "another one" : "the system's", async () => {
       await using oidc = await startOidc(asRoot(issuer), { connection: { caPem } });
       await fails(oidc.startLogin("/"), "UNAVAILABLE");

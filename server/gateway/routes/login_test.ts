@@ -13,8 +13,8 @@ import { type AppDeps, createApp } from "../app.ts";
 import { startMockIssuer } from "../idp/mock_idp.ts";
 import { createSessionCodec } from "../auth/session.ts";
 
-const authority = createAuthority("gateway test");
-const certificate = issueServerCertificate(authority, ["127.0.0.1"]);
+const authority = await createAuthority("gateway test");
+const certificate = await issueServerCertificate(authority, ["127.0.0.1"]);
 const log = createLogger({
   encoder: "json",
   level: "info",

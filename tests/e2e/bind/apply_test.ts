@@ -134,7 +134,7 @@ Deno.test("applyToConsumer() installs the konnector and a bundle, then bundles a
 
 Deno.test("applyToConsumer() keeps the host's name while it connects to the checked address", async () => {
   await using world = await BindingWorld.start(plane);
-  const certificate = consumer.userCertificate("root", ["system:masters"]);
+  const certificate = await consumer.userCertificate("root", ["system:masters"]);
   const user = {
     "client-certificate-data": base64(certificate.cert),
     "client-key-data": base64(certificate.key),
@@ -210,7 +210,7 @@ Deno.test("applyToConsumer() tells failures of the provider side", async () => {
 Deno.test("applyToConsumer() tells failures of the consumer side without its words", async () => {
   await using world = await BindingWorld.start(plane);
   const install = (kubeconfig: string) => applying(world)({ kubeconfig, installKonnector: true });
-  const stranger = createAuthority("stranger");
+  const stranger = await createAuthority("stranger");
   await assert.rejects(
     install(kubeconfig(consumer.server, stranger.cert)),
     fails("APPLY_FAILED", /certificate is not trusted/),
@@ -219,7 +219,7 @@ Deno.test("applyToConsumer() tells failures of the consumer side without its wor
     install(kubeconfig(consumer.server)),
     fails("APPLY_FAILED", /does not accept the credentials/),
   );
-  const nobody = consumer.userCertificate("nobody");
+  const nobody = await consumer.userCertificate("nobody");
   const user = {
     "client-certificate-data": base64(nobody.cert),
     "client-key-data": base64(nobody.key),

@@ -17,7 +17,7 @@ async function apply(gateway: Gateway, token: string, server: string): Promise<R
     server,
     caPem: consumer.caPem,
     user: "admin",
-    credentials: consumer.userCertificate("admin", ["system:masters"]),
+    credentials: await consumer.userCertificate("admin", ["system:masters"]),
   }));
   return await gateway.as(token, "/api/apply", postJson({ kubeconfig, installKonnector: true }));
 }

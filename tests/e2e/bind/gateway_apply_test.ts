@@ -48,13 +48,16 @@ const KONNECTOR = [
 ];
 
 /** A kubeconfig, as callers send it, whose parts may be replaced. */
-const sent = (plane: ControlPlane, edit: Partial<Parameters<typeof kubeconfigFor>[0]> = {}) =>
+const sent = async (
+  plane: ControlPlane,
+  edit: Partial<Parameters<typeof kubeconfigFor>[0]> = {},
+) =>
   submitted(kubeconfigFor({
     cluster: "consumer",
     server: plane.server,
     caPem: plane.caPem,
     user: "admin",
-    credentials: plane.userCertificate("admin", ["system:masters"]),
+    credentials: await plane.userCertificate("admin", ["system:masters"]),
     ...edit,
   }));
 
@@ -98,7 +101,7 @@ Deno.test("POST /api/apply", async (t) => {
   const post = (body: unknown) => gateway.as(token, "/api/apply", postJson(body));
   const apply = async (request: ApplyRequest) =>
     (await okJson<ApplyResult>(await post(request))).applied;
-  const kubeconfig = sent(consumerPlane);
+  const kubeconfig = await sent(consumerPlane);
 
   await t.step("installs the konnector alone", async () => {
     assert.deepEqual(await apply({ kubeconfig, installKonnector: true }), KONNECTOR);
@@ -116,7 +119,7 @@ Deno.test("POST /api/apply", async (t) => {
     const binding = ["create", "clusterrolebinding", account, "--clusterrole=cluster-admin"];
     await consumerPlane.kubectl([...binding, `--serviceaccount=default:${account}`]);
     const credentials = { token: await accountToken(consumer.kube, "default", account) };
-    const request = { export: "widgets", kubeconfig: sent(consumerPlane, { credentials }) };
+    const request = { export: "widgets", kubeconfig: await sent(consumerPlane, { credentials }) };
     assert.deepEqual(await apply(request), ["Namespace/xbind", ...bundle]);
     const secret = await consumer.kube.get(SECRETS, { name: grant, namespace: "xbind" });
     const inside = Buffer.from(secret.data?.["kubeconfig"] ?? "", "base64").toString();
@@ -172,7 +175,7 @@ Deno.test("POST /api/apply", async (t) => {
 
   await t.step("answers 400 to an address that is denied", async () => {
     for (const host of ["169.254.169.254", "[fe80::1]", "[::ffff:169.254.1.1]", "2851995905"]) {
-      const denied = sent(consumerPlane, { server: `https://${host}:6443` });
+      const denied = await sent(consumerPlane, { server: `https://${host}:6443` });
       await failure(await post({ kubeconfig: denied, export: "widgets" }), 400, /server leads to/);
     }
   });
@@ -188,10 +191,10 @@ Deno.test("POST /api/apply", async (t) => {
       [{ server: gateway.url.replace("http:", "https:") }, /apply Namespace\/xbind/],
       [{ caPem: plane.caPem }, /certificate is not trusted$/],
       [{ credentials: { token: "wrong" } }, /does not accept the credentials$/],
-      [{ credentials: consumerPlane.userCertificate("nobody") }, /may not do that$/],
+      [{ credentials: await consumerPlane.userCertificate("nobody") }, /may not do that$/],
     ];
     for (const [edit, reason] of consumers) {
-      const answer = await post({ ...reachable, kubeconfig: sent(consumerPlane, edit) });
+      const answer = await post({ ...reachable, kubeconfig: await sent(consumerPlane, edit) });
       const message = await failure(answer, 502, reason);
       assert.doesNotMatch(message, /127\.0\.0\.1|wrong|nobody|ECONN|tls/i);
     }
@@ -207,7 +210,7 @@ Deno.test("POST /api/apply", async (t) => {
     "answers 502 when the konnector's CRDs stay away, and sends no Secret",
     async () => {
       // The provider serves none of them.
-      const answer = await post({ kubeconfig: sent(plane), export: "widgets" });
+      const answer = await post({ kubeconfig: await sent(plane), export: "widgets" });
       await failure(answer, 502, /install the konnector first$/);
       await provider.kube.get(NAMESPACES, { name: "xbind" });
       const secret = await provider.kube.find(SECRETS, { name: grant, namespace: "xbind" });
@@ -220,7 +223,7 @@ Deno.test("POST /api/apply", async (t) => {
     {
       await using silent = silentServer();
       const slow = {
-        kubeconfig: sent(consumerPlane, { server: silent.server }),
+        kubeconfig: await sent(consumerPlane, { server: silent.server }),
         installKonnector: true,
       };
       for (let count = 0; count < 4; count++) waits.push(post(slow));
@@ -238,7 +241,7 @@ Deno.test("POST /api/apply", async (t) => {
     const info = await okJson<ProviderInfo>(await gateway.request("/api/provider"));
     assert.equal(info.applyEnabled, true);
     const log = gateway.backend.lines.join("\n");
-    const { key } = consumerPlane.userCertificate("admin");
+    const { key } = await consumerPlane.userCertificate("admin");
     assert.ok(!log.includes(kubeconfig.slice(0, 80)) && !log.includes(token) && !log.includes(key));
     const lines = gateway.backend.log.filter(({ code }) => code === "apply");
     const subjects = [subject, sealedSubject("other")];

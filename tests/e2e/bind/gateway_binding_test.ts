@@ -147,7 +147,7 @@ Deno.test("binds and pickups over replicas, without an issuer, and at shutdown",
 
   await t.step("--external-ca-file is the CA in issued kubeconfigs, and they work", async () => {
     const file = join(plane.dir, "external-ca.pem");
-    const pem = createAuthority("the next CA").cert + plane.caPem;
+    const pem = (await createAuthority("the next CA")).cert + plane.caPem;
     await Deno.writeTextFile(file, pem);
     const flags = [...without.flags, `--external-ca-file=${file}`];
     await using told = await Gateway.start(plane, { env, flags });

@@ -99,7 +99,7 @@ Deno.test("kubectl bind reaches the consumer with", async (t) => {
   });
 
   await t.step("a client certificate", async () => {
-    const { cert, key } = plane.userCertificate("cli-admin", ["system:masters"]);
+    const { cert, key } = await plane.userCertificate("cli-admin", ["system:masters"]);
     await reaches(
       await at.kubeconfig({
         "client-certificate-data": base64(cert),
@@ -162,7 +162,7 @@ Deno.test("kubectl bind says what is wrong with the way to the consumer:", async
   await using at = await consumerUser();
   const { token } = at;
   const good = await at.kubeconfig({ token });
-  const otherCa = { "certificate-authority-data": base64(createAuthority("other").cert) };
+  const otherCa = { "certificate-authority-data": base64((await createAuthority("other")).cert) };
   await at.write("failing", "#!/bin/sh\nexit 7\n", 0o700);
   const table: [what: string, kubeconfig: string, words: RegExp, flags?: string[]][] = [
     ["a context that is missing", good, /"staging" does not exist \(known: "dev"\)/, [

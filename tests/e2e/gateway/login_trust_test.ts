@@ -8,7 +8,7 @@ Deno.test("--oidc-ca-file replaces the roots that the identity provider is check
   await using idp = await IdentityProvider.start();
   await using dir = await temporaryDir();
   const other = `${dir.path}/other.pem`;
-  await Deno.writeTextFile(other, createAuthority("somebody else").cert);
+  await Deno.writeTextFile(other, (await createAuthority("somebody else")).cert);
   // Makes the identity provider's authority one of the roots.
   const trusted = { NODE_EXTRA_CA_CERTS: idp.caFile };
   const cases: readonly [string, LoginGatewayOptions, "trusted" | "refused"][] = [

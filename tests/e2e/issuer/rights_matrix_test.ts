@@ -27,7 +27,7 @@ import {
 
 // Before any test, so that no test is charged with processes it does not end.
 const world = await IssuerWorld.start();
-const reviews = new AccessReviews(world.plane);
+const reviews = await AccessReviews.of(world.plane);
 Deno.test.afterAll(async () => {
   reviews[Symbol.dispose]();
   await world[Symbol.asyncDispose]();

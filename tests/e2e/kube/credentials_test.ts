@@ -138,8 +138,8 @@ Deno.test("Transport never speaks as nobody when its token file holds nothing", 
 Deno.test("Transport uses client certificate files as they are replaced", async (t) => {
   const files = { "client-certificate": "tls.crt", "client-key": "tls.key" };
   await using dir = await kubeconfigDir(files);
-  const alice = provider.userCertificate("kube-credentials-alice");
-  const bob = provider.userCertificate("kube-credentials-bob");
+  const alice = await provider.userCertificate("kube-credentials-alice");
+  const bob = await provider.userCertificate("kube-credentials-bob");
   await dir.write("tls.crt", alice.cert);
   await dir.write("tls.key", alice.key);
   using connected = await connect(dir.kubeconfig);
@@ -161,7 +161,7 @@ Deno.test("Transport uses client certificate files as they are replaced", async 
 });
 
 Deno.test("Transport takes private keys in the forms that Kubernetes tools write", async (t) => {
-  const { cert, key } = provider.userCertificate("kube-credentials-forms");
+  const { cert, key } = await provider.userCertificate("kube-credentials-forms");
   for (const type of ["pkcs8", "sec1"] as const) {
     await t.step(type, async () => {
       const text = createPrivateKey(key).export({ type, format: "pem" }).toString();
@@ -174,8 +174,8 @@ Deno.test("Transport takes private keys in the forms that Kubernetes tools write
 });
 
 Deno.test("Transport says what is wrong with certificates, and never drops one silently", async (t) => {
-  const alice = provider.userCertificate("kube-credentials-alice");
-  const bob = provider.userCertificate("kube-credentials-bob");
+  const alice = await provider.userCertificate("kube-credentials-alice");
+  const bob = await provider.userCertificate("kube-credentials-bob");
   const broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
   const CASES: [name: string, cert: string, key: string, message: RegExp, ca?: string][] = [
     ["a certificate that is none", "garbage", alice.key, /: its client certificate is damaged$/],
@@ -199,7 +199,7 @@ Deno.test("Transport says what is wrong with certificates, and never drops one s
   }
   await t.step("an expired certificate", async () => {
     const dayMs = 86_400_000;
-    const old = provider.userCertificate("kube-credentials-old", [], {
+    const old = await provider.userCertificate("kube-credentials-old", [], {
       notBefore: new Date(Date.now() - 2 * dayMs),
       notAfter: new Date(Date.now() - dayMs),
     });

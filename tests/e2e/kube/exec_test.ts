@@ -96,7 +96,7 @@ Deno.test("Transport runs the exec plugin once for all calls, with its arguments
 });
 
 Deno.test("Transport uses a client certificate that the exec plugin gives", async () => {
-  const { cert, key } = provider.userCertificate("kube-exec-alice");
+  const { cert, key } = await provider.userCertificate("kube-exec-alice");
   await using at = await plugin("cat credential");
   await at.write("credential", credential({ clientCertificateData: cert, clientKeyData: key }));
   using connected = await at.connect();

@@ -28,7 +28,7 @@ async function caseParts() {
   const robotToken = await accountToken(at.kube, namespace, "robot");
   const secondToken = await accountToken(at.kube, namespace, "second");
   return {
-    ...kubeconfigParts(provider, { namespace, robotToken, secondToken }),
+    ...await kubeconfigParts(provider, { namespace, robotToken, secondToken }),
     [Symbol.asyncDispose]: () => at[Symbol.asyncDispose](),
   };
 }

@@ -94,7 +94,7 @@ Deno.test("Transport tells its observer of every answer, and of those that never
 });
 
 Deno.test("Transport trusts the kubeconfig's authority alone", async (t) => {
-  const client = provider.userCertificate("kube-transport");
+  const client = await provider.userCertificate("kube-transport");
   const user = {
     "client-certificate-data": base64(client.cert),
     "client-key-data": base64(client.key),
@@ -119,7 +119,7 @@ Deno.test("Transport trusts the kubeconfig's authority alone", async (t) => {
       "another authority is refused",
       {
         "tls-server-name": "proxy.example.org",
-        "certificate-authority-data": base64(createAuthority("somebody else").cert),
+        "certificate-authority-data": base64((await createAuthority("somebody else")).cert),
       },
       /: the server's certificate is not signed by a trusted authority$/,
     ],

@@ -34,9 +34,9 @@ const ROTATIONS: readonly Rotation[] = [
   {
     name: "client certificates",
     user: { "client-certificate": "tls.crt", "client-key": "tls.key" },
-    files: ({ plane }, nth) => {
-      const { cert, key } = plane.userCertificate(`certificate-${nth}`);
-      return Promise.resolve({ "tls.crt": cert, "tls.key": key });
+    files: async ({ plane }, nth) => {
+      const { cert, key } = await plane.userCertificate(`certificate-${nth}`);
+      return { "tls.crt": cert, "tls.key": key };
     },
     username: (nth) => `certificate-${nth}`,
     revoke: ({ plane }) => plane.kubectl(["delete", "clusterrolebinding", "certificate-old"]),
@@ -91,7 +91,7 @@ Deno.test("xbind-backend uses credentials as they are replaced on disk", async (
         return await failure(await gateway.tryBind(ada, offer), 502);
       }, SOON);
       // Another authority beside the old one, as it is while that of a cluster is replaced.
-      await write({ "ca.crt": createAuthority("next").cert + plane.caPem });
+      await write({ "ca.crt": (await createAuthority("next")).cert + plane.caPem });
       await write(await rotation.files(provider, "new"));
       await eventually("binds work again", () => gateway.bind(ada, offer), SOON);
       await provider.offerReady(next, [WIDGETS]);

@@ -77,9 +77,9 @@ Deno.test("user certificates of another control plane or of the past are refused
   const status = (client: { cert: string; key: string }) => probe({ ...target, client }, "/api");
   const target = { server: plane.server, caPem: plane.caPem };
   const past = { notBefore: new Date("2020-01-01"), notAfter: new Date("2021-01-01") };
-  assert.equal(await status(plane.userCertificate("ada", ["system:masters"])), 200);
-  assert.equal(await status(plane.userCertificate("ada", ["system:masters"], past)), 401);
-  assert.equal(await status(other.userCertificate("ada", ["system:masters"])), 401);
+  assert.equal(await status(await plane.userCertificate("ada", ["system:masters"])), 200);
+  assert.equal(await status(await plane.userCertificate("ada", ["system:masters"], past)), 401);
+  assert.equal(await status(await other.userCertificate("ada", ["system:masters"])), 401);
 });
 
 Deno.test("a ServiceAccount's token Secret is filled, and its kubeconfig works", async () => {
@@ -165,7 +165,7 @@ Deno.test("two control planes at once are two clusters", async () => {
 Deno.test("each process can be stopped, killed and paused, and the data stays", async (t) => {
   await using plane = await ownPlane();
   const { server } = plane;
-  const client = plane.userCertificate("probe", ["system:masters"]);
+  const client = await plane.userCertificate("probe", ["system:masters"]);
   const status = () => probe({ server, caPem: plane.caPem, client }, "/readyz");
   await succeed(plane, ["create", "configmap", "kept"]);
 

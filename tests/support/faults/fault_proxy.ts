@@ -90,10 +90,14 @@ export class FaultProxy implements AsyncDisposable {
   #connections = 0;
   #mostConnections = 0;
 
-  private constructor(plane: ControlPlane, dir: string, options: FaultProxyOptions) {
-    const { identity = plane.userCertificate("admin", ["system:masters"]) } = options;
+  private constructor(
+    plane: ControlPlane,
+    dir: string,
+    identity: Certificate | "caller",
+    { authority, certificate }: Record<"authority" | "certificate", Certificate>,
+  ) {
     this.#dir = dir;
-    this.#authority = createAuthority("xbind fault proxy");
+    this.#authority = authority;
     this.#upstream = {
       base: new URL(plane.server),
       agent: new https.Agent({
@@ -103,7 +107,7 @@ export class FaultProxy implements AsyncDisposable {
       }),
     };
     this.#server = https.createServer(
-      issueServerCertificate(this.#authority, options.serverNames ?? ["127.0.0.1", "localhost"]),
+      certificate,
       (request, answer) => void this.#handle({ request, answer }),
     );
     this.#server.keepAliveTimeout = KEEP_ALIVE_MS;
@@ -112,8 +116,12 @@ export class FaultProxy implements AsyncDisposable {
 
   /** Starts a proxy before the plane's API server, on a loopback port. */
   static async start(plane: ControlPlane, options: FaultProxyOptions = {}): Promise<FaultProxy> {
+    const { serverNames = ["127.0.0.1", "localhost"] } = options;
+    const identity = options.identity ?? await plane.userCertificate("admin", ["system:masters"]);
+    const authority = await createAuthority("xbind fault proxy");
+    const certificate = await issueServerCertificate(authority, serverNames);
     const dir = await Deno.makeTempDir({ dir: plane.dir, prefix: "fault-proxy-" });
-    const proxy = new FaultProxy(plane, dir, options);
+    const proxy = new FaultProxy(plane, dir, identity, { authority, certificate });
     await new Promise<void>((resolve) => proxy.#server.listen(0, "127.0.0.1", resolve));
     return proxy;
   }

@@ -15,8 +15,8 @@ export type HostileAnswer = (
   request: IncomingMessage,
 ) => unknown;
 
-const authority = createAuthority("hostile API server");
-const certificate = issueServerCertificate(authority, ["127.0.0.1", "localhost"]);
+const authority = await createAuthority("hostile API server");
+const certificate = await issueServerCertificate(authority, ["127.0.0.1", "localhost"]);
 
 /** A server over TLS that pretends to be a consumer's API server. */
 export class HostileApiServer implements AsyncDisposable {

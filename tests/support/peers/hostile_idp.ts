@@ -70,10 +70,10 @@ export class HostileIdp implements AsyncDisposable {
   }
 
   static async start(): Promise<HostileIdp> {
-    const authority = createAuthority("hostile issuer of a test");
+    const authority = await createAuthority("hostile issuer of a test");
     const caFile = await Deno.makeTempFile({ prefix: "xbind-hostile-", suffix: ".pem" });
     await Deno.writeTextFile(caFile, authority.cert);
-    const server = https.createServer(issueServerCertificate(authority, ["127.0.0.1"]));
+    const server = https.createServer(await issueServerCertificate(authority, ["127.0.0.1"]));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     return new HostileIdp(server, authority.cert, caFile);
   }

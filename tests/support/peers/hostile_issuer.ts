@@ -86,10 +86,10 @@ export const startIssuer = async (scheme: "http" | "https" = "http") => {
     response.writeHead(status, { "Content-Type": "application/json" });
     response.end(typeof body === "string" ? body : JSON.stringify(body));
   };
-  const authority = createAuthority("issuer test");
+  const authority = await createAuthority("issuer test");
   const server = scheme === "http"
     ? http.createServer(handle)
-    : https.createServer(issueServerCertificate(authority, ["127.0.0.1"]), handle);
+    : https.createServer(await issueServerCertificate(authority, ["127.0.0.1"]), handle);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   state.url = `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return Object.assign(state, {

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { exportJWK, generateKeyPair } from "jose";
 import Provider from "oidc-provider";
 import {
+  type Certificate,
   createAuthority,
   issueServerCertificate,
 } from "../../../scripts/controlplane/certificates.ts";
@@ -67,27 +68,34 @@ export class IdentityProvider implements AsyncDisposable {
   account: Account | undefined = { sub: "ada" };
   readonly #port: number;
   readonly #options: IdentityProviderOptions;
-  readonly #certificate: { readonly cert: string; readonly key: string };
+  readonly #certificate: Certificate;
   readonly #stored = new Map<string, Stored>();
   #provider: Oidc | undefined;
   #server: https.Server | undefined;
 
-  private constructor(options: IdentityProviderOptions, caFile: string) {
-    const { host = "127.0.0.1" } = options;
-    const authority = createAuthority("identity provider of a test");
+  private constructor(
+    options: IdentityProviderOptions,
+    host: string,
+    certificate: Certificate,
+    caPem: string,
+    caFile: string,
+  ) {
     this.#options = options;
-    this.#certificate = issueServerCertificate(authority, [host]);
+    this.#certificate = certificate;
     this.#port = freePort();
     this.issuer = `https://${host}:${this.#port}`;
-    this.caPem = authority.cert;
+    this.caPem = caPem;
     this.caFile = caFile;
   }
 
   /** Prepares one that does not listen yet: its issuer and authority are known. */
   static async prepare(options: IdentityProviderOptions = {}): Promise<IdentityProvider> {
     const caFile = await Deno.makeTempFile({ prefix: "xbind-idp-", suffix: ".pem" });
-    const prepared = new IdentityProvider(options, caFile);
-    await Deno.writeTextFile(caFile, prepared.caPem);
+    const { host = "127.0.0.1" } = options;
+    const authority = await createAuthority("identity provider of a test");
+    const certificate = await issueServerCertificate(authority, [host]);
+    await Deno.writeTextFile(caFile, authority.cert);
+    const prepared = new IdentityProvider(options, host, certificate, authority.cert, caFile);
     await prepared.rotateKeys();
     return prepared;
   }

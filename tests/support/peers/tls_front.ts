@@ -14,12 +14,12 @@ export interface TlsFront extends AsyncDisposable {
 
 /** Takes TLS connections for these names, and hands what is inside to the server at `url`. */
 export async function startTlsFront(url: string, names: [string, ...string[]]): Promise<TlsFront> {
-  const authority = createAuthority("front of a test");
+  const authority = await createAuthority("front of a test");
   const caFile = await Deno.makeTempFile({ prefix: "xbind-front-", suffix: ".pem" });
   await Deno.writeTextFile(caFile, authority.cert);
   const target = new URL(url);
   const sockets = new Set<net.Socket>();
-  const server = tls.createServer(issueServerCertificate(authority, names), (client) => {
+  const server = tls.createServer(await issueServerCertificate(authority, names), (client) => {
     const upstream = net.connect(Number(target.port), target.hostname);
     for (const [socket, peer] of [[client, upstream], [upstream, client]] as const) {
       sockets.add(socket);

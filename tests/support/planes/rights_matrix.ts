@@ -1,3 +1,4 @@
+import type { Certificate } from "../../../scripts/controlplane/certificates.ts";
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
 import { VERBS } from "./issued_rights.ts";
@@ -84,11 +85,15 @@ export class AccessReviews implements Disposable {
   readonly #url: string;
   readonly #client: Deno.HttpClient;
 
-  constructor(plane: ControlPlane) {
+  private constructor(plane: ControlPlane, { cert, key }: Certificate) {
     this.#url = `${plane.server}/apis/${AUTHORIZATION}/subjectaccessreviews`;
-    const { cert, key } = plane.userCertificate("reviewer", ["system:masters"]);
     // One stream of HTTP/2 for all would be slower than a few connections.
     this.#client = Deno.createHttpClient({ caCerts: [plane.caPem], cert, key, http2: false });
+  }
+
+  /** Connects as an administrator. */
+  static async of(plane: ControlPlane): Promise<AccessReviews> {
+    return new AccessReviews(plane, await plane.userCertificate("reviewer", ["system:masters"]));
   }
 
   /** The questions that are answered with yes for an account. */

@@ -153,7 +153,7 @@ export class ChartFlow implements AsyncDisposable {
   /** Has the gateway install konnector and bundle on a consumer. */
   async apply(consumer: ControlPlane): Promise<void> {
     const { server, caPem } = consumer;
-    const credentials = consumer.userCertificate("admin", ["system:masters"]);
+    const credentials = await consumer.userCertificate("admin", ["system:masters"]);
     const parts = { cluster: "consumer", server, caPem, user: "admin", credentials };
     const kubeconfig = submitted(kubeconfigFor(parts));
     const body = { export: "widgets", installKonnector: true, kubeconfig };

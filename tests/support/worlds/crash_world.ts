@@ -61,7 +61,7 @@ export class CrashWorld implements AsyncDisposable {
   static async start(...flags: string[]): Promise<CrashWorld> {
     const provider = await IssuerWorld.start();
     await provider.stop();
-    const identity = provider.plane.userCertificate("crashing", ["system:masters"]);
+    const identity = await provider.plane.userCertificate("crashing", ["system:masters"]);
     const proxy = await FaultProxy.start(provider.plane, { identity });
     const world = new CrashWorld(provider, proxy, flags);
     await world.succeed();

@@ -31,7 +31,7 @@ export class GatewayBehindProxy implements AsyncDisposable {
     user: string,
     options: BackendOptions = {},
   ): Promise<GatewayBehindProxy> {
-    const identity = plane.userCertificate(user, ["system:masters"]);
+    const identity = await plane.userCertificate(user, ["system:masters"]);
     const proxy = await FaultProxy.start(plane, { identity });
     const site = new GatewayBehindProxy(plane, user, proxy, options);
     try {

@@ -26,7 +26,7 @@ export class Replica implements AsyncDisposable {
     user: string,
     options: Pick<BackendOptions, "denoFlags"> = {},
   ): Promise<Replica> {
-    const identity = plane.userCertificate(user, ["system:masters"]);
+    const identity = await plane.userCertificate(user, ["system:masters"]);
     const proxy = await FaultProxy.start(plane, { identity });
     const backend = await Backend.start(plane, {
       flags: ["--enable-gateway=false", "--leader-elect"],

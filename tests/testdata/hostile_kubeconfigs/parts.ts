@@ -7,13 +7,13 @@ import {
 /** Text as base64. */
 export const base64 = (text: string): string => Buffer.from(text, "latin1").toString("base64");
 
-const authority = createAuthority("hostile");
+const authority = await createAuthority("hostile");
 
 /** An authority and two client certificates of it. */
 export const PEMS = {
   ca: authority.cert,
-  alice: issueClientCertificate(authority, "alice"),
-  bob: issueClientCertificate(authority, "bob"),
+  alice: await issueClientCertificate(authority, "alice"),
+  bob: await issueClientCertificate(authority, "bob"),
 } as const;
 
 /** A cluster and a user that are accepted. */

@@ -1,3 +1,4 @@
+import { createAuthority } from "../../../scripts/controlplane/certificates.ts";
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 
 /** Kubeconfig files, how they are used, and what must come of it. */
@@ -14,6 +15,8 @@ export interface KubeconfigCase {
 export interface KubeconfigParts {
   readonly server: string;
   readonly caPem: string;
+  /** An authority that signed nothing here. */
+  readonly otherCaPem: string;
   /** The fields of a cluster that works. */
   readonly cluster: { readonly server: string; readonly "certificate-authority-data": string };
   /** Certificates: alice is in two teams, root is an administrator. */
@@ -34,12 +37,12 @@ export interface ClientPair {
 }
 
 /** Makes the parts; the users are called `kubeconfig-alice` and so on. */
-export function kubeconfigParts(
+export async function kubeconfigParts(
   plane: ControlPlane,
   accounts: Pick<KubeconfigParts, "namespace" | "robotToken" | "secondToken">,
-): KubeconfigParts {
-  const pair = (user: string, groups: string[] = []): ClientPair => {
-    const { cert, key } = plane.userCertificate(`kubeconfig-${user}`, groups);
+): Promise<KubeconfigParts> {
+  const pair = async (user: string, groups: string[] = []): Promise<ClientPair> => {
+    const { cert, key } = await plane.userCertificate(`kubeconfig-${user}`, groups);
     const data = { "client-certificate-data": btoa(cert), "client-key-data": btoa(key) };
     return { cert, key, data };
   };
@@ -47,10 +50,11 @@ export function kubeconfigParts(
   return {
     server,
     caPem,
+    otherCaPem: (await createAuthority("other")).cert,
     cluster: { server, "certificate-authority-data": btoa(caPem) },
-    alice: pair("alice", ["team-a", "team-b"]),
-    bob: pair("bob"),
-    root: pair("root", ["system:masters"]),
+    alice: await pair("alice", ["team-a", "team-b"]),
+    bob: await pair("bob"),
+    root: await pair("root", ["system:masters"]),
     ...accounts,
   };
 }

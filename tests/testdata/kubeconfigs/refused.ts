@@ -1,4 +1,3 @@
-import { createAuthority } from "../../../scripts/controlplane/certificates.ts";
 import { type KubeconfigCase, kubeconfigOf, type KubeconfigParts } from "./parts.ts";
 
 /** A case that kubectl and we must both refuse. */
@@ -9,7 +8,7 @@ export interface RefusedCase extends KubeconfigCase {
 
 /** Kubeconfigs that do not work. */
 export const refusedKubeconfigs = (parts: KubeconfigParts): RefusedCase[] => {
-  const { server, cluster, alice, bob } = parts;
+  const { server, otherCaPem, cluster, alice, bob } = parts;
   const config = (user: object, more: object = {}, name = "main") =>
     kubeconfigOf(cluster, user, more, name);
   return [
@@ -77,7 +76,7 @@ export const refusedKubeconfigs = (parts: KubeconfigParts): RefusedCase[] => {
             name: "main",
             cluster: {
               ...cluster,
-              "certificate-authority-data": btoa(createAuthority("other").cert),
+              "certificate-authority-data": btoa(otherCaPem),
             },
           }],
         }),
