@@ -2,13 +2,16 @@ import { Buffer } from "node:buffer";
 import assert from "node:assert/strict";
 import { parse, stringify } from "yaml";
 import { createAuthority } from "../../scripts/controlplane/certificates.ts";
-import { bundleFor } from "../../server/bind/bundle.ts";
-import { grantFor } from "../../tests/support/planes/issuer_samples.ts";
+import type { BindingSpec } from "../../common/api/resources.ts";
+import { bundleFor, bundleObjects, providerKubeconfig } from "../../common/consumer/bundle.ts";
+import { toYaml } from "../../common/to_yaml.ts";
 import { CliError } from "../cli_error.ts";
-import { bundleObjects, checkBundle } from "./check_bundle.ts";
+import { checkBundle } from "./check_bundle.ts";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
-const GRANT = grantFor({
+const NAME = "widgets-0123456789abcdef";
+const SPEC: Omit<BindingSpec, "connectionRef"> = {
+  apis: [{ name: "widgets.example.org" }],
   conflictPolicy: "Adopt",
   relatedResources: [
     { resource: "secrets", direction: "FromProvider", selector: { names: ["a"] } },
@@ -24,15 +27,14 @@ const GRANT = grantFor({
       },
     },
   ],
-});
-const { name: NAME } = GRANT.metadata;
-const TOKEN = {
-  apiVersion: "v1",
-  kind: "Secret",
-  metadata: { name: "token" },
-  data: { token: base64("a.b.c"), "ca.crt": base64((await createAuthority("provider")).cert) },
 };
-const PROVIDER = { externalAddress: "", restHost: "https://provider.example.org:6443" };
+const SERVER = "https://provider.example.org:6443";
+const KUBECONFIG = providerKubeconfig({
+  server: SERVER,
+  caData: base64((await createAuthority("provider")).cert),
+  token: "a.b.c",
+  namespace: "xbind-abc",
+});
 
 type Fields = Record<string, unknown>;
 interface Parts {
@@ -43,10 +45,9 @@ interface Parts {
 
 /** What a gateway sends, after some edit. */
 function sent(edit: (parts: Parts) => void = () => {}): unknown[] {
-  const objects = structuredClone(bundleFor(GRANT, TOKEN, PROVIDER)) as unknown[];
-  const [secret, connection, binding] = objects;
-  edit({ secret, connection, binding } as Parts);
-  return objects;
+  const bundle = structuredClone(bundleFor(NAME, toYaml([KUBECONFIG]), SPEC));
+  edit(bundle as unknown as Parts);
+  return bundleObjects(bundle);
 }
 
 interface Kubeconfig extends Fields {
@@ -62,6 +63,8 @@ const sentKubeconfig = (edit: (kubeconfig: Kubeconfig) => void): unknown[] =>
     edit(kubeconfig);
     secret.stringData["kubeconfig"] = stringify(kubeconfig, { aliasDuplicateObjects: false });
   });
+const addSecond = (entries: { name: string }[]) =>
+  void entries.push(...entries.map((entry) => ({ ...entry, name: "second" })));
 const cluster = (fields: Fields) =>
   sentKubeconfig(({ clusters: [first] }) => void Object.assign(first?.cluster ?? {}, fields));
 const user = (fields: Fields) =>
@@ -73,7 +76,7 @@ const text = (kubeconfig: string) =>
 Deno.test("checkBundle() gives back what a gateway of this version sends, to the letter", () => {
   const bundle = checkBundle(sent(), NAME);
   assert.deepEqual(bundleObjects(bundle), sent());
-  assert.equal(bundle.server, PROVIDER.restHost);
+  assert.equal(bundle.server, SERVER);
 });
 
 Deno.test("checkBundle() takes other forms of the same", async (t) => {
@@ -160,33 +163,47 @@ Deno.test("checkBundle() refuses what is not exactly a bundle", async (t) => {
     ["another policy", spec({ conflictPolicy: "Force" }), /conflictPolicy/],
     ["related pods", spec({ relatedResources: [{ resource: "pods" }] }), /relatedResources\[0\]/],
     ["a status", sent(({ binding }) => void (binding["status"] = {})), /"status"/],
-    ["two clusters", sentKubeconfig(({ clusters }) => clusters.push(...clusters)), /"clusters"/],
-    ["two users", sentKubeconfig(({ users }) => users.push(...users)), /"users"/],
-    ["two contexts", sentKubeconfig(({ contexts }) => contexts.push(...contexts)), /"contexts"/],
-    ["another context", sentKubeconfig((all) => void (all["current-context"] = "b")), /contexts/],
+    ["two clusters", sentKubeconfig((all) => addSecond(all.clusters)), /"clusters"/],
+    ["two users", sentKubeconfig((all) => addSecond(all.users)), /"users"/],
+    ["two contexts", sentKubeconfig((all) => addSecond(all.contexts)), /"contexts"/],
+    [
+      "another context",
+      sentKubeconfig((all) => void (all["current-context"] = "b")),
+      /context that does not exist/,
+    ],
     ["http", cluster({ server: "http://provider.example.org" }), /https:\/\/host/],
     ["a user in the URL", cluster({ server: "https://a@b.example.org" }), /https:\/\/host/],
     ["no server", cluster({ server: undefined }), /https:\/\/host/],
     ["no verification", cluster({ "insecure-skip-tls-verify": true }), /insecure-skip-tls-verify/],
     ["a proxy", cluster({ "proxy-url": "http://evil.example.org" }), /proxy-url/],
-    ["a CA file", cluster({ "certificate-authority": "/etc/ca" }), /certificate-authority"/],
+    [
+      "a CA file",
+      cluster({ "certificate-authority": "/etc/ca" }),
+      /certificate-authority is not allowed/,
+    ],
     ["a CA that is none", cluster({ "certificate-authority-data": base64("a") }), /PEM/],
     ["a CA in other base64", cluster({ "certificate-authority-data": "*" }), /base64/],
-    ["a command", user({ exec }), /users\[0\]\.user\.exec/],
-    ["a token file", user({ tokenFile: "/etc/passwd" }), /tokenFile/],
-    ["a certificate file", user({ "client-certificate": "/etc/a" }), /client-certificate/],
-    ["impersonation", user({ as: "admin" }), /user\.as"/],
+    ["a command", user({ exec }), /exec is not allowed/],
+    ["a token file", user({ tokenFile: "/etc/passwd" }), /tokenFile is not allowed/],
+    [
+      "a certificate file",
+      user({ "client-certificate": "/etc/a" }),
+      /client-certificate is not allowed/,
+    ],
+    ["impersonation", user({ as: "admin" }), /as is not allowed/],
     ["no token", user({ token: undefined }), /no token/],
     ["a token with a line break", user({ token: "a\nb: c" }), /no token/],
     [
       "a kubeconfig of another kind",
       sentKubeconfig((all) => void (all["kind"] = "List")),
-      /"kind"/,
+      /kind is not Config/,
     ],
+    ["a TLS name", cluster({ "tls-server-name": "a.b" }), /tls-server-name" is not what a bundle/],
+    ["a password", user({ token: undefined, username: "a" }), /no token/],
     ["extensions", sentKubeconfig((all) => void (all["extensions"] = [])), /extensions/],
-    ["aliases", text("a: &a {}\nb: *a"), /YAML mapping/],
-    ["a kubeconfig that is no YAML", text("{"), /YAML mapping/],
-    ["a huge kubeconfig", text("#".repeat(300_000)), /YAML mapping/],
+    ["aliases", text("a: &a {}\nb: *a"), /YAML aliases/],
+    ["a kubeconfig that is no YAML", text("{"), /not valid YAML/],
+    ["a huge kubeconfig", text("#".repeat(300_000)), /over 256 KiB/],
   ];
   for (const [what, given, reason] of table) {
     await t.step(what, () => {

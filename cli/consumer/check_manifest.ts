@@ -1,8 +1,7 @@
 import type { ClusterRole, KubeObject, Role } from "../../common/api/resources.ts";
 import { parseUntrustedYaml } from "../../common/untrusted_yaml.ts";
 import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
-import { differences, isMapping } from "./differences.ts";
-import { refused } from "./refused.ts";
+import { differences, isMapping, refused } from "./differences.ts";
 import { widerRule } from "./wider_rule.ts";
 
 const MAX_LENGTH = 1024 * 1024;

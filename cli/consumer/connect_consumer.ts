@@ -1,3 +1,8 @@
+import {
+  type ConsumerWrites,
+  NotServedError,
+  objectText,
+} from "../../common/consumer/apply_objects.ts";
 import { KubeClient } from "../../common/kube/client.ts";
 import { ConfigFileError } from "../../common/kube/config_file_error.ts";
 import { runExecPlugin } from "../../common/kube/exec_credential.ts";
@@ -72,6 +77,22 @@ export async function withConsumer<T>(
     throw consumerFailure(error, consumer.target);
   }
 }
+
+/** Prints each object that is applied, and names the cluster in failures. */
+export const writesTo = (
+  io: Pick<Io, "out">,
+  { kube, target }: Consumer,
+  signal: AbortSignal,
+): ConsumerWrites => ({
+  kube,
+  signal,
+  applied: (object) => io.out([`${objectText(object)} applied`]),
+  failed: (what, error) => {
+    if (!(error instanceof NotServedError)) return error;
+    const message = `Cannot apply ${what} on ${clusterText(target)}: ${error.message}`;
+    return new CliError("failure", message, "Install the konnector first: kubectl bind connect");
+  },
+});
 
 async function consumerTarget(io: Pick<Io, "env">, options: ConsumerOptions): Promise<KubeTarget> {
   const { kubeconfig, context } = options;

@@ -1,6 +1,8 @@
+import { CliError } from "../cli_error.ts";
+
 /**
- * Where a JSON value is not like a model: paths such as `spec.ports[0].hostPort`, the empty path
- * for the value itself. Lists of different lengths differ as a whole.
+ * Lists the paths at which a JSON value differs from a model, such as `spec.ports[0].hostPort`; the
+ * empty path stands for the value itself. Lists of different lengths differ as a whole.
  */
 export function differences(given: unknown, model: unknown, path = ""): string[] {
   if (Array.isArray(given) && Array.isArray(model) && given.length === model.length) {
@@ -15,6 +17,12 @@ export function differences(given: unknown, model: unknown, path = ""): string[]
   return Object.is(given, model) ? [] : [path];
 }
 
-/** A JSON object, as opposed to a list, a text or nothing. */
+/** Tells whether a value is a JSON object. */
 export const isMapping = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
+
+const ASK_PROVIDER = "Nothing of it was applied. Check --server, and ask whoever runs that gateway";
+
+/** The error for a document of the gateway that is refused; nothing of it was applied. */
+export const refused = (document: string, reason: string, remedy = ASK_PROVIDER): CliError =>
+  new CliError("failure", `Cannot use ${document} of the gateway: ${reason}`, remedy);

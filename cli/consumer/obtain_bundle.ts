@@ -6,7 +6,7 @@ import { GatewayError } from "../gateway/gateway_error.ts";
 import type { Io } from "../terminal/io.ts";
 import { serverText } from "../gateway/server_url.ts";
 import { spinner } from "../terminal/spinner.ts";
-import { type Bundle, checkBundle } from "./check_bundle.ts";
+import { checkBundle, type CheckedBundle } from "./check_bundle.ts";
 
 const BIND_BACKOFF = { baseMs: 500, capMs: 5_000 };
 
@@ -16,7 +16,7 @@ export async function obtainBundle(
   gateway: GatewayClient,
   exportName: string,
   signal: AbortSignal,
-): Promise<Bundle> {
+): Promise<CheckedBundle> {
   io.say(`Binding Export "${exportName}" at ${serverText(gateway.base)}`);
   using _spinner = spinner(io, "waiting for the provider");
   return await patiently(io, async () => {

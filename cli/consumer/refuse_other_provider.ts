@@ -1,24 +1,25 @@
 import { Buffer } from "node:buffer";
 import { type Secret, SECRETS } from "../../common/api/resources.ts";
+import { KUBECONFIG_KEY } from "../../common/consumer/bundle.ts";
 import { parseUntrustedYaml } from "../../common/untrusted_yaml.ts";
 import { isForbidden } from "../../common/kube/kube_error.ts";
 import { keyOf } from "../../common/kube/paths.ts";
 import { CliError } from "../cli_error.ts";
-import type { Bundle } from "./check_bundle.ts";
+import type { CheckedBundle } from "./check_bundle.ts";
+import { firstCluster } from "./check_provider_kubeconfig.ts";
 import type { Consumer } from "./connect_consumer.ts";
-import { isMapping } from "./differences.ts";
 
 /**
- * Fails when the bundle would take the place of another provider's credentials: two providers may
- * give the same name to Grants, and what this cluster syncs would then go to the wrong one.
+ * Fails when the bundle would replace the credentials of another provider. Two providers may use
+ * the same Grant name, and this cluster would then sync to the wrong one.
  */
 export async function refuseOtherProvider(
   { kube }: Consumer,
-  { secret, server }: Bundle,
+  { secret, server }: CheckedBundle,
   signal: AbortSignal,
 ): Promise<void> {
   const present = await kube.find(SECRETS, keyOf(secret), signal).catch((error) => {
-    if (isForbidden(error)) return undefined; // whoever may write a Secret need not be able to read it
+    if (isForbidden(error)) return undefined; // the right to write a Secret does not include reading it
     throw error;
   });
   const other = present && serverIn(present);
@@ -32,17 +33,13 @@ export async function refuseOtherProvider(
   );
 }
 
-/** The server of the kubeconfig in a Secret, as far as there is one. */
+/** Finds the server of the kubeconfig in a Secret; undefined when it holds no kubeconfig. */
 export function serverIn({ data }: Secret): string | undefined {
-  const text = Buffer.from(data?.["kubeconfig"] ?? "", "base64").toString();
+  const text = Buffer.from(data?.[KUBECONFIG_KEY] ?? "", "base64").toString();
   try {
-    const kubeconfig = parseUntrustedYaml(text);
-    const clusters = isMapping(kubeconfig) ? kubeconfig["clusters"] : undefined;
-    const [first] = Array.isArray(clusters) ? clusters : [];
-    const cluster = isMapping(first) ? first["cluster"] : undefined;
-    const server = isMapping(cluster) ? cluster["server"] : undefined;
+    const { server } = firstCluster(parseUntrustedYaml(text));
     return typeof server === "string" ? server : undefined;
   } catch {
-    return undefined; // no kubeconfig, so nobody's credentials
+    return undefined;
   }
 }

@@ -1,5 +1,5 @@
 import type { KubeObject, ResourceType } from "../../common/api/resources.ts";
-import { resourceTypeOf } from "../../common/consumer/resource_type_of.ts";
+import { resourceTypeOf } from "../../common/consumer/apply_objects.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import { isForbidden, isNotFound } from "../../common/kube/kube_error.ts";
 import { CliError } from "../cli_error.ts";

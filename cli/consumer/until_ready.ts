@@ -6,7 +6,7 @@ import {
   isReadyFor,
   type KubeObject,
 } from "../../common/api/resources.ts";
-import { resourceTypeOf } from "../../common/consumer/resource_type_of.ts";
+import { objectText, resourceTypeOf } from "../../common/consumer/apply_objects.ts";
 import { Cache } from "../../common/kube/cache.ts";
 import { wholeObjects } from "../../common/kube/follow.ts";
 import { isForbidden } from "../../common/kube/kube_error.ts";
@@ -14,7 +14,6 @@ import { keyOf } from "../../common/kube/paths.ts";
 import { CliError } from "../cli_error.ts";
 import type { Io } from "../terminal/io.ts";
 import { spinner } from "../terminal/spinner.ts";
-import { objectText } from "./apply_objects.ts";
 import type { Consumer } from "./connect_consumer.ts";
 
 type Waited = KubeObject & Conditioned;
@@ -106,7 +105,7 @@ export function stateText(
   { kind, metadata }: Pick<KubeObject, "kind" | "metadata">,
   now: Conditioned | undefined,
 ): string {
-  const name = `${kind}/${metadata.name}`;
+  const name = objectText({ kind, metadata });
   if (!now) return `${name} is not there`;
   const judged = condition(now, kind === "Deployment" ? "Available" : "Ready");
   return judged ? `${name} ${conditionText(judged)}` : `${name} has no status yet`;

@@ -3,8 +3,14 @@ import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { clientOf } from "../gateway/connect.ts";
 import type { Io } from "../terminal/io.ts";
 import { findServer, type GlobalOptions } from "../gateway/settings.ts";
-import { applyObjects, previewObjects } from "../consumer/apply_objects.ts";
-import { type Consumer, type ConsumerOptions, withConsumer } from "../consumer/connect_consumer.ts";
+import { applyObjects } from "../../common/consumer/apply_objects.ts";
+import {
+  type Consumer,
+  type ConsumerOptions,
+  withConsumer,
+  writesTo,
+} from "../consumer/connect_consumer.ts";
+import { previewObjects } from "../consumer/rehearse_apply.ts";
 import { clusterText } from "../consumer/consumer_failure.ts";
 import { imageOf } from "../consumer/check_manifest.ts";
 import {
@@ -40,7 +46,8 @@ export async function runConnect(io: Io, options: ConnectOptions): Promise<void>
       await previewObjects(io, consumer, plan.objects, signal);
       return io.say("Dry run: nothing was changed");
     }
-    const stored = await applyObjects(io, consumer, plan.objects, FIELD_MANAGERS.installer, signal);
+    const writes = writesTo(io, consumer, signal);
+    const stored = await applyObjects(writes, plan.objects, FIELD_MANAGERS.installer);
     const deployments = stored.filter(({ kind }) => kind === DEPLOYMENTS.kind);
     if (wait) await untilReady(io, consumer, deployments, signal);
     io.say("The konnector is installed. Bind an Export with: kubectl bind export <name>");

@@ -11,7 +11,7 @@ import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
 import { isNotFound } from "../../common/kube/kube_error.ts";
 import { KONNECTOR_IMAGE } from "../../common/api/names.ts";
 import type { Io } from "../terminal/io.ts";
-import { objectText } from "../consumer/apply_objects.ts";
+import { objectText } from "../../common/consumer/apply_objects.ts";
 import { bundleNamed } from "../consumer/check_bundle.ts";
 import { imageOf } from "../consumer/check_manifest.ts";
 import { type Check, checkClock, checked, failed, ok } from "./checks.ts";

@@ -1,6 +1,6 @@
 import { CLUSTER_BINDINGS, CONNECTIONS, type KubeObject } from "../../common/api/resources.ts";
 import { toYaml } from "../../common/to_yaml.ts";
-import { CONSUMER_NAMESPACE, FIELD_MANAGERS, grantName } from "../../common/api/names.ts";
+import { FIELD_MANAGERS, grantName } from "../../common/api/names.ts";
 import { connectGateway } from "../gateway/connect.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import type { Io } from "../terminal/io.ts";
@@ -8,17 +8,23 @@ import { linesOf } from "../terminal/lines_of.ts";
 import type { GlobalOptions } from "../gateway/settings.ts";
 import {
   applyObjects,
+  type ConsumerWrites,
   DISCOVERY_WAIT_MS,
-  previewObjects,
   whenServed,
-} from "../consumer/apply_objects.ts";
-import { type Bundle, bundleNamed, bundleObjects } from "../consumer/check_bundle.ts";
-import { type Consumer, type ConsumerOptions, withConsumer } from "../consumer/connect_consumer.ts";
+} from "../../common/consumer/apply_objects.ts";
+import { type Bundle, bundleObjects, consumerNamespace } from "../../common/consumer/bundle.ts";
+import { bundleNamed } from "../consumer/check_bundle.ts";
+import {
+  type Consumer,
+  type ConsumerOptions,
+  withConsumer,
+  writesTo,
+} from "../consumer/connect_consumer.ts";
 import { type KonnectorPlan, planKonnector } from "../consumer/konnector_plan.ts";
 import { obtainBundle } from "../consumer/obtain_bundle.ts";
 import { notOffered, offerIn } from "../consumer/offer_in.ts";
 import { refuseOtherProvider } from "../consumer/refuse_other_provider.ts";
-import { expectedBundle, rehearseApply } from "../consumer/rehearse_apply.ts";
+import { expectedBundle, previewObjects, rehearseApply } from "../consumer/rehearse_apply.ts";
 import { copyNotes, openingNotes } from "../consumer/related_notes.ts";
 import { requireRights, rightsToApply } from "../consumer/rights.ts";
 import { sayImage, sayTarget } from "./connect.ts";
@@ -38,11 +44,6 @@ export interface ExportOptions extends GlobalOptions, ConsumerOptions {
 }
 
 const CORE_KINDS = [CONNECTIONS, CLUSTER_BINDINGS];
-const NAMESPACE: KubeObject = {
-  apiVersion: "v1",
-  kind: "Namespace",
-  metadata: { name: CONSUMER_NAMESPACE },
-};
 
 /** Binds an Export, and applies its bundle to the consumer cluster or prints it. */
 export async function runExport(io: Io, exportName: string, options: ExportOptions): Promise<void> {
@@ -55,8 +56,9 @@ export async function runExport(io: Io, exportName: string, options: ExportOptio
     const plan = options.installKonnector
       ? await planKonnector(gateway, options.konnectorImage, signal)
       : undefined;
-    const foundation = plan?.objects ?? [NAMESPACE];
-    if (!plan) await whenServed(consumer, CORE_KINDS, 0, signal);
+    const foundation = plan?.objects ?? [consumerNamespace()];
+    const writes = writesTo(io, consumer, signal);
+    if (!plan) await whenServed(writes, CORE_KINDS, 0);
     const expected = await expectedGrant(gateway, exportName, signal);
     await requireRights(consumer, rightsToApply([...foundation, ...bundleNamed("")]), signal);
     sayTarget(io, consumer);
@@ -73,7 +75,7 @@ export async function runExport(io: Io, exportName: string, options: ExportOptio
     for (const note of [...copyNotes(relatedResources), ...openingNotes(relatedResources)]) {
       io.say(`Note: ${note}`);
     }
-    const stored = await applyAll(io, consumer, foundation, plan, bundle, signal);
+    const stored = await applyAll(writes, foundation, plan, bundle);
     if (options.wait) await untilReady(io, consumer, stored, signal);
     io.say(`Export "${exportName}" is bound as ${bundle.binding.metadata.name}`);
   });
@@ -94,20 +96,18 @@ async function printBundle(
   io.out(linesOf(toYaml(bundleObjects(bundle))));
 }
 
-/** Gives the Connection and the ClusterBinding as they are stored. */
+/** Returns the Connection and the ClusterBinding as they are stored. */
 async function applyAll(
-  io: Io,
-  consumer: Consumer,
+  writes: ConsumerWrites,
   foundation: readonly KubeObject[],
   plan: KonnectorPlan | undefined,
   bundle: Bundle,
-  signal: AbortSignal,
 ): Promise<KubeObject[]> {
   const { installer, cli } = FIELD_MANAGERS;
-  await applyObjects(io, consumer, foundation, plan ? installer : cli, signal);
-  // Credentials stay away from a cluster that could not use them.
-  await whenServed(consumer, CORE_KINDS, DISCOVERY_WAIT_MS, signal);
-  const [, ...conditioned] = await applyObjects(io, consumer, bundleObjects(bundle), cli, signal);
+  await applyObjects(writes, foundation, plan ? installer : cli);
+  // Do not send credentials to a cluster that cannot use them.
+  await whenServed(writes, CORE_KINDS, DISCOVERY_WAIT_MS);
+  const [, ...conditioned] = await applyObjects(writes, bundleObjects(bundle), cli);
   return conditioned;
 }
 

@@ -6,7 +6,7 @@ import { CliError } from "../cli_error.ts";
 import type { Io } from "../terminal/io.ts";
 import type { GlobalOptions } from "../gateway/settings.ts";
 import { spinner } from "../terminal/spinner.ts";
-import { objectText } from "../consumer/apply_objects.ts";
+import { objectText } from "../../common/consumer/apply_objects.ts";
 import { type Consumer, type ConsumerOptions, withConsumer } from "../consumer/connect_consumer.ts";
 import { type BoundObject, findBound } from "../consumer/find_bound.ts";
 import { sayTarget } from "./connect.ts";

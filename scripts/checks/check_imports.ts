@@ -71,13 +71,7 @@ const MAY_IMPORT: readonly (readonly [part: string, allowed: readonly string[]])
 ];
 
 /** What a unit test may import besides what its module may. */
-const FOR_UNIT_TESTS = [
-  ...COMMON,
-  "scripts/",
-  "tests/support/",
-  "tests/testdata/",
-  "server/bind/bundle.ts",
-];
+const FOR_UNIT_TESTS = [...COMMON, "scripts/", "tests/support/", "tests/testdata/"];
 
 /** Starts processes: for the command-line client, and for tests that play its part. */
 const STARTS_PROCESSES = "common/kube/exec_credential.ts";

@@ -2,12 +2,27 @@ import { CLUSTER_BINDINGS, CONNECTIONS, type KubeObject } from "../../common/api
 import type { ApplyRequest, ApplyResult, Identity } from "../../common/api/wire.ts";
 import type { Config } from "../config.ts";
 import { XbindError } from "../../common/errors.ts";
-import { applyFailed, invalidRequest } from "../errors.ts";
+import { applyFailed, invalidRequest, kubeconfigRejected } from "../errors.ts";
+import {
+  applyObjects,
+  type ConsumerWrites,
+  DISCOVERY_WAIT_MS,
+  NotServedError,
+  objectText,
+  whenServed,
+} from "../../common/consumer/apply_objects.ts";
+import { consumerNamespace } from "../../common/consumer/bundle.ts";
 import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
 import { KubeClient } from "../../common/kube/client.ts";
+import {
+  decodeKubeconfig,
+  InlineKubeconfigError,
+  parseInlineKubeconfig,
+} from "../../common/kube/inline_kubeconfig.ts";
+import { KubeError } from "../../common/kube/kube_error.ts";
 import type { KubeTarget } from "../../common/kube/kube_target.ts";
 import { Transport } from "../../common/kube/transport.ts";
-import { CONSUMER_NAMESPACE, FIELD_MANAGERS } from "../../common/api/names.ts";
+import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { deadline } from "../../common/time/deadline.ts";
 import type { Slots } from "../../common/time/slots.ts";
 import { givingWay } from "../../common/time/giving_way.ts";
@@ -15,8 +30,7 @@ import { VERSION } from "../../common/version.ts";
 import { type ProvisionDeps, provisionGrant } from "./bind.ts";
 import { assembleBundle, type BundleDeps } from "./bundle.ts";
 import { pinnedLookup } from "./consumer_address.ts";
-import { ConsumerWriter, DISCOVERY_WAIT_MS } from "./consumer_writer.ts";
-import { parseSubmittedKubeconfig } from "./submitted_kubeconfig.ts";
+import { plainReason } from "./plain_reason.ts";
 
 /** What an apply needs. */
 export interface ApplyDeps extends ProvisionDeps, BundleDeps {
@@ -56,9 +70,7 @@ export async function applyToConsumer(
   }
   using _place = await slots.enter(identity.subject, signal); // first, as reading a kubeconfig costs time
   const target = await givingWay(() =>
-    parseSubmittedKubeconfig(request.kubeconfig, {
-      allowInsecureTls: config.applyAllowInsecureTls,
-    })
+    submittedTarget(request.kubeconfig, config.applyAllowInsecureTls)
   );
   using limit = deadline(applyTimeoutMs, signal, tooSlow(applyTimeoutMs));
   // Before anything is provisioned: a Grant for a cluster that is refused would be of no use.
@@ -68,25 +80,43 @@ export async function applyToConsumer(
     : await provisionedBundle(deps, identity, exportName, limit.signal);
 
   using transport = consumerTransport(target, lookup);
-  const writer = new ConsumerWriter(new KubeClient(transport), limit.signal);
-  const foundation = installKonnector ? konnectorManifest(config.konnectorImage) : [NAMESPACE];
+  const writes: ConsumerWrites = {
+    kube: new KubeClient(transport),
+    signal: limit.signal,
+    failed: consumerFailure,
+  };
+  const foundation = installKonnector
+    ? konnectorManifest(config.konnectorImage)
+    : [consumerNamespace()];
   const manager = installKonnector ? FIELD_MANAGERS.installer : FIELD_MANAGERS.gateway;
-  await writer.apply(foundation, manager);
+  await applyObjects(writes, foundation, manager);
   if (bundle.length > 0) {
-    // Credentials stay away from a cluster that could not use them.
-    await writer.whenServed([CONNECTIONS, CLUSTER_BINDINGS], discoveryWaitMs);
-    await writer.apply(bundle, FIELD_MANAGERS.gateway);
+    // Do not send credentials to a cluster that cannot use them.
+    await whenServed(writes, [CONNECTIONS, CLUSTER_BINDINGS], discoveryWaitMs);
+    await applyObjects(writes, bundle, FIELD_MANAGERS.gateway);
   }
-  return { applied: [...foundation, ...bundle].map(displayName) };
+  return { applied: [...foundation, ...bundle].map(objectText) };
 }
 
-const NAMESPACE: KubeObject = {
-  apiVersion: "v1",
-  kind: "Namespace",
-  metadata: { name: CONSUMER_NAMESPACE },
-};
+/** Reads the cluster and user that a caller sent as a kubeconfig in base64. */
+export function submittedTarget(base64: string, allowInsecureTls: boolean): KubeTarget {
+  try {
+    const origin = "the submitted kubeconfig";
+    return parseInlineKubeconfig(decodeKubeconfig(base64), { origin, allowInsecureTls });
+  } catch (error) {
+    throw error instanceof InlineKubeconfigError ? kubeconfigRejected(error.message) : error;
+  }
+}
 
-const displayName = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.name}`;
+/** Describes a failure in our own words, because answers of that cluster may repeat credentials. */
+function consumerFailure(what: string, error: unknown): XbindError {
+  const action = `apply ${what} to the consumer cluster`;
+  if (error instanceof NotServedError) {
+    return applyFailed(action, `${error.message}; install the konnector first`);
+  }
+  const isAnswer = error instanceof KubeError && error.status > 0;
+  return applyFailed(action, plainReason(error), isAnswer ? undefined : error);
+}
 
 /** In an apply an Export that cannot be bound is a failure like any other, not a missing page. */
 async function provisionedBundle(

@@ -1,23 +1,11 @@
 import { Buffer } from "node:buffer";
-import { CORE_API_VERSION } from "../../common/api/groups.ts";
-import {
-  type ClusterBinding,
-  type Connection,
-  type Grant,
-  type KubeObject,
-  type Secret,
-  SECRETS,
-} from "../../common/api/resources.ts";
+import { boundaryName, tokenSecretName } from "../../common/api/names.ts";
+import { type Grant, type KubeObject, type Secret, SECRETS } from "../../common/api/resources.ts";
+import { bundleFor, bundleObjects, providerKubeconfig } from "../../common/consumer/bundle.ts";
 import { providerFailed } from "../../common/errors.ts";
-import { toYaml } from "../../common/to_yaml.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import { KubeError } from "../../common/kube/kube_error.ts";
-import {
-  boundaryName,
-  BUNDLE_KUBECONFIG,
-  CONSUMER_NAMESPACE,
-  tokenSecretName,
-} from "../../common/api/names.ts";
+import { toYaml } from "../../common/to_yaml.ts";
 import { plainReason } from "./plain_reason.ts";
 
 /** How consumers reach the provider. */
@@ -30,47 +18,33 @@ export interface ProviderAddress {
   readonly externalCaPem?: string | undefined;
 }
 
-/** What assembling a bundle needs. */
+/** The dependencies of `assembleBundle`. */
 export interface BundleDeps {
   readonly kube: KubeClient;
   readonly provider: ProviderAddress;
 }
 
-/** The name under which the Connection finds the kubeconfig in the Secret. */
-const KUBECONFIG_KEY = "kubeconfig";
-
-/** Secret, Connection and ClusterBinding of a Grant whose token Secret is filled, in that order. */
-export function bundleFor(grant: Grant, token: Secret, provider: ProviderAddress): KubeObject[] {
-  const { name } = grant.metadata;
+/** Builds the bundle of a Grant whose token Secret is filled. */
+export function grantBundle(
+  grant: Grant,
+  { data = {} }: Secret,
+  { externalAddress, restHost, externalCaPem }: ProviderAddress,
+): KubeObject[] {
   const { apis, conflictPolicy, relatedResources = [] } = grant.spec;
-  const secret: Secret = {
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata: { name, namespace: CONSUMER_NAMESPACE },
-    type: "Opaque",
-    stringData: { [KUBECONFIG_KEY]: toYaml([kubeconfigFor(grant, token, provider)]) },
-  };
-  const connection: Connection = {
-    apiVersion: CORE_API_VERSION,
-    kind: "Connection",
-    metadata: { name },
-    spec: { kubeconfigSecretRef: { namespace: CONSUMER_NAMESPACE, name, key: KUBECONFIG_KEY } },
-  };
-  const binding: ClusterBinding = {
-    apiVersion: CORE_API_VERSION,
-    kind: "ClusterBinding",
-    metadata: { name },
-    spec: {
-      connectionRef: { name },
-      apis: apis.map((api) => ({ name: api.name })),
-      ...(conflictPolicy ? { conflictPolicy } : {}),
-      ...(relatedResources.length > 0 ? { relatedResources } : {}),
-    },
-  };
-  return [secret, connection, binding];
+  const kubeconfig = providerKubeconfig({
+    server: externalAddress || restHost,
+    caData: externalCaPem ? Buffer.from(externalCaPem).toString("base64") : data["ca.crt"],
+    token: Buffer.from(data["token"] ?? "", "base64").toString("utf8"),
+    namespace: boundaryOf(grant),
+  });
+  return bundleObjects(bundleFor(grant.metadata.name, toYaml([kubeconfig]), {
+    apis: apis.map((api) => ({ name: api.name })),
+    ...(conflictPolicy ? { conflictPolicy } : {}),
+    ...(relatedResources.length > 0 ? { relatedResources } : {}),
+  }));
 }
 
-/** Reads the Grant's token Secret live and builds the bundle from it. */
+/** Reads the Grant's token Secret live, and builds the bundle from it. */
 export async function assembleBundle(
   { kube, provider }: BundleDeps,
   grant: Grant,
@@ -88,7 +62,7 @@ export async function assembleBundle(
   if (!token.data?.["token"]) {
     throw providerFailed(action, "the provider has not issued its token; bind again");
   }
-  return bundleFor(grant, token, provider);
+  return grantBundle(grant, token, provider);
 }
 
 const boundaryOf = ({ status, spec }: Grant): string =>
@@ -96,27 +70,3 @@ const boundaryOf = ({ status, spec }: Grant): string =>
 
 const secretOf = ({ status, metadata }: Grant): string =>
   status?.tokenSecret || tokenSecretName(metadata.name);
-
-function kubeconfigFor(
-  grant: Grant,
-  { data = {} }: Secret,
-  { externalAddress, restHost, externalCaPem }: ProviderAddress,
-): object {
-  const { cluster, user, context } = BUNDLE_KUBECONFIG;
-  const ca = externalCaPem ? Buffer.from(externalCaPem).toString("base64") : data["ca.crt"];
-  const token = Buffer.from(data["token"] ?? "", "base64").toString("utf8");
-  return {
-    apiVersion: "v1",
-    kind: "Config",
-    clusters: [{
-      name: cluster,
-      cluster: {
-        server: externalAddress || restHost,
-        ...(ca ? { "certificate-authority-data": ca } : {}),
-      },
-    }],
-    users: [{ name: user, user: { token } }],
-    contexts: [{ name: context, context: { cluster, user, namespace: boundaryOf(grant) } }],
-    "current-context": context,
-  };
-}

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { parse } from "yaml";
 import { IAM_API_VERSION } from "../../common/api/groups.ts";
 import type { Grant, Secret } from "../../common/api/resources.ts";
-import { bundleFor } from "./bundle.ts";
+import { grantBundle } from "./bundle.ts";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
@@ -28,11 +28,11 @@ const TOKEN: Secret = {
 };
 const HERE = { externalAddress: "", restHost: "https://10.0.0.1:6443" };
 
-const kubeconfigIn = (bundle: ReturnType<typeof bundleFor>) =>
+const kubeconfigIn = (bundle: ReturnType<typeof grantBundle>) =>
   parse((bundle[0] as Secret).stringData?.["kubeconfig"] ?? "");
 
-Deno.test("bundleFor() gives Secret, Connection and ClusterBinding, named as the Grant", () => {
-  const [secret, connection, binding, ...others] = bundleFor(GRANT, TOKEN, HERE);
+Deno.test("grantBundle() gives Secret, Connection and ClusterBinding, named as the Grant", () => {
+  const [secret, connection, binding, ...others] = grantBundle(GRANT, TOKEN, HERE);
   assert.deepEqual(others, []);
   assert.deepEqual(
     { ...secret, stringData: undefined },
@@ -63,8 +63,8 @@ Deno.test("bundleFor() gives Secret, Connection and ClusterBinding, named as the
   });
 });
 
-Deno.test("bundleFor() holds a kubeconfig with one cluster, user and context", () => {
-  assert.deepEqual(kubeconfigIn(bundleFor(GRANT, TOKEN, HERE)), {
+Deno.test("grantBundle() holds a kubeconfig with one cluster, user and context", () => {
+  assert.deepEqual(kubeconfigIn(grantBundle(GRANT, TOKEN, HERE)), {
     apiVersion: "v1",
     kind: "Config",
     clusters: [{
@@ -83,18 +83,18 @@ Deno.test("bundleFor() holds a kubeconfig with one cluster, user and context", (
   });
 });
 
-Deno.test("bundleFor() prefers the external address and CA", () => {
+Deno.test("grantBundle() prefers the external address and CA", () => {
   const external = { externalAddress: "https://api.example.org", externalCaPem: "PEM OF OURS" };
-  const { cluster } = kubeconfigIn(bundleFor(GRANT, TOKEN, { ...HERE, ...external })).clusters[0];
+  const { cluster } = kubeconfigIn(grantBundle(GRANT, TOKEN, { ...HERE, ...external })).clusters[0];
   assert.deepEqual(cluster, {
     server: "https://api.example.org",
     "certificate-authority-data": base64("PEM OF OURS"),
   });
 });
 
-Deno.test("bundleFor() has no null, no empty field and no trace of the Grant's status", () => {
+Deno.test("grantBundle() has no null, no empty field and no trace of the Grant's status", () => {
   const { conflictPolicy: _, relatedResources: __, ...spec } = GRANT.spec;
-  const bundle = bundleFor({ ...GRANT, spec: { ...spec, relatedResources: [] } }, TOKEN, HERE);
+  const bundle = grantBundle({ ...GRANT, spec: { ...spec, relatedResources: [] } }, TOKEN, HERE);
   const json = JSON.stringify(bundle);
   assert.doesNotMatch(json, /null|\{\}|\[\]|status|resourceVersion|annotations|"uid"/);
   assert.deepEqual(Object.keys((bundle[2] as unknown as { spec: object }).spec), [

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import type { KubeObject, RelatedResource } from "../../../common/api/resources.ts";
-import { bundleFor } from "../../../server/bind/bundle.ts";
+import { grantBundle } from "../../../server/bind/bundle.ts";
 import { konnectorManifest } from "../../../common/consumer/konnector_manifest.ts";
 import { toYaml } from "../../../common/to_yaml.ts";
 import { grantName } from "../../../common/api/names.ts";
@@ -54,7 +54,7 @@ const bundle = () => {
   const data = { token: btoa("a.b.c"), "ca.crt": btoa(PEMS.ca) };
   const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "token" }, data };
   const provider = { externalAddress: "", restHost: "https://provider.example.org:6443" };
-  return bundleFor(named, secret, provider);
+  return grantBundle(named, secret, provider);
 };
 
 const offer = (name: string) => ({

@@ -1,19 +1,29 @@
 import { Buffer } from "node:buffer";
-import { kubeconfigRejected as refuse } from "../errors.ts";
-import type { KubeTarget, TargetAuth } from "../../common/kube/kube_target.ts";
-import { tlsFault } from "../../common/kube/tls_fault.ts";
-import { parseUntrustedYaml } from "../../common/untrusted_yaml.ts";
+import { isDnsLabel } from "../api/names.ts";
+import { parseUntrustedYaml, UntrustedYamlError } from "../untrusted_yaml.ts";
+import type { KubeTarget, TargetAuth } from "./kube_target.ts";
+import { tlsFault } from "./tls_fault.ts";
 
-/** What the operator lets callers do. */
-export interface SubmittedKubeconfigOptions {
-  /** `--apply-allow-insecure-tls` */
-  readonly allowInsecureTls: boolean;
+/** Says why a kubeconfig is refused; the message repeats nothing of it. */
+export class InlineKubeconfigError extends Error {
+  override readonly name = "InlineKubeconfigError";
+}
+
+/** How to read a stranger's kubeconfig. */
+export interface InlineKubeconfigOptions {
+  /** Where it came from, for messages about the cluster. */
+  readonly origin: string;
+  /** Whether `insecure-skip-tls-verify` is accepted. */
+  readonly allowInsecureTls?: boolean;
 }
 
 const MAX_BYTES = 256 * 1024;
+const TOO_LARGE = "it is over 256 KiB";
 const MAX_SERVER_LENGTH = 2048;
 
-/** Fields that would read files, run programs or reach further than the server itself. */
+const refuse = (reason: string) => new InlineKubeconfigError(reason);
+
+/** Fields that read files, run programs, or reach another host or user. */
 const REFUSED_CLUSTER_FIELDS = ["certificate-authority", "proxy-url"];
 const REFUSED_USER_FIELDS = [
   "exec",
@@ -31,14 +41,15 @@ const REFUSED_USER_FIELDS = [
 type Fields = Record<string, unknown>;
 
 /**
- * The cluster and user of a stranger's kubeconfig, sent as base64. Only known fields with inline
- * data are copied; every other way to name credentials is refused, and nothing is looked up.
+ * Reads the current context of a stranger's kubeconfig. Copies only known fields with inline data,
+ * refuses every other way to name credentials, and opens no file.
  */
-export function parseSubmittedKubeconfig(
-  base64: string,
-  options: SubmittedKubeconfigOptions,
+export function parseInlineKubeconfig(
+  yaml: string,
+  { origin, allowInsecureTls = false }: InlineKubeconfigOptions,
 ): KubeTarget {
-  const root = mapping(parseYaml(decodeText(base64)), "the document");
+  if (yaml.length > MAX_BYTES) throw refuse(TOO_LARGE);
+  const root = mapping(parseYaml(yaml), "the document");
   if (root["kind"] !== undefined && root["kind"] !== "Config") throw refuse("kind is not Config");
   const contextName = text(root, "current-context");
   if (!contextName) throw refuse("current-context is missing");
@@ -48,11 +59,14 @@ export function parseSubmittedKubeconfig(
   if (!cluster) throw refuse("the context's cluster does not exist");
   const user = entry(root, "users", "user", text(context, "user"));
   if (!user) throw refuse("the context's user does not exist");
+  const namespace = text(context, "namespace");
+  if (namespace !== undefined && !isDnsLabel(namespace)) throw refuse("namespace is not a name");
   const target: KubeTarget = {
-    origin: "the submitted kubeconfig",
+    origin,
     context: contextName,
     impersonation: {},
-    ...clusterPart(cluster, options),
+    ...(namespace === undefined ? {} : { namespace }),
+    ...clusterPart(cluster, allowInsecureTls),
     ...userPart(user),
   };
   const fault = tlsFault(materialOf(target));
@@ -60,9 +74,22 @@ export function parseSubmittedKubeconfig(
   return target;
 }
 
+/** Decodes a kubeconfig that was sent as base64. */
+export function decodeKubeconfig(base64: string): string {
+  if (base64.length > Math.ceil(MAX_BYTES / 3) * 4) throw refuse(TOO_LARGE);
+  const bytes = decodeBase64(base64);
+  if (!bytes || bytes.length === 0) throw refuse("it is not standard base64");
+  if (bytes.length > MAX_BYTES) throw refuse(TOO_LARGE);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw refuse("it is not UTF-8 text");
+  }
+}
+
 function clusterPart(
   cluster: Fields,
-  { allowInsecureTls }: SubmittedKubeconfigOptions,
+  allowInsecureTls: boolean,
 ): Pick<KubeTarget, "server" | "ca" | "tlsServerName" | "insecureSkipTlsVerify"> {
   refuseFields(cluster, REFUSED_CLUSTER_FIELDS);
   const insecure = cluster["insecure-skip-tls-verify"] ?? false;
@@ -95,7 +122,7 @@ function serverUrl(server: string | undefined): string {
   if (!url || url.protocol !== "https:" || url.hostname === "") {
     throw refuse("server is not of the form https://host:port");
   }
-  // As the URL parser reads it: what is checked later is what is connected to.
+  // Return the parsed form, so that callers check the same host that the connection goes to.
   return (url.origin + url.pathname).replace(/\/+$/, "");
 }
 
@@ -121,7 +148,7 @@ function authOf(user: Fields): TargetAuth {
     throw refuse("token and username exclude each other");
   }
   if (token !== undefined) {
-    // It becomes a header.
+    // The token becomes a header.
     if (!/^[\x21-\x7e]+$/.test(token)) throw refuse("token holds characters that no token has");
     return { kind: "token", token: { data: token } };
   }
@@ -137,37 +164,22 @@ const materialOf = ({ ca, clientCertificate }: KubeTarget) => ({
     : {}),
 });
 
-function decodeText(base64: string): string {
-  if (base64.length > Math.ceil(MAX_BYTES / 3) * 4) throw refuse("it is over 256 KiB");
-  const bytes = decodeBase64(base64);
-  if (!bytes || bytes.length === 0) throw refuse("it is not standard base64");
-  if (bytes.length > MAX_BYTES) throw refuse("it is over 256 KiB");
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    throw refuse("it is not UTF-8 text");
-  }
-}
-
 function parseYaml(yaml: string): unknown {
   try {
     return parseUntrustedYaml(yaml);
   } catch (error) {
-    // The parser's own words quote the text, which may hold credentials.
-    const reason = error instanceof Error && error.name === "UntrustedYamlError"
-      ? error.message
-      : "it is not valid YAML";
-    throw refuse(reason);
+    // The parser's own messages quote the text, which may hold credentials.
+    throw refuse(error instanceof UntrustedYamlError ? error.message : "it is not valid YAML");
   }
 }
 
-/** The bytes of padded standard base64 without anything else in it. */
+/** Decodes padded standard base64; undefined when the text holds anything else. */
 function decodeBase64(value: string): Buffer | undefined {
   const bytes = Buffer.from(value, "base64");
   return bytes.toString("base64") === value ? bytes : undefined;
 }
 
-/** The fields of the one entry with this name in a list of named entries. */
+/** Finds the entry with this name in a list, and returns the fields of its inner part. */
 function entry(
   root: Fields,
   list: string,
@@ -182,7 +194,7 @@ function entry(
   return found[0] && mapping(found[0][inner] ?? {}, inner);
 }
 
-/** A copy without a prototype, so that only fields that were sent can be found in it. */
+/** Copies a mapping without its prototype, so that a lookup finds only fields that were sent. */
 function mapping(value: unknown, what: string): Fields {
   const isMapping = typeof value === "object" && value !== null &&
     Object.getPrototypeOf(value) === Object.prototype;
@@ -215,7 +227,7 @@ function refuseFields(fields: Fields, refused: readonly string[]): void {
   }
 }
 
-/** What writers of kubeconfigs leave behind for a field that is not used. */
+/** Tells whether a field is unused: some writers of kubeconfigs leave empty values behind. */
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || value === "" ||
   (typeof value === "object" && Object.keys(value).length === 0);

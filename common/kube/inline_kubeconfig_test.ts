@@ -8,25 +8,27 @@ import {
   submitted,
 } from "../../tests/testdata/hostile_kubeconfigs/parts.ts";
 import { HOSTILE_KUBECONFIGS } from "../../tests/testdata/hostile_kubeconfigs/refused.ts";
-import { XbindError } from "../../common/errors.ts";
-import { parseSubmittedKubeconfig } from "./submitted_kubeconfig.ts";
+import {
+  decodeKubeconfig,
+  InlineKubeconfigError,
+  parseInlineKubeconfig,
+} from "./inline_kubeconfig.ts";
 
+const ORIGIN = "the submitted kubeconfig";
 const parse = (config: unknown, allowInsecureTls = false) =>
-  parseSubmittedKubeconfig(submitted(config), { allowInsecureTls });
+  parseInlineKubeconfig(decodeKubeconfig(submitted(config)), { origin: ORIGIN, allowInsecureTls });
 
 const PEM_TEXT = /-----BEGIN|a\.token|system:masters/;
 
-Deno.test("parseSubmittedKubeconfig() refuses", async (t) => {
+Deno.test("parseInlineKubeconfig() refuses", async (t) => {
   assert.ok(HOSTILE_KUBECONFIGS.length >= 40);
   for (const { name, base64, names } of HOSTILE_KUBECONFIGS) {
     await t.step(name, () => {
       const started = performance.now();
       assert.throws(
-        () => parseSubmittedKubeconfig(base64, { allowInsecureTls: false }),
+        () => parseInlineKubeconfig(decodeKubeconfig(base64), { origin: ORIGIN }),
         (error) => {
-          assert.ok(error instanceof XbindError, String(error));
-          assert.equal(error.code, "KUBECONFIG_REJECTED");
-          assert.match(error.message, /^Cannot use the submitted kubeconfig: /);
+          assert.ok(error instanceof InlineKubeconfigError, String(error));
           assert.match(error.message, names);
           assert.doesNotMatch(error.message, PEM_TEXT);
           assert.equal(error.cause, undefined);
@@ -38,13 +40,26 @@ Deno.test("parseSubmittedKubeconfig() refuses", async (t) => {
   }
 });
 
-Deno.test("parseSubmittedKubeconfig() copies what a connection needs, and nothing else", () => {
+Deno.test("parseInlineKubeconfig() keeps the namespace, and refuses one that is no name", () => {
+  const withNamespace = (namespace: unknown) => {
+    const config = configOf();
+    const [{ name, context }] = config.contexts as [{ name: string; context: object }];
+    return parse({ ...config, contexts: [{ name, context: { ...context, namespace } }] }).namespace;
+  };
+  assert.equal(withNamespace("xbind-abc"), "xbind-abc");
+  assert.equal(withNamespace(""), undefined);
+  for (const bad of ["../x", "A", 7]) {
+    assert.throws(() => withNamespace(bad), /^InlineKubeconfigError: namespace is not/);
+  }
+});
+
+Deno.test("parseInlineKubeconfig() copies what a connection needs, and nothing else", () => {
   const config = configOf(
     { ...GOOD_CLUSTER, "tls-server-name": "api.internal", extensions: [{ name: "x" }] },
     { ...GOOD_USER, exec: null, "as-groups": [], "client-certificate": "" },
   );
   assert.deepEqual(parse({ ...config, preferences: {}, extra: 1 }), {
-    origin: "the submitted kubeconfig",
+    origin: ORIGIN,
     context: "x",
     server: "https://consumer.example.org:6443",
     insecureSkipTlsVerify: false,
@@ -55,7 +70,7 @@ Deno.test("parseSubmittedKubeconfig() copies what a connection needs, and nothin
   });
 });
 
-Deno.test("parseSubmittedKubeconfig() reads all ways to authenticate with inline data", () => {
+Deno.test("parseInlineKubeconfig() reads every way to authenticate with inline data", () => {
   const certificate = parse(configOf(GOOD_CLUSTER, {
     "client-certificate-data": base64(PEMS.alice.cert),
     "client-key-data": base64(PEMS.alice.key),
@@ -69,7 +84,7 @@ Deno.test("parseSubmittedKubeconfig() reads all ways to authenticate with inline
   assert.deepEqual(basic.auth, { kind: "basic", username: "ada", password: "päss:word" });
 });
 
-Deno.test("parseSubmittedKubeconfig() looks only at the current context", () => {
+Deno.test("parseInlineKubeconfig() looks only at the current context", () => {
   const config = configOf();
   const target = parse({
     ...config,
@@ -79,7 +94,7 @@ Deno.test("parseSubmittedKubeconfig() looks only at the current context", () => 
   assert.deepEqual(target.auth, { kind: "token", token: { data: "a.token" } });
 });
 
-Deno.test("parseSubmittedKubeconfig() takes the server as the URL parser reads it", () => {
+Deno.test("parseInlineKubeconfig() returns the server as the URL parser reads it", () => {
   for (
     const [server, expected] of [
       ["https://127.1:6443/", "https://127.0.0.1:6443"],
@@ -94,7 +109,7 @@ Deno.test("parseSubmittedKubeconfig() takes the server as the URL parser reads i
   ) assert.equal(parse(configOf({ ...GOOD_CLUSTER, server })).server, expected);
 });
 
-Deno.test("parseSubmittedKubeconfig() skips verification only where the operator allows it", () => {
+Deno.test("parseInlineKubeconfig() skips verification only when the caller allows it", () => {
   const insecure = { server: "https://a.example", "insecure-skip-tls-verify": true };
   assert.equal(parse(configOf(insecure), true).insecureSkipTlsVerify, true);
   assert.throws(() => parse(configOf(insecure)), /insecure-skip-tls-verify/);
@@ -104,7 +119,7 @@ Deno.test("parseSubmittedKubeconfig() skips verification only where the operator
   );
 });
 
-Deno.test("parseSubmittedKubeconfig() reads block YAML as kubectl writes it", () => {
+Deno.test("parseInlineKubeconfig() reads block YAML as kubectl writes it", () => {
   const target = parse(`apiVersion: v1
 clusters:
 - cluster:

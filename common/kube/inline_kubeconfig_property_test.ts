@@ -7,24 +7,26 @@ import {
   GOOD_USER,
   submitted,
 } from "../../tests/testdata/hostile_kubeconfigs/parts.ts";
-import { XbindError } from "../../common/errors.ts";
-import type { KubeTarget } from "../../common/kube/kube_target.ts";
-import { parseSubmittedKubeconfig } from "./submitted_kubeconfig.ts";
+import {
+  decodeKubeconfig,
+  InlineKubeconfigError,
+  parseInlineKubeconfig,
+} from "./inline_kubeconfig.ts";
+import type { KubeTarget } from "./kube_target.ts";
 
 const ALLOWED_FIELDS = [
   ...["origin", "context", "server", "insecureSkipTlsVerify", "impersonation", "auth"],
-  ...["ca", "tlsServerName", "clientCertificate"],
+  ...["ca", "tlsServerName", "clientCertificate", "namespace"],
 ];
-/** Stands in every value, so that it is found wherever one is shown. */
+/** Part of every value, so that the test sees when a message repeats one. */
 const MARKER = "m4rk3r";
 
-/** What comes of a kubeconfig; any other failure than a plain refusal fails the test. */
+/** Parses a kubeconfig; fails the test for any failure but a plain refusal. */
 function outcome(base64: string): KubeTarget | "refused" {
   try {
-    return parseSubmittedKubeconfig(base64, { allowInsecureTls: false });
+    return parseInlineKubeconfig(decodeKubeconfig(base64), { origin: "a test" });
   } catch (error) {
-    assert.ok(error instanceof XbindError, String(error));
-    assert.equal(error.code, "KUBECONFIG_REJECTED");
+    assert.ok(error instanceof InlineKubeconfigError, String(error));
     assert.ok(!error.message.includes(MARKER), error.message);
     assert.ok(error.message.length < 200 && error.cause === undefined);
     return "refused";
@@ -59,14 +61,14 @@ const field = fc.constantFrom(
 );
 const fields = fc.array(fc.tuple(field, value), { maxLength: 4 });
 
-/** As JSON text, so that keys like `__proto__` arrive as others send them. */
+/** Writes JSON text by hand, because an object literal cannot hold a key `__proto__`. */
 const objectText = (base: object, extra: readonly (readonly [string, unknown])[]): string =>
   `{${
     [...Object.entries(base), ...extra]
       .map(([key, each]) => `${JSON.stringify(key)}:${JSON.stringify(each)}`).join()
   }}`;
 
-Deno.test("parseSubmittedKubeconfig() copies inline data or refuses, whatever fields there are", () => {
+Deno.test("parseInlineKubeconfig() copies inline data or refuses, whatever fields there are", () => {
   let accepted = 0;
   fc.assert(
     fc.property(fields, fields, (ofCluster, ofUser) => {
@@ -87,7 +89,7 @@ Deno.test("parseSubmittedKubeconfig() copies inline data or refuses, whatever fi
   assert.ok(accepted > 20, `only ${accepted} were accepted`);
 });
 
-Deno.test("parseSubmittedKubeconfig() refuses whatever is not a kubeconfig", () => {
+Deno.test("parseInlineKubeconfig() refuses whatever is not a kubeconfig", () => {
   const text = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.jsonValue().map((json) => JSON.stringify(json)),
