@@ -15,7 +15,7 @@ import {
   SECRETS,
   SERVICE_ACCOUNTS,
 } from "../common/api/resources.ts";
-import { ACCOUNT_UID_ANNOTATION, desiredState } from "../server/issuer/desired.ts";
+import { ACCOUNT_UID_ANNOTATION, grantObjects } from "../server/issuer/grant_objects.ts";
 import { ISSUED, statusUpdate } from "../server/issuer/grant_status.ts";
 import { readyCondition } from "../server/issuer/reconcile_export.ts";
 import type { KubeClient } from "../common/kube/client.ts";
@@ -175,7 +175,7 @@ export class GrowingProvider implements AsyncDisposable {
 /** Everything that the issuer makes for a Grant, the token Secret as if it had been filled. */
 async function makeIssued(kube: KubeClient, grant: Grant): Promise<void> {
   const issuer = FIELD_MANAGERS.issuer;
-  const made = desiredState(grant, [API], { issuerScope: "Cluster" });
+  const made = grantObjects(grant, [API], { issuerScope: "Cluster" });
   await kube.apply(NAMESPACES, made.boundary, issuer);
   const account = await kube.apply(SERVICE_ACCOUNTS, made.account, issuer);
   const { metadata } = made.tokenSecret;

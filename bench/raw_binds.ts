@@ -12,11 +12,11 @@ import {
 } from "../common/api/resources.ts";
 import {
   ACCOUNT_UID_ANNOTATION,
-  type DesiredState,
-  desiredState,
-} from "../server/issuer/desired.ts";
+  type GrantObjects,
+  grantObjects,
+} from "../server/issuer/grant_objects.ts";
 import { ISSUED, statusUpdate } from "../server/issuer/grant_status.ts";
-import { isFilled } from "../server/issuer/issued.ts";
+import { isFilled } from "../server/issuer/issued_caches.ts";
 import { Cache } from "../common/kube/cache.ts";
 import type { KubeClient } from "../common/kube/client.ts";
 import { metadataObjects } from "../common/kube/follow.ts";
@@ -72,7 +72,7 @@ export class RawBinds implements AsyncDisposable {
   }
 
   async #giveRights(
-    { role, roleBinding, clusterRole, clusterRoleBinding }: DesiredState,
+    { role, roleBinding, clusterRole, clusterRoleBinding }: GrantObjects,
   ): Promise<void> {
     await Promise.all([
       this.#kube.create(ROLES, role, FIELD_MANAGERS.issuer),
@@ -84,7 +84,7 @@ export class RawBinds implements AsyncDisposable {
 
   async #bind(
     subject: string,
-    { boundary, account, tokenSecret }: DesiredState,
+    { boundary, account, tokenSecret }: GrantObjects,
     meanwhile: () => Promise<void>,
   ): Promise<RawBind> {
     const kube = this.#kube;
@@ -116,8 +116,8 @@ export class RawBinds implements AsyncDisposable {
   }
 }
 
-const desiredOf = (subject: string): DesiredState =>
-  desiredState(grantFor(subject), [API], { issuerScope: "Cluster" });
+const desiredOf = (subject: string): GrantObjects =>
+  grantObjects(grantFor(subject), [API], { issuerScope: "Cluster" });
 
 const secretCache = () =>
   new Cache(metadataObjects(SECRETS, { labelSelector: LABELS.grant }, {

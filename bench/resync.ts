@@ -1,6 +1,6 @@
 import { auditEvents } from "../scripts/controlplane/audit_events.ts";
 import type { ControlPlane } from "../scripts/controlplane/control_plane.ts";
-import { issuerCaches } from "../server/issuer/issued.ts";
+import { issuerCaches } from "../server/issuer/issued_caches.ts";
 import { exportCache, grantCache } from "../server/provider/caches.ts";
 import { issuer } from "../server/issuer/issuer.ts";
 import { runCaches } from "../server/provider/caches.ts";

@@ -1,7 +1,7 @@
 import { condition, type Grant, isDeleting } from "../common/api/resources.ts";
 import type { Config } from "./config.ts";
 import { ForeignSecrets } from "./issuer/foreign_secrets.ts";
-import { issuerCaches } from "./issuer/issued.ts";
+import { issuerCaches } from "./issuer/issued_caches.ts";
 import { issuer } from "./issuer/issuer.ts";
 import type { Cache } from "../common/kube/cache.ts";
 import { KubeClient } from "../common/kube/client.ts";

@@ -3,7 +3,7 @@ import type { KubeClient } from "../../common/kube/client.ts";
 import { LABELS } from "../../common/api/names.ts";
 import { auditLine } from "../../common/log/audit_line.ts";
 import type { Log } from "../../common/log/log.ts";
-import { cachesOfRights, type IssuerCaches } from "./issued.ts";
+import { cachesOfRights, type IssuerCaches } from "./issued_caches.ts";
 import type { Leftovers } from "./leftovers.ts";
 import { takeBack } from "./revoke_grant.ts";
 

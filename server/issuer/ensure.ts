@@ -5,7 +5,7 @@ import { isAlreadyExists } from "../../common/kube/kube_error.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { keyOf } from "../../common/kube/paths.ts";
 import { FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
-import { bindingContent } from "./issued.ts";
+import { bindingContent } from "./issued_caches.ts";
 import { foreignObject, otherType } from "./provisioning_fault.ts";
 
 const { issuer } = FIELD_MANAGERS;

@@ -9,7 +9,7 @@ import {
 import type { KubeClient } from "../../common/kube/client.ts";
 import { isAlreadyExists } from "../../common/kube/kube_error.ts";
 import { FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
-import type { IssuerCaches } from "./issued.ts";
+import type { IssuerCaches } from "./issued_caches.ts";
 import { ProvisioningFault } from "./provisioning_fault.ts";
 
 const { issuer } = FIELD_MANAGERS;

@@ -1,6 +1,6 @@
 import { isDeleting } from "../../common/api/resources.ts";
 import { isReservedGroup, LABELS, parseApiName } from "../../common/api/names.ts";
-import type { IssuerCaches } from "./issued.ts";
+import type { IssuerCaches } from "./issued_caches.ts";
 
 /** Whether an API may be exported now: its CRD is there, labelled, and not one of ours. */
 export function isExported({ crds }: Pick<IssuerCaches, "crds">, api: string): boolean {

@@ -7,7 +7,7 @@ import { type MetadataObject, reduceMetadata } from "../../common/kube/metadata.
 import { boundaryName, LABELS } from "../../common/api/names.ts";
 import type { Log } from "../../common/log/log.ts";
 import type { Runnable } from "../../common/time/runnable.ts";
-import { TOKEN_SECRET_TYPE } from "./desired.ts";
+import { TOKEN_SECRET_TYPE } from "./grant_objects.ts";
 
 /** Who hears of foreign Secrets. */
 export interface TellDeps {

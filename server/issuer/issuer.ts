@@ -14,13 +14,13 @@ import type { Metrics } from "../../common/control/metrics.ts";
 import { Queue } from "../../common/control/queue.ts";
 import { all, type Runnable } from "../../common/time/runnable.ts";
 import { ForeignSecrets, isInBoundaryOf, watchForeignSecrets } from "./foreign_secrets.ts";
-import { cachesOfRights, isFilled, type IssuerCaches } from "./issued.ts";
+import { cachesOfRights, isFilled, type IssuerCaches } from "./issued_caches.ts";
 import { Leftovers } from "./leftovers.ts";
 import { offersSameRelated } from "./offered_related.ts";
 import { reconcileExport } from "./reconcile_export.ts";
 import { isUrgent, reconcileGrant } from "./reconcile_grant.ts";
 import { TokenPace } from "./token_pace.ts";
-import { TokenSlots } from "./token_slots.ts";
+import { TokenSlots } from "./token_turns.ts";
 
 /** What the issuer is made of. */
 export interface IssuerDeps {

@@ -14,7 +14,7 @@ import { FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
 import { done, type Reconcile } from "../../common/control/controller.ts";
 import type { Log } from "../../common/log/log.ts";
 import { isExported } from "./exported.ts";
-import type { IssuerCaches } from "./issued.ts";
+import type { IssuerCaches } from "./issued_caches.ts";
 import { openingsOf } from "./openings.ts";
 
 /** What judging Exports needs. */

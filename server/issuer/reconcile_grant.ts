@@ -35,10 +35,10 @@ import {
 } from "../../common/control/controller.ts";
 import type { Log } from "../../common/log/log.ts";
 import { cleanUpVanished } from "./clean_up_vanished.ts";
-import { type DesiredState, desiredState } from "./desired.ts";
+import { type GrantObjects, grantObjects } from "./grant_objects.ts";
 import { ensure } from "./ensure.ts";
 import { ensureBoundary } from "./ensure_boundary.ts";
-import { ensureToken, type TokenDeps, type TokenState } from "./ensure_token.ts";
+import { ensureToken, type TokenDeps, type TokenState } from "./token.ts";
 import { isExported } from "./exported.ts";
 import {
   failed,
@@ -51,7 +51,12 @@ import {
   statusUpdate,
   type Verdict,
 } from "./grant_status.ts";
-import { bindingContent, type IssuerCaches, type Remembered, rulesContent } from "./issued.ts";
+import {
+  bindingContent,
+  type IssuerCaches,
+  type Remembered,
+  rulesContent,
+} from "./issued_caches.ts";
 import type { Leftovers } from "./leftovers.ts";
 import { offeredRelated, type RelatedRules } from "./offered_related.ts";
 import { faultMessage } from "./provisioning_fault.ts";
@@ -107,7 +112,7 @@ async function provision(deps: GrantDeps, seen: Grant, signal: AbortSignal): Pro
   const { apis, missing } = grantableApis(seen, caches);
   const related = await relatedRules(deps, seen, signal);
   const granted = { ...seen, spec: { ...seen.spec, relatedResources: [...related.offered] } };
-  const desired = desiredState(granted, apis, config);
+  const desired = grantObjects(granted, apis, config);
   // The boundary outlives its Grants, so only what comes after it has to wait for the finalizer.
   const [grant, boundary] = await together([
     withFinalizer(deps, seen, signal),
@@ -142,7 +147,7 @@ const isYoung = (grant: Grant, nowMs: number): boolean =>
 async function secureBoundary(
   { kube, caches }: GrantDeps,
   grant: Grant,
-  { boundary: { metadata: { name } } }: DesiredState,
+  { boundary: { metadata: { name } } }: GrantObjects,
   signal: AbortSignal,
 ): Promise<boolean> {
   if (isReady(grant)) return true;
@@ -211,7 +216,7 @@ async function relatedRules(
 async function ensureAccountAndToken(
   deps: GrantDeps,
   grant: Grant,
-  { account, tokenSecret }: DesiredState,
+  { account, tokenSecret }: GrantObjects,
   signal: AbortSignal,
 ): Promise<TokenState> {
   const { kube, caches: { accounts } } = deps;
@@ -226,7 +231,7 @@ const hasContent = (content: string) => (cached: Remembered): boolean => cached.
 
 async function ensureClusterRole(
   { kube, caches }: GrantDeps,
-  { clusterRole }: DesiredState,
+  { clusterRole }: GrantObjects,
   signal: AbortSignal,
 ): Promise<void> {
   await ensure(kube, {
@@ -240,7 +245,7 @@ async function ensureClusterRole(
 /** Not all at once: that would slow down the account, which the token has to wait for. */
 async function ensureOtherRights(
   { kube, caches }: GrantDeps,
-  { role, roleBinding, clusterRoleBinding }: DesiredState,
+  { role, roleBinding, clusterRoleBinding }: GrantObjects,
   signal: AbortSignal,
 ): Promise<void> {
   await ensure(kube, {

@@ -24,8 +24,8 @@ import {
   LABELS,
   tokenSecretName,
 } from "../../common/api/names.ts";
-import { TOKEN_SECRET_TYPE } from "./desired.ts";
-import { dropFinalizers } from "./ensure_token.ts";
+import { TOKEN_SECRET_TYPE } from "./grant_objects.ts";
+import { dropFinalizers } from "./token.ts";
 
 /** What is still there of a Grant after everything was deleted, such as `Lease "a/b"`. */
 export interface Left {

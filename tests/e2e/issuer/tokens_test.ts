@@ -10,15 +10,11 @@ import {
   SECRETS,
   SERVICE_ACCOUNTS,
 } from "../../../common/api/resources.ts";
-import { desiredState } from "../../../server/issuer/desired.ts";
-import {
-  ensureToken,
-  type TokenDeps,
-  type TokenState,
-} from "../../../server/issuer/ensure_token.ts";
-import { issuerCaches } from "../../../server/issuer/issued.ts";
+import { grantObjects } from "../../../server/issuer/grant_objects.ts";
+import { ensureToken, type TokenDeps, type TokenState } from "../../../server/issuer/token.ts";
+import { issuerCaches } from "../../../server/issuer/issued_caches.ts";
 import { exportCache, grantCache } from "../../../server/provider/caches.ts";
-import { TokenSlots } from "../../../server/issuer/token_slots.ts";
+import { TokenSlots } from "../../../server/issuer/token_turns.ts";
 import { ANNOTATIONS, FIELD_MANAGERS, LABELS, tokenSecretName } from "../../../common/api/names.ts";
 import { boundaryOf, customType, grantFor, WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
@@ -154,7 +150,7 @@ Deno.test("issuer() finishes the Grant that a bind waits for before it begins th
 Deno.test("ensureToken() makes an unfilled Secret anew after a minute, then less and less often", async () => {
   await world.stop(); // it would take back what no Grant asks for
   const grant = grantFor({ who: "patient" });
-  const desired = desiredState(grant, [], { issuerScope: "Cluster" });
+  const desired = grantObjects(grant, [], { issuerScope: "Cluster" });
   await kube.create(NAMESPACES, desired.boundary, FIELD_MANAGERS.issuer);
   const account = await kube.create(SERVICE_ACCOUNTS, desired.account, FIELD_MANAGERS.issuer);
   const { accounts, secrets } = issuerCaches({

@@ -4,10 +4,10 @@ import { isNotFound } from "../../common/kube/kube_error.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { backoffStep } from "../../common/time/backoff.ts";
-import { ACCOUNT_UID_ANNOTATION } from "./desired.ts";
+import { ACCOUNT_UID_ANNOTATION } from "./grant_objects.ts";
 import { ensure } from "./ensure.ts";
-import type { IssuerCaches } from "./issued.ts";
-import type { TokenSlots } from "./token_slots.ts";
+import type { IssuerCaches } from "./issued_caches.ts";
+import type { TokenSlots } from "./token_turns.ts";
 
 /** How long an unfilled Secret is left alone before it is made anew: 60 s, doubling to 5 min. */
 const PATIENCE = { baseMs: 60_000, capMs: 300_000 };

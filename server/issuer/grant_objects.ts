@@ -22,7 +22,7 @@ import {
 } from "../../common/api/names.ts";
 
 /** Everything the issuer makes for one Grant; the boundary is shared by all Grants of one identity. */
-export interface DesiredState {
+export interface GrantObjects {
   readonly boundary: Namespace;
   readonly account: ServiceAccount;
   readonly tokenSecret: Secret;
@@ -38,11 +38,11 @@ const READ = ["get", "list", "watch"];
 const READ_WRITE = [...READ, "create", "update", "patch", "delete"];
 
 /** What must be there for a Grant that may use `apis`. */
-export function desiredState(
+export function grantObjects(
   grant: Grant,
   apis: readonly string[],
   { issuerScope }: Pick<Config, "issuerScope">,
-): DesiredState {
+): GrantObjects {
   const { name } = grant.metadata;
   const { subject } = grant.spec.identity;
   const namespace = boundaryName(subject);
@@ -157,7 +157,7 @@ function relatedRules(related: readonly RelatedResource[]): PolicyRule[] {
   }));
 }
 
-/** The APIs that these rules open, found by the shape that `desiredState` gives them. */
+/** The APIs that these rules open, found by the shape that `grantObjects` gives them. */
 export function apisOf(rules: readonly PolicyRule[]): string[] {
   return rules.flatMap(({ apiGroups = [], resources = [] }) => {
     const [group = ""] = apiGroups;

@@ -19,7 +19,7 @@ import type { Selection } from "../../common/kube/client.ts";
 import { type FollowSource, metadataObjects } from "../../common/kube/follow.ts";
 import { type MetadataObject, reduceMetadata } from "../../common/kube/metadata.ts";
 import { LABELS, tokenSecretName } from "../../common/api/names.ts";
-import { ACCOUNT_UID_ANNOTATION, apisOf, TOKEN_SECRET_TYPE } from "./desired.ts";
+import { ACCOUNT_UID_ANNOTATION, apisOf, TOKEN_SECRET_TYPE } from "./grant_objects.ts";
 import type { exportCache, grantCache } from "../provider/caches.ts";
 import type { ForeignSecrets } from "./foreign_secrets.ts";
 

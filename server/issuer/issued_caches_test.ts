@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { PolicyRule, RoleBinding } from "../../common/api/resources.ts";
-import { ACCOUNT_UID_ANNOTATION } from "./desired.ts";
-import { bindingContent, isFilled, rulesContent } from "./issued.ts";
+import { ACCOUNT_UID_ANNOTATION } from "./grant_objects.ts";
+import { bindingContent, isFilled, rulesContent } from "./issued_caches.ts";
 
 const RULE: PolicyRule = { verbs: ["get"], apiGroups: ["example.org"], resources: ["widgets"] };
 

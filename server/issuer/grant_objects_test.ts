@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { IAM_API_VERSION } from "../../common/api/groups.ts";
 import type { Grant, PolicyRule, RelatedResource } from "../../common/api/resources.ts";
-import { apisOf, desiredState } from "./desired.ts";
+import { apisOf, grantObjects } from "./grant_objects.ts";
 
 const grant = (relatedResources?: RelatedResource[]): Grant => ({
   apiVersion: IAM_API_VERSION,
@@ -32,17 +32,17 @@ const IDENTITY = [
 const NAMESPACES = rule("", ["namespaces"], [...READ, "create"]);
 const WIDGETS = rule("example.org", ["widgets", "widgets/status"], ALL);
 
-Deno.test("desiredState() puts the rules of an API where the scope says", () => {
-  const cluster = desiredState(grant(), ["widgets.example.org"], { issuerScope: "Cluster" });
+Deno.test("grantObjects() puts the rules of an API where the scope says", () => {
+  const cluster = grantObjects(grant(), ["widgets.example.org"], { issuerScope: "Cluster" });
   assert.deepEqual(cluster.role.rules, [LEASES]);
   assert.deepEqual(cluster.clusterRole.rules, [...IDENTITY, NAMESPACES, WIDGETS]);
-  const namespace = desiredState(grant(), ["widgets.example.org"], { issuerScope: "Namespace" });
+  const namespace = grantObjects(grant(), ["widgets.example.org"], { issuerScope: "Namespace" });
   assert.deepEqual(namespace.role.rules, [LEASES, WIDGETS]);
   assert.deepEqual(namespace.clusterRole.rules, IDENTITY);
 });
 
-Deno.test("desiredState() names and labels everything after the Grant", () => {
-  const { boundary, ...ofGrant } = desiredState(grant(), [], { issuerScope: "Cluster" });
+Deno.test("grantObjects() names and labels everything after the Grant", () => {
+  const { boundary, ...ofGrant } = grantObjects(grant(), [], { issuerScope: "Cluster" });
   assert.deepEqual(boundary.metadata, {
     name: NAMESPACE,
     labels: {
@@ -66,8 +66,8 @@ Deno.test("desiredState() names and labels everything after the Grant", () => {
   assert.equal(ofGrant.tokenSecret.type, "kubernetes.io/service-account-token");
 });
 
-Deno.test("desiredState() binds its two roles to its account alone", () => {
-  const desired = desiredState(grant(), [], { issuerScope: "Namespace" });
+Deno.test("grantObjects() binds its two roles to its account alone", () => {
+  const desired = grantObjects(grant(), [], { issuerScope: "Namespace" });
   const { roleBinding, clusterRoleBinding } = desired;
   const subjects = [{ kind: "ServiceAccount", name: "widgets-ada", namespace: NAMESPACE }];
   const apiGroup = "rbac.authorization.k8s.io";
@@ -78,7 +78,7 @@ Deno.test("desiredState() binds its two roles to its account alone", () => {
   assert.deepEqual(clusterRoleBinding.roleRef, { apiGroup, kind: "ClusterRole", name });
 });
 
-Deno.test("desiredState() opens a related resource by its widest rule", async (t) => {
+Deno.test("grantObjects() opens a related resource by its widest rule", async (t) => {
   const related = (...pairs: `${RelatedResource["resource"]} ${RelatedResource["direction"]}`[]) =>
     pairs.map((pair) => {
       const [resource, direction] = pair.split(" ");
@@ -102,32 +102,32 @@ Deno.test("desiredState() opens a related resource by its widest rule", async (t
   for (const [relatedResources, rules] of table) {
     const given = relatedResources.map(({ resource, direction }) => `${resource} ${direction}`);
     await t.step(`given [${given}]`, () => {
-      const desired = desiredState(grant(relatedResources), [], { issuerScope: "Namespace" });
+      const desired = grantObjects(grant(relatedResources), [], { issuerScope: "Namespace" });
       assert.deepEqual(desired.role.rules, [LEASES, ...rules]);
     });
   }
 });
 
-Deno.test("desiredState() opens nothing for a name that is not an API's", () => {
+Deno.test("grantObjects() opens nothing for a name that is not an API's", () => {
   const names = ["*", "*.example.org", "widgets", ".example.org", "widgets.", "a/b.example.org"];
-  const { role } = desiredState(grant(), names, { issuerScope: "Namespace" });
+  const { role } = grantObjects(grant(), names, { issuerScope: "Namespace" });
   assert.deepEqual(role.rules, [LEASES]);
 });
 
-Deno.test("desiredState() never opens a wildcard or the core group by an API name", () => {
+Deno.test("grantObjects() never opens a wildcard or the core group by an API name", () => {
   fc.assert(fc.property(fc.array(fc.string()), (names) => {
-    const { role } = desiredState(grant(), names, { issuerScope: "Namespace" });
+    const { role } = grantObjects(grant(), names, { issuerScope: "Namespace" });
     for (const { apiGroups = [], resources = [] } of role.rules ?? []) {
       assert.ok([...apiGroups, ...resources].every((text) => /^[a-z0-9./-]+$/.test(text)));
     }
   }));
 });
 
-Deno.test("apisOf() finds the APIs that desiredState() opened, and nothing else", () => {
+Deno.test("apisOf() finds the APIs that grantObjects() opened, and nothing else", () => {
   const apis = ["widgets.example.org", "gadgets.things.example.org"];
   const related: RelatedResource[] = [{ resource: "secrets", direction: "FromConsumer" }];
   for (const issuerScope of ["Cluster", "Namespace"] as const) {
-    const { role, clusterRole } = desiredState(grant(related), apis, { issuerScope });
+    const { role, clusterRole } = grantObjects(grant(related), apis, { issuerScope });
     const [found, others] = [apisOf(role.rules ?? []), apisOf(clusterRole.rules ?? [])];
     assert.deepEqual([...found, ...others], apis);
   }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { TokenSlots } from "./token_slots.ts";
+import { TokenSlots } from "./token_turns.ts";
 
 /** Slots, of which some are taken by unfilled Secrets, and the Grants that they woke. */
 function slotsOf(limit: number, ...unfilled: string[]) {
