@@ -7,8 +7,8 @@ import {
 } from "../../common/api/resources.ts";
 import { boundaryName, LABELS, tokenSecretName } from "../../common/api/names.ts";
 
-/** The issuer's verdict on a Grant. */
-export interface Verdict {
+/** The issuer's readiness on a Grant. */
+export interface Readiness {
   readonly ready: boolean;
   readonly reason:
     | "AsExpected"
@@ -22,35 +22,35 @@ export interface Verdict {
 }
 
 /** Everything is in place. */
-export const ISSUED: Verdict = {
+export const ISSUED: Readiness = {
   ready: true,
   reason: "AsExpected",
   message: "Credentials are issued",
 };
 
 /** Something has to happen first. */
-export const pending = (waitsFor: string): Verdict => ({
+export const pending = (waitsFor: string): Readiness => ({
   ready: false,
   reason: "Pending",
   message: `Waiting for ${waitsFor}`,
 });
 
 /** These APIs were never exported, so no rights to them are given. */
-export const notExported = (apis: readonly string[]): Verdict => ({
+export const notExported = (apis: readonly string[]): Readiness => ({
   ready: false,
   reason: "APINotExported",
   message: `These CRDs are missing or lack the label ${LABELS.exported}=true: ${apis.join(", ")}`,
 });
 
 /** Provisioning cannot succeed as things are. */
-export const failed = (message: string): Verdict => ({
+export const failed = (message: string): Readiness => ({
   ready: false,
   reason: "ProvisioningFailed",
   message,
 });
 
 /** The Grant is being revoked, and these objects do not go. */
-export const leftBehind = (objects: readonly string[]): Verdict => ({
+export const leftBehind = (objects: readonly string[]): Readiness => ({
   ready: false,
   reason: "LeftBehind",
   message: `Revoked, but this does not go: ${fewOf(objects)}`,
@@ -68,7 +68,7 @@ export const fewOf = (names: readonly string[]): string =>
  * The Grant to apply as the issuer's part of the status, or undefined when it says so already.
  * Conditions of other writers are left out: applying them would make them ours.
  */
-export function statusUpdate(grant: Grant, verdict: Verdict, now: Date): Grant | undefined {
+export function statusUpdate(grant: Grant, readiness: Readiness, now: Date): Grant | undefined {
   const { name } = grant.metadata;
   const places = {
     namespace: boundaryName(grant.spec.identity.subject),
@@ -76,16 +76,16 @@ export function statusUpdate(grant: Grant, verdict: Verdict, now: Date): Grant |
     tokenSecret: tokenSecretName(name),
   };
   const present = condition(grant, "Ready");
-  const status = verdict.ready ? "True" : "False";
+  const status = readiness.ready ? "True" : "False";
   const ready: Condition = {
     type: "Ready",
     status,
-    reason: verdict.reason,
-    message: verdict.message,
+    reason: readiness.reason,
+    message: readiness.message,
     lastTransitionTime: present?.status === status ? present.lastTransitionTime : rfc3339(now),
     ...observed(grant),
   };
-  const related = relatedCondition(grant, verdict.relatedMissing, now);
+  const related = relatedCondition(grant, readiness.relatedMissing, now);
   const isSame = saysSo(grant.status, places) && sameCondition(present, ready) &&
     sameCondition(condition(grant, RELATED_NOT_EXPORTED), related);
   if (isSame) return undefined;

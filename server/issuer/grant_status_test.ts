@@ -35,7 +35,7 @@ const ready = (edit: Partial<Condition> = {}): Condition => ({
 
 const stale: Condition = { ...ready(), type: "Stale", status: "False" };
 
-Deno.test("statusUpdate() writes where everything is, and the verdict for this generation", () => {
+Deno.test("statusUpdate() writes where everything is, and the readiness for this generation", () => {
   assert.deepEqual(statusUpdate(grant(), ISSUED, NOW), {
     apiVersion: IAM_API_VERSION,
     kind: "Grant",
@@ -74,15 +74,15 @@ Deno.test("statusUpdate() writes again when something differs", async (t) => {
 });
 
 Deno.test("statusUpdate() moves the time of transition only when the status changes", () => {
-  const time = (present: Partial<Condition>, verdict = ISSUED) =>
-    statusUpdate(grant({ conditions: [ready(present)] }), verdict, NOW)
+  const time = (present: Partial<Condition>, readiness = ISSUED) =>
+    statusUpdate(grant({ conditions: [ready(present)] }), readiness, NOW)
       ?.status?.conditions?.[0]?.lastTransitionTime;
   assert.equal(time({ observedGeneration: 2 }), EARLIER);
   assert.equal(time({ status: "False" }), "2030-01-02T03:04:05Z");
   assert.equal(time({}, pending("its token")), "2030-01-02T03:04:05Z");
 });
 
-Deno.test("Verdicts say what is the matter", () => {
+Deno.test("Readiness says why a Grant is not Ready", () => {
   assert.deepEqual(pending("its token"), {
     ready: false,
     reason: "Pending",

@@ -47,9 +47,9 @@ import {
   leftBehind,
   notExported,
   pending,
+  type Readiness,
   RELATED_NOT_EXPORTED,
   statusUpdate,
-  type Verdict,
 } from "./grant_status.ts";
 import {
   bindingContent,
@@ -126,12 +126,12 @@ async function provision(deps: GrantDeps, seen: Grant, signal: AbortSignal): Pro
     ensureAccountAndToken(deps, grant, desired, signal),
     ensureOtherRights(deps, desired, signal),
   ]);
-  const verdict = { ...verdictOn(missing, token), relatedMissing: related.missing };
-  if (verdict.reason === "Pending" && isYoung(grant, deps.now())) return requeueAfter(YOUNG_MS);
-  if (verdict.ready && !await secureBoundary(deps, grant, desired, signal)) {
+  const readiness = { ...readinessOf(missing, token), relatedMissing: related.missing };
+  if (readiness.reason === "Pending" && isYoung(grant, deps.now())) return requeueAfter(YOUNG_MS);
+  if (readiness.ready && !await secureBoundary(deps, grant, desired, signal)) {
     return await waitForBoundary(deps, grant, signal);
   }
-  await settle(deps, grant, verdict, signal);
+  await settle(deps, grant, readiness, signal);
   return !token.filled && token.lookAgainMs ? requeueAfter(token.lookAgainMs) : done;
 }
 
@@ -175,7 +175,7 @@ async function isBoundaryTerminating(
   return boundary !== undefined && isDeleting(boundary);
 }
 
-const verdictOn = (missing: readonly string[], token: TokenState): Verdict => {
+const readinessOf = (missing: readonly string[], token: TokenState): Readiness => {
   if (missing.length > 0) return notExported(missing);
   return token.filled ? ISSUED : pending(token.waitsFor);
 };
@@ -315,14 +315,14 @@ async function withFinalizer(deps: GrantDeps, grant: Grant, signal: AbortSignal)
   return patched;
 }
 
-/** Writes the verdict when it is news, and tells people. */
+/** Writes the readiness when it is news, and tells people. */
 async function settle(
   { kube, caches, recordEvent, log, now }: GrantDeps,
   grant: Grant,
-  verdict: Verdict,
+  readiness: Readiness,
   signal: AbortSignal,
 ): Promise<void> {
-  const update = statusUpdate(grant, verdict, new Date(now()));
+  const update = statusUpdate(grant, readiness, new Date(now()));
   if (!update) return;
   const before = condition(grant, "Ready");
   const hadRelated = condition(grant, RELATED_NOT_EXPORTED)?.message;
@@ -335,19 +335,19 @@ async function settle(
     log.warn("Grant asks for more than its Export offers", line);
     recordEvent(grant, "Warning", related.type, related.message);
   }
-  if (verdict.ready) {
+  if (readiness.ready) {
     if (before?.status === "True") return;
     log.info("Grant provisioned", auditLine("grant.provisioned", "ok", about(grant)));
-    recordEvent(grant, "Normal", "Provisioned", verdict.message);
-  } else if (verdict.reason !== "Pending" && before?.message !== verdict.message) {
-    const fields = { message: verdict.message, ...about(grant) };
+    recordEvent(grant, "Normal", "Provisioned", readiness.message);
+  } else if (readiness.reason !== "Pending" && before?.message !== readiness.message) {
+    const fields = { message: readiness.message, ...about(grant) };
     if (isDeleting(grant)) {
-      log.warn("Grant not revoked", auditLine("grant.not-revoked", verdict.reason, fields));
+      log.warn("Grant not revoked", auditLine("grant.not-revoked", readiness.reason, fields));
     } else {
-      const line = auditLine("grant.not-provisioned", verdict.reason, fields);
+      const line = auditLine("grant.not-provisioned", readiness.reason, fields);
       log.warn("Grant not provisioned", line);
     }
-    recordEvent(grant, "Warning", verdict.reason, verdict.message);
+    recordEvent(grant, "Warning", readiness.reason, readiness.message);
   }
 }
 
