@@ -27,13 +27,13 @@ import { deadline } from "../../common/time/deadline.ts";
 import type { Slots } from "../../common/time/slots.ts";
 import { givingWay } from "../../common/time/giving_way.ts";
 import { VERSION } from "../../common/version.ts";
-import { type ProvisionDeps, provisionGrant } from "./bind.ts";
+import { boundGrant, type BoundGrantDeps } from "./bind.ts";
 import { assembleBundle, type BundleDeps } from "./bundle.ts";
 import { pinnedLookup } from "./consumer_address.ts";
 import { plainReason } from "./plain_reason.ts";
 
 /** What an apply needs. */
-export interface ApplyDeps extends ProvisionDeps, BundleDeps {
+export interface ApplyDeps extends BoundGrantDeps, BundleDeps {
   readonly config: Pick<
     Config,
     "konnectorImage" | "applyDenyCidrs" | "applyAllowInsecureTls"
@@ -126,7 +126,7 @@ async function provisionedBundle(
   signal: AbortSignal,
 ): Promise<KubeObject[]> {
   try {
-    const grant = await provisionGrant(deps, identity, exportName, signal);
+    const grant = await boundGrant(deps, identity, exportName, signal);
     return await assembleBundle(deps, grant, signal);
   } catch (error) {
     if (!(error instanceof XbindError)) throw error;

@@ -1,297 +1,237 @@
 import {
+  type Export,
   EXPORTS,
   type Grant,
   GRANTS,
   isDeleting,
   isReady,
   isReadyFor,
-  type ObjectMeta,
 } from "../../common/api/resources.ts";
 import type { BindResult, Identity } from "../../common/api/wire.ts";
+import type { Config } from "../config.ts";
 import { providerFailed } from "../../common/errors.ts";
 import { exportNotFound, exportNotReady, grantNotReady } from "../errors.ts";
-import { isConflict, isNotFound, KubeError } from "../../common/kube/kube_error.ts";
+import type { Cache } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
-import { keepBoundary } from "../provider/keep_boundary.ts";
 import {
-  ANNOTATIONS,
-  boundaryName,
-  FIELD_MANAGERS,
-  grantName,
-  isDnsSubdomain,
-} from "../../common/api/names.ts";
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  KubeError,
+} from "../../common/kube/kube_error.ts";
+import { FIELD_MANAGERS, grantName, isDnsSubdomain } from "../../common/api/names.ts";
+import { Backoff } from "../../common/time/backoff.ts";
 import { deadline } from "../../common/time/deadline.ts";
+import { sleep } from "../../common/time/wait.ts";
 import { Slots } from "../../common/time/slots.ts";
-import { ensureGrant, type EnsureGrantDeps } from "./ensure_grant.ts";
-import { grantFor } from "./grant.ts";
 import {
-  hasFreshPickup,
-  issuePickup,
-  type IssuePickupDeps,
-  newPickup,
-  type Pickup,
-} from "./pickup.ts";
+  expiryOn,
+  type GrantEdit,
+  grantEdit,
+  grantFor,
+  grantToCreate,
+  hasStamp,
+  isSameRight,
+  stampEdit,
+  stampFor,
+} from "./grant.ts";
+import { newPickup, type Pickup } from "./pickup.ts";
 import { plainReason } from "./plain_reason.ts";
-import { boundNow, stampBound } from "./stamp_bound.ts";
 
-/** How long a bind may wait, for its turn and then for the issuer. */
+/** How long a bind may wait, for its slot and then for the issuer. */
 export const ISSUER_WAIT_MS = 30_000;
 
-/** What provisioning a Grant needs. */
-export interface ProvisionDeps extends EnsureGrantDeps {
+/** What a Grant is bound with. */
+export interface BoundGrantDeps {
+  readonly kube: KubeClient;
+  readonly caches: {
+    readonly grants: Pick<Cache<Grant>, "get" | "learn" | "waitFor" | "waitForAbsence">;
+  };
   readonly now: () => Date;
   /** For tests; otherwise `ISSUER_WAIT_MS`. */
   readonly issuerWaitMs?: number;
-  /** Who takes turns with whom; otherwise all binds of this process. */
+  /** By Grant; otherwise all binds of this process share one. */
   readonly turns?: Slots;
 }
 
 /** What a bind needs. */
-export interface BindDeps extends ProvisionDeps, IssuePickupDeps {
-  readonly caches: ProvisionDeps["caches"];
+export interface BindDeps extends BoundGrantDeps {
+  readonly config: Pick<Config, "pickupTtlMs">;
   /** By subject. */
   readonly slots: Slots;
 }
 
+/** What a bind does besides binding the Grant. */
+export interface BindOptions {
+  /** Goes onto the Grant, and ends any earlier pickup; without it the Grant keeps the one it has. */
+  readonly pickup?: Pickup;
+  /** By subject; the bind takes one before it asks the provider anything. */
+  readonly slots?: Slots;
+}
+
 interface Wait {
-  /** Aborts with the error that tells of a slow issuer. */
+  /** Aborts with the error that names the slow issuer. */
   readonly issuer: AbortSignal;
   /** Aborts when the caller is gone. */
   readonly caller: AbortSignal;
-  /** When the issuer's time is up, RFC 3339. */
-  readonly until: string;
+  /** When the issuer's time is up. */
+  readonly until: Date;
 }
 
-/** Writers of one Grant take turns here, instead of meeting in conflicts on the API server. */
+/** The Grant was replaced, or is being deleted: look again. */
+class MovedOn extends Error {}
+
+/** One bind at a time works on a Grant, so that binds of this process never conflict. */
 const ALL_TURNS = new Slots(1);
+const RETRY = { baseMs: 10, capMs: 500 };
 
-/**
- * Provides the identity with a Ready Grant of the Export, as the Export is at this moment. The
- * Grant counts as bound now, and keeps the pickup that it may have.
- */
-export async function provisionGrant(
-  deps: ProvisionDeps,
-  identity: Identity,
-  exportName: string,
-  signal: AbortSignal,
-): Promise<Grant> {
-  const atOnce = () => undefined; // an apply has taken its place before
-  return await provisioning(deps, identity, exportName, signal, atOnce, async (desired, wait) => {
-    const { name } = desired.metadata;
-    const boundAt = deps.now().toISOString();
-    const stamped = { ...desired, metadata: { name, annotations: boundNow(boundAt) } };
-    return await settled(
-      deps,
-      stamped,
-      (grant) => stampBound(deps, grant, boundAt, wait.caller),
-      wait,
-    );
-  });
-}
-
-/**
- * Provides a Ready Grant and issues a pickup for it, which ends any earlier one. Before it asks the
- * provider anything it waits for a place among the binds of this identity.
- */
+/** Provides the identity with a Ready Grant of the Export, and with a pickup for its bundle. */
 export async function bindExport(
   deps: BindDeps,
   identity: Identity,
   exportName: string,
-  signal: AbortSignal,
+  caller: AbortSignal,
 ): Promise<BindResult> {
-  const enter = (turn: AbortSignal) => deps.slots.enter(identity.subject, turn);
-  return await provisioning(deps, identity, exportName, signal, enter, async (desired, wait) => {
-    const { name } = desired.metadata;
-    const first = newPickup(deps, name);
-    const withPickup = { ...desired, metadata: { name, annotations: first.annotations } };
-    const { token, expiresAt } = await settled(
-      deps,
-      withPickup,
-      (grant) => pickupFor(deps, grant, first, wait),
-      wait,
-    );
-    return { grant: name, pickupURL: `/api/bundle/${token}`, expiresAt };
-  });
+  const { config, slots } = deps;
+  const pickup = newPickup(grantName(exportName, identity.subject), config.pickupTtlMs);
+  const grant = await boundGrant(deps, identity, exportName, caller, { pickup, slots });
+  const pickupURL = `/api/bundle/${pickup.token}`;
+  return { grant: grant.metadata.name, pickupURL, expiresAt: expiryOn(grant) };
 }
 
-/** A last write to the Grant once it is Ready; a cache that was wrong shows then. */
-async function settled<T>(
-  deps: ProvisionDeps,
-  desired: Grant,
-  write: (grant: Grant) => Promise<T>,
-  wait: Wait,
-): Promise<T> {
-  const { name } = desired.metadata;
-  const { turns = ALL_TURNS } = deps;
-  for (let look = cached(deps);; look = live(deps)) {
-    const grant = await readyGrant(deps, desired, look, wait);
-    using _turn = await turns.enter(name, wait.caller);
-    const done = await onSame(deps, grant, write, wait);
-    if (done) return done.value;
-  }
-}
-
-async function provisioning<T>(
-  { kube, now, issuerWaitMs = ISSUER_WAIT_MS }: ProvisionDeps,
+/**
+ * Returns the identity's Grant of the Export, as the Export is now: Ready, and with the stamp of
+ * this bind.
+ */
+export async function boundGrant(
+  deps: BoundGrantDeps,
   identity: Identity,
   exportName: string,
   caller: AbortSignal,
-  enter: (turn: AbortSignal) => Promise<Disposable> | undefined,
-  work: (desired: Grant, wait: Wait) => Promise<T>,
-): Promise<T> {
-  const until = new Date(now().getTime() + issuerWaitMs).toISOString();
-  const tooLate = () => grantNotReady(grantName(exportName, identity.subject));
-  using limit = deadline(issuerWaitMs, caller, tooLate);
-  using _place = await enter(limit.signal);
+  { pickup, slots }: BindOptions = {},
+): Promise<Grant> {
+  const { kube, now, issuerWaitMs = ISSUER_WAIT_MS, turns = ALL_TURNS } = deps;
+  const name = grantName(exportName, identity.subject);
+  const until = new Date(now().getTime() + issuerWaitMs);
+  using limit = deadline(issuerWaitMs, caller, () => grantNotReady(name));
+  using _slot = await slots?.enter(identity.subject, limit.signal);
   try {
-    const desired = await desiredGrant(kube, identity, exportName, caller);
-    return await work(desired, { issuer: limit.signal, caller, until });
+    const wanted = grantFor(identity, await readyExport(kube, exportName, caller));
+    using _turn = await turns.enter(name, limit.signal);
+    return await writtenAndReady(deps, wanted, pickup, { issuer: limit.signal, caller, until });
   } catch (error) {
     if (!(error instanceof KubeError)) throw error;
     throw providerFailed(`bind Export "${exportName}"`, plainReason(error), error);
   }
 }
 
-/** Read live, so that neither a refusal nor the Grant's content rests on an old view. */
-async function desiredGrant(
+/** Reads live: neither a refusal nor the content of the Grant may come from a stale cache. */
+async function readyExport(
   kube: KubeClient,
-  identity: Identity,
   exportName: string,
-  signal: AbortSignal,
-): Promise<Grant> {
+  caller: AbortSignal,
+): Promise<Export> {
   if (!isDnsSubdomain(exportName)) throw exportNotFound(exportName.slice(0, 253));
-  const found = await kube.find(EXPORTS, { name: exportName }, signal);
+  const found = await kube.find(EXPORTS, { name: exportName }, caller);
   if (!found) throw exportNotFound(exportName);
   if (isDeleting(found) || !isReady(found)) throw exportNotReady(exportName);
-  return grantFor(identity, found);
+  return found;
 }
 
-/** A way to see the Grant as it is stored. */
-type Look = (name: string, signal: AbortSignal) => Promise<Grant | undefined>;
-
-const cached = ({ caches }: ProvisionDeps): Look => (name) =>
-  Promise.resolve(caches.grants.get({ name }));
-const live = ({ kube }: ProvisionDeps): Look => (name, signal) =>
-  kube.find(GRANTS, { name }, signal);
-
-/** The cache may show what is no longer so: whoever finds that looks live from then on. */
-async function readyGrant(
-  deps: ProvisionDeps,
-  desired: Grant,
-  firstLook: Look,
+/** Writes the Grant, waits until it is Ready and stamps it; starts over if others change it. */
+async function writtenAndReady(
+  deps: BoundGrantDeps,
+  wanted: Grant,
+  pickup: Pickup | undefined,
   wait: Wait,
 ): Promise<Grant> {
-  const { metadata: { name }, spec } = desired;
-  const { turns = ALL_TURNS } = deps;
-  const ensuredInTurn = async (look: Look) => {
-    using _turn = await turns.enter(name, wait.issuer);
-    const known = await look(name, wait.issuer);
-    return await ensureGrant(deps, desired, known, wait.until, wait.issuer);
-  };
-  for (let look = firstLook;; look = live(deps)) {
-    const grant = await ensuredInTurn(look);
-    if (isReady(grant)) {
-      const boundary = boundaryName(spec.identity.subject);
-      await keepBoundary(deps.kube, boundary, FIELD_MANAGERS.gateway, wait.issuer);
-      return grant;
-    }
-    const ready = await becomeReady(deps, grant, wait); // for which the issuer keeps the boundary
-    if (ready) return ready;
-  }
-}
-
-/** Waits for the issuer; undefined when the Grant is not the one that was seen any more. */
-async function becomeReady(
-  deps: ProvisionDeps,
-  seen: Grant,
-  wait: Wait,
-): Promise<Grant | undefined> {
-  const { kube, caches: { grants } } = deps;
-  const { name } = seen.metadata;
-  const grant = await askForPriority(deps, seen, wait);
-  const isStill = isSameAndReady(grant);
-  const isSettled = (current: Grant) =>
-    !isOlder(current.metadata, grant.metadata) &&
-    (current.metadata.uid !== grant.metadata.uid || isDeleting(current) || isStill(current));
-  try {
-    const settled = await grants.waitFor({ name }, isSettled, wait.issuer);
-    return isStill(settled) ? settled : undefined;
-  } catch (error) {
-    wait.caller.throwIfAborted();
-    const current = await kube.find(GRANTS, { name }, wait.caller);
-    if (current && isStill(current)) return current;
-    throw error;
-  }
-}
-
-/** Says on the Grant that somebody waits for it, unless it says so; the issuer takes it first. */
-async function askForPriority(
-  { kube, caches: { grants }, now }: ProvisionDeps,
-  grant: Grant,
-  wait: Wait,
-): Promise<Grant> {
-  const { name, uid, resourceVersion = "", annotations } = grant.metadata;
-  const wantedUntil = Date.parse(annotations?.[ANNOTATIONS.wantedUntil] ?? "");
-  if (wantedUntil > now().getTime()) return grant;
-  const patch = {
-    metadata: { resourceVersion, uid, annotations: { [ANNOTATIONS.wantedUntil]: wait.until } },
-  };
-  try {
-    const written = await kube.mergePatch(
-      GRANTS,
-      { name },
-      patch,
-      FIELD_MANAGERS.gateway,
-      wait.issuer,
-    );
-    grants.learn(written, FIELD_MANAGERS.gateway);
-    return written;
-  } catch (error) {
-    // Whoever changed it is most likely the issuer, at work on it already.
-    if (isConflict(error) || isNotFound(error)) return grant;
-    throw error;
-  }
-}
-
-/**
- * Writes to the Grant that was seen Ready, again and again while others write to it too;
- * undefined when that Grant is gone or changed.
- */
-async function onSame<T>(
-  { kube, caches: { grants } }: ProvisionDeps,
-  seen: Grant,
-  write: (grant: Grant) => Promise<T>,
-  wait: Wait,
-): Promise<{ readonly value: T } | undefined> {
-  const { name } = seen.metadata;
-  const isStill = isSameAndReady(seen);
-  let current: Grant | undefined = newest(seen, grants.get({ name }));
-  while (current && isStill(current)) {
+  const { caches: { grants }, now } = deps;
+  const { name } = wanted.metadata;
+  const backoff = new Backoff(RETRY);
+  for (let isFirst = true;; isFirst = false) {
     try {
-      return { value: await write(current) };
+      // The cache is trusted only if it has no Grant: the create fails if there is one.
+      const isAbsent = isFirst && !grants.get({ name });
+      const stored = isAbsent ? undefined : await storedGrant(deps, name, wait.issuer);
+      const stamp = stampFor(pickup, now());
+      const written = stored
+        ? await updated(deps, stored, wanted, wait)
+        : await created(deps, grantToCreate(wanted, stamp, wait.until), wait);
+      const ready = await untilReady(deps, written, wait);
+      if (hasStamp(ready, stamp, now())) return ready; // created with it, a moment ago
+      return await patched(deps, ready, stampEdit(stampFor(pickup, now())), wait.caller);
     } catch (error) {
-      if (!isConflict(error) && !isNotFound(error)) throw error;
+      if (!hasMovedOn(error)) throw error;
+      // The first miss is a stale cache or one other writer; more are a crowd.
+      if (!isFirst) await sleep(backoff.next(), wait.issuer);
     }
-    wait.issuer.throwIfAborted();
-    current = await kube.find(GRANTS, { name }, wait.issuer);
   }
+}
+
+const hasMovedOn = (error: unknown): boolean =>
+  error instanceof MovedOn || isConflict(error) || isNotFound(error) || isAlreadyExists(error);
+
+/** Reads the Grant live; waits until one that is being deleted is gone. */
+async function storedGrant(
+  { kube, caches: { grants } }: BoundGrantDeps,
+  name: string,
+  signal: AbortSignal,
+): Promise<Grant | undefined> {
+  const stored = await kube.find(GRANTS, { name }, signal);
+  if (!stored || !isDeleting(stored)) return stored;
+  await grants.waitForAbsence({ name }, stored.metadata.uid, signal);
   return undefined;
 }
 
-/** The pickup that the Grant was made with, or else a new one on this version of it. */
-const pickupFor = async (
-  deps: BindDeps,
-  grant: Grant,
-  first: Pickup,
+/** Makes the stored Grant what is wanted, and asks for priority unless it is Ready. */
+async function updated(
+  deps: BoundGrantDeps,
+  stored: Grant,
+  wanted: Grant,
   wait: Wait,
-): Promise<Pickup> =>
-  hasFreshPickup(deps, grant, first) ? first : await issuePickup(deps, grant, wait.caller);
+): Promise<Grant> {
+  if (!isSameRight(stored, wanted)) {
+    throw providerFailed(
+      `bind Export "${wanted.spec.exportName}"`,
+      `Grant "${wanted.metadata.name}" belongs to another identity or Export`,
+    );
+  }
+  const edit = grantEdit(stored, wanted, wait.until, deps.now());
+  return edit ? await patched(deps, stored, edit, wait.issuer) : stored;
+}
 
-const isSameAndReady = ({ metadata: { uid, generation = 0 } }: Grant) => (grant: Grant): boolean =>
-  grant.metadata.uid === uid && !isDeleting(grant) && isReadyFor(generation)(grant);
+const created = ({ kube }: BoundGrantDeps, grant: Grant, { issuer }: Wait): Promise<Grant> =>
+  kube.create(GRANTS, grant, FIELD_MANAGERS.gateway, issuer);
 
-const isOlder = (a: ObjectMeta, b: ObjectMeta): boolean =>
-  BigInt(a.resourceVersion ?? "0") < BigInt(b.resourceVersion ?? "0");
+/** Patches this version of the Grant; rejects with a conflict if there is another by now. */
+async function patched(
+  { kube, caches: { grants } }: BoundGrantDeps,
+  { metadata: { name, uid, resourceVersion = "" } }: Grant,
+  { annotations, ...spec }: GrantEdit,
+  signal: AbortSignal,
+): Promise<Grant> {
+  const patch = { metadata: { uid, resourceVersion, annotations }, ...spec };
+  const written = await kube.mergePatch(GRANTS, { name }, patch, FIELD_MANAGERS.gateway, signal);
+  grants.learn(written, FIELD_MANAGERS.gateway);
+  return written;
+}
 
-const newest = (a: Grant, b: Grant | undefined): Grant =>
-  b && isOlder(a.metadata, b.metadata) ? b : a;
+/** Waits until the issuer has made this generation of the Grant Ready. */
+async function untilReady(deps: BoundGrantDeps, seen: Grant, wait: Wait): Promise<Grant> {
+  const { name, uid, generation = 0 } = seen.metadata;
+  const { grants } = deps.caches;
+  const hasMoved = (grant: Grant) => grant.metadata.uid !== uid || isDeleting(grant);
+  const isSettled = (grant: Grant) => hasMoved(grant) || isReadyFor(generation)(grant);
+  if (!isSettled(seen)) grants.learn(seen, FIELD_MANAGERS.gateway); // the cache may be older
+  const lastLook = async (late: unknown) => {
+    wait.caller.throwIfAborted();
+    const current = await deps.kube.find(GRANTS, { name }, wait.caller);
+    if (!current || !isSettled(current)) throw late;
+    return current;
+  };
+  const grant = isSettled(seen)
+    ? seen
+    : await grants.waitFor({ name }, isSettled, wait.issuer).catch(lastLook);
+  if (hasMoved(grant)) throw new MovedOn();
+  return grant;
+}

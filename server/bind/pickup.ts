@@ -1,100 +1,71 @@
-import { randomBytes } from "node:crypto";
+import { Buffer } from "node:buffer";
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { type Grant, GRANTS, isDeleting } from "../../common/api/resources.ts";
-import type { Config } from "../config.ts";
 import { providerFailed } from "../../common/errors.ts";
 import { pickupGone } from "../errors.ts";
 import type { Cache } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import { isConflict, isNotFound, KubeError } from "../../common/kube/kube_error.ts";
-import { ANNOTATIONS, FIELD_MANAGERS } from "../../common/api/names.ts";
-import {
-  formatPickupToken,
-  matchesPickupHash,
-  parsePickupToken,
-  PICKUP_SECRET_BYTES,
-  pickupHash,
-  type PickupToken,
-} from "./pickup_token.ts";
+import { ANNOTATIONS, FIELD_MANAGERS, isDnsSubdomain } from "../../common/api/names.ts";
 import { plainReason } from "./plain_reason.ts";
 
-/** What making a pickup needs. */
-export interface NewPickupDeps {
-  readonly config: Pick<Config, "pickupTtlMs">;
-  readonly now: () => Date;
-  readonly randomBytes?: (size: number) => Uint8Array;
-}
-
-/** What issuing a pickup needs. */
-export interface IssuePickupDeps extends NewPickupDeps {
-  readonly kube: KubeClient;
-  readonly caches: { readonly grants: Pick<Cache<Grant>, "learn"> };
-}
-
-/** A pickup; it works once a Grant has its annotations. */
+/** A pickup; it works once a Grant has its hash. */
 export interface Pickup {
+  /** Names the Grant and holds the secret; only the caller of the bind gets it. */
   readonly token: string;
-  /** RFC 3339. */
-  readonly expiresAt: string;
-  readonly annotations: Readonly<Record<string, string>>;
+  readonly hash: string;
+  readonly ttlMs: number;
 }
 
-/** How much of its life a pickup may have lost before anybody gets it: 5 s of 5 min. */
-const LOST_LIFE = 1 / 60;
-
-/** A new pickup for the Grant of this name. */
-export function newPickup(
-  { config, now, randomBytes: random = randomBytes }: NewPickupDeps,
-  grantName: string,
-): Pickup {
-  const token = formatPickupToken(grantName, random(PICKUP_SECRET_BYTES));
-  const boundAt = now();
-  const expiresAt = new Date(boundAt.getTime() + config.pickupTtlMs).toISOString();
-  const annotations = {
-    [ANNOTATIONS.pickupSha256]: pickupHash(token.slice(token.indexOf(".") + 1)),
-    [ANNOTATIONS.pickupExpiry]: expiresAt,
-    [ANNOTATIONS.boundAt]: boundAt.toISOString(),
-  };
-  return { token, expiresAt, annotations };
+/** The two parts of a pickup token. */
+export interface PickupToken {
+  readonly grant: string;
+  /** The secret part as text; the Grant keeps its hash. */
+  readonly secret: string;
 }
 
-/** Whether the Grant has this pickup, and nearly all of the pickup's life is ahead. */
-export function hasFreshPickup(
-  { config: { pickupTtlMs }, now }: NewPickupDeps,
-  { metadata }: Grant,
-  { annotations, expiresAt }: Pickup,
-): boolean {
-  const hash = annotations[ANNOTATIONS.pickupSha256];
-  const lostMs = pickupTtlMs - (Date.parse(expiresAt) - now().getTime());
-  return metadata.annotations?.[ANNOTATIONS.pickupSha256] === hash &&
-    lostMs <= pickupTtlMs * LOST_LIFE;
+const SECRET_BYTES = 24;
+const MAX_GRANT_LENGTH = 63;
+const FORM = /^([A-Za-z0-9_-]{2,84})\.([A-Za-z0-9_-]{32})$/;
+
+/** Draws a new pickup for the Grant of this name. */
+export function newPickup(grantName: string, ttlMs: number): Pickup {
+  const secret = randomBytes(SECRET_BYTES);
+  const hash = pickupHash(secret.toString("base64url"));
+  return { token: formatPickupToken(grantName, secret), hash, ttlMs };
 }
 
-/**
- * Gives this very version of a Grant a new pickup, which ends any earlier one. Rejects with a
- * conflict when the Grant has moved on.
- */
-export async function issuePickup(
-  deps: IssuePickupDeps,
-  { metadata: { name, uid, resourceVersion = "" } }: Grant,
-  signal: AbortSignal,
-): Promise<Pickup> {
-  const pickup = newPickup(deps, name);
-  const annotations = {
-    ...pickup.annotations,
-    [ANNOTATIONS.pickupConsumed]: null,
-    [ANNOTATIONS.wantedUntil]: null,
-  };
-  const patch = { metadata: { resourceVersion, uid, annotations } };
-  const { gateway } = FIELD_MANAGERS;
-  const written = await deps.kube.mergePatch(GRANTS, { name }, patch, gateway, signal);
-  deps.caches.grants.learn(written, gateway);
-  return pickup;
+/** Writes a token as text. */
+export const formatPickupToken = (grant: string, secret: Uint8Array): string =>
+  `${Buffer.from(grant).toString("base64url")}.${Buffer.from(secret).toString("base64url")}`;
+
+/** Takes a token apart; undefined when `formatPickupToken` cannot have written it. */
+export function parsePickupToken(token: string): PickupToken | undefined {
+  const [, encoded, secret] = FORM.exec(token) ?? [];
+  if (encoded === undefined || secret === undefined) return undefined;
+  const bytes = Buffer.from(encoded, "base64url");
+  const grant = bytes.toString("utf8");
+  // Several texts decode to the same bytes; only one of them was given out.
+  if (bytes.toString("base64url") !== encoded) return undefined;
+  if (!isDnsSubdomain(grant) || grant.length > MAX_GRANT_LENGTH) return undefined;
+  return { grant, secret };
 }
 
-/** What a pickup says of itself, as far as nobody has to be asked for that. */
+/** Hashes the secret part of a token for the Grant. */
+export const pickupHash = (secret: string): string =>
+  createHash("sha256").update(secret).digest("hex");
+
+/** Whether a secret part belongs to a stored hash; takes the same time for all guesses. */
+export function matchesPickupHash(secret: string, stored: string | undefined): boolean {
+  const expected = Buffer.from(stored ?? "");
+  const actual = Buffer.from(pickupHash(secret));
+  return expected.length === actual.length && timingSafeEqual(expected, actual);
+}
+
+/** What a token tells without a question to the provider. */
 export interface PickupClaim {
   readonly grant: string;
-  /** Whose it is, if the Grant as it was last seen takes the token. */
+  /** The identity of the Grant, if the cached Grant takes the token. */
   readonly subject?: string;
 }
 
@@ -105,8 +76,8 @@ export interface PickupClaimDeps {
 }
 
 /**
- * What is known of a token at once; undefined when it is malformed. A token that is spent, expired,
- * wrong or not seen yet has no subject, so that none of these can be told from another.
+ * Judges a token by the cache; undefined when it is malformed. A token that is spent, expired,
+ * wrong or not in the cache yet has no subject, so that none of these can be told from another.
  */
 export function pickupClaim(
   { caches, now }: PickupClaimDeps,
@@ -115,9 +86,11 @@ export function pickupClaim(
   const parts = parsePickupToken(token);
   if (!parts) return undefined;
   const { grant: name } = parts;
-  const seen = caches.grants.get({ name });
-  const isGood = refusalOf(seen, parts, now()) === undefined;
-  return seen && isGood ? { grant: name, subject: seen.spec.identity.subject } : { grant: name };
+  const cached = caches.grants.get({ name });
+  const isGood = refusalOf(cached, parts, now()) === undefined;
+  return cached && isGood
+    ? { grant: name, subject: cached.spec.identity.subject }
+    : { grant: name };
 }
 
 /** Why a pickup is refused; for the audit log only, callers get one answer for all. */
@@ -127,7 +100,7 @@ export type PickupRefusal = "malformed" | "unknown" | "deleting" | "expired" | "
 export interface ConsumePickupDeps {
   readonly kube: KubeClient;
   readonly now: () => Date;
-  /** Told why a pickup is refused; the Grant is known unless the token is malformed. */
+  /** Gets the reason of a refusal; the Grant is known unless the token is malformed. */
   readonly onRefused?: (why: PickupRefusal, grant?: string) => void;
 }
 
@@ -160,7 +133,7 @@ async function consume(
 ): Promise<Grant> {
   const key = { name: token.grant };
   for (;;) {
-    // Live: another replica may have issued or spent it a moment ago.
+    // Read live: another replica may have issued or spent it a moment ago.
     const grant = await kube.find(GRANTS, key, signal);
     const at = now();
     const refusal = refusalOf(grant, token, at);
@@ -177,7 +150,7 @@ async function consume(
     try {
       return await kube.mergePatch(GRANTS, key, patch, FIELD_MANAGERS.gateway, signal);
     } catch (error) {
-      // Somebody was faster: perhaps with the same token, perhaps with a change of no concern.
+      // Another writer was faster: perhaps with the same token, perhaps with an unrelated change.
       if (!isConflict(error) && !isNotFound(error)) throw error;
     }
   }

@@ -21,10 +21,6 @@ do not send the present objects within a watch.
 - apiGroups: [""]
   resources: [secrets]
   verbs: [get]
-{{- /* A bind takes away the reaper's mark on a boundary. */}}
-- apiGroups: [""]
-  resources: [namespaces]
-  verbs: [get, patch]
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   verbs: [list, watch]

@@ -7,10 +7,9 @@ import {
   GRANTS,
   isDeleting,
   isReady,
-  NAMESPACES,
   type Secret,
 } from "../../../common/api/resources.ts";
-import { type BindDeps, bindExport, provisionGrant } from "../../../server/bind/bind.ts";
+import { type BindDeps, bindExport, boundGrant } from "../../../server/bind/bind.ts";
 import { assembleBundle } from "../../../server/bind/bundle.ts";
 import { grantFor } from "../../../server/bind/grant.ts";
 import { Slots } from "../../../common/time/slots.ts";
@@ -311,42 +310,26 @@ Deno.test("bindExport() notices that a Grant was replaced behind its cache", asy
   assert.notEqual((await pickUp(world, tokenOf(second))).metadata.uid, old.metadata.uid);
 });
 
-Deno.test("bindExport() takes the reaper's mark from the boundary", async () => {
+Deno.test("boundGrant() gives a Ready Grant without a pickup", async () => {
   await using world = await BindingWorld.start(plane);
   const name = await world.export("pg");
-  await bind(world, name);
-  const key = { name: boundaryName(world.identity().subject) };
-  const mark = async () =>
-    (await world.kube.get(NAMESPACES, key)).metadata.annotations?.[ANNOTATIONS.reapBoundary];
-  const { resourceVersion = "" } = (await world.kube.get(NAMESPACES, key)).metadata;
-  const annotations = { [ANNOTATIONS.reapBoundary]: "some-uid" };
-  const patch = { metadata: { resourceVersion, annotations } };
-  await world.kube.mergePatch(NAMESPACES, key, patch, FIELD_MANAGERS.reaper);
-  assert.equal(await mark(), "some-uid");
-  await bind(world, name);
-  assert.equal(await mark(), undefined);
-});
-
-Deno.test("provisionGrant() gives a Ready Grant without a pickup", async () => {
-  await using world = await BindingWorld.start(plane);
-  const name = await world.export("pg");
-  const grant = await provisionGrant(world.deps(), world.identity(), name, patience());
+  const grant = await boundGrant(world.deps(), world.identity(), name, patience());
   assert.ok(grant.status?.tokenSecret);
   const stored = await world.grant(grant.metadata.name);
   assert.equal(stored.metadata.annotations?.[ANNOTATIONS.pickupSha256], undefined);
 });
 
-Deno.test("provisionGrant() says that the Grant is bound, and leaves its pickup alone", async (t) => {
+Deno.test("boundGrant() stamps the Grant as bound, and leaves its pickup alone", async (t) => {
   await using world = await BindingWorld.start(plane);
   const name = await world.export("pg");
   const provision = (edit?: Partial<BindDeps>) =>
-    provisionGrant(world.deps(edit), world.identity(), name, patience());
+    boundGrant(world.deps(edit), world.identity(), name, patience());
   const boundAt = ({ metadata }: Grant) =>
     Date.parse(metadata.annotations?.[ANNOTATIONS.boundAt] ?? "");
   const grantKey = { name: grantName(name, world.identity().subject) };
   const start = Date.now();
 
-  await t.step("a Grant that it makes says so from the start", async () => {
+  await t.step("a Grant that it creates has the stamp from the start", async () => {
     await world.hold();
     const provisioned = provision();
     const made = await eventually("the Grant is made", () => world.kube.find(GRANTS, grantKey));
@@ -358,11 +341,11 @@ Deno.test("provisionGrant() says that the Grant is bound, and leaves its pickup 
   const bound = await bind(world, name);
   const stored = await world.grant(grantKey.name);
 
-  await t.step("a Grant that is Ready says so anew, and nothing else changes", async () => {
+  await t.step("a Ready Grant gets a new stamp, and nothing else changes", async () => {
     using client = await counting(plane);
     const now = () => new Date(boundAt(stored) + 60_000);
     const given = await provision({ kube: client.kube, now });
-    assert.deepEqual(client.counts, { GET: 2, PATCH: 1 }, "the Export, the boundary, the Grant");
+    assert.deepEqual(client.counts, { GET: 2, PATCH: 1 }, "the Export, the Grant");
     const after = await world.grant(grantKey.name);
     assert.deepEqual(given.metadata, after.metadata);
     assert.equal(boundAt(after), boundAt(stored) + 60_000);
@@ -371,7 +354,7 @@ Deno.test("provisionGrant() says that the Grant is bound, and leaves its pickup 
       Object.entries(annotations ?? {}).filter(([key]) => key !== ANNOTATIONS.boundAt).sort();
     assert.deepEqual(others(after), others(stored));
   });
-  await t.step("a cache that is behind costs a conflict, and no change is lost", async () => {
+  await t.step("a cache that is behind loses no change", async () => {
     const behind = {
       get: () => stored,
       learn: () => {},
@@ -384,7 +367,7 @@ Deno.test("provisionGrant() says that the Grant is bound, and leaves its pickup 
     });
     assert.equal(boundAt(await world.grant(grantKey.name)), boundAt(stored) + 120_000);
   });
-  await t.step("a Grant that is gone is made again, though the cache still has it", async () => {
+  await t.step("a Grant that is gone is recreated, though the cache still has it", async () => {
     const picked = await pickUp(world, tokenOf(bound));
     assert.equal(picked.metadata.uid, stored.metadata.uid, "the pickup was still good");
     await removeGrant(world.kube, grantKey.name);

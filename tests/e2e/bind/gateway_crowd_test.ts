@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { GRANTS } from "../../../common/api/resources.ts";
 import type { Catalog } from "../../../common/api/wire.ts";
-import { formatPickupToken } from "../../../server/bind/pickup_token.ts";
+import { formatPickupToken } from "../../../server/bind/pickup.ts";
 import { grantName } from "../../../common/api/names.ts";
 import { ownPlane } from "../../support/planes/control_planes.ts";
 import type { Fault } from "../../support/faults/fault_proxy.ts";

@@ -78,7 +78,7 @@ Deno.test("the backend does all its work with the rights of the chart, as one re
   await t.step("binds", () => flow.bind());
   await t.step("shows what is synced", () => flow.sync());
   await t.step("applies to a consumer", () => flow.apply(consumer));
-  await t.step("binds again", () => flow.bindMarked());
+  await t.step("binds again", () => flow.bindAgain());
   const silent = await flow.bindAsAccount();
   await t.step("mends rights", () => flow.repair());
   await t.step("takes leftovers back", () => flow.leaveBehind());
@@ -162,7 +162,7 @@ Deno.test("the backend uses every right of the chart, each module as its own rel
   await t.step("offers", () => flow.offer());
   await t.step("logs in", () => flow.logIn());
   await t.step("binds", () => flow.bind());
-  await t.step("binds again", () => flow.bindMarked());
+  await t.step("binds again", () => flow.bindAgain());
   await t.step("shows what is synced", () => flow.sync());
   await t.step("applies to a consumer", () => flow.apply(consumer));
   await using reaping = await reaper.start();

@@ -47,7 +47,6 @@ import { objectsIn, TestKonnector } from "./test_konnector.ts";
 
 const CONSUMER = "0123456789-consumer";
 const GADGETS = "gadgets.example.org";
-const MARK = ANNOTATIONS.reapBoundary;
 const { installer } = FIELD_MANAGERS;
 
 /** All that people, consumers and administrators do with a provider, step by step. */
@@ -115,13 +114,10 @@ export class ChartFlow implements AsyncDisposable {
     this.#konnector = await TestKonnector.start(objectsIn(await pickup.text()), CONSUMER);
   }
 
-  /** Binds again while the reaper is said to be about to take the boundary. */
-  async bindMarked(): Promise<void> {
-    const key = { name: this.#boundary };
-    await this.#edit(NAMESPACES, key, { metadata: { annotations: { [MARK]: "uid" } } });
-    await this.#gateway.bind(this.#token, "widgets");
-    const { metadata } = await this.#kube.get(NAMESPACES, key);
-    assert.equal(metadata.annotations?.[MARK], undefined);
+  /** Binds again, which renews the Grant's pickup. */
+  async bindAgain(): Promise<void> {
+    const { grant } = await this.#gateway.bind(this.#token, "widgets");
+    assert.equal(grant, this.#grant);
   }
 
   /** Syncs as a konnector does from now on, and finds it in the inventories. */
