@@ -10,11 +10,12 @@ import { BUILD_EXIT, BuildError, inWorkFolder, runBuild } from "./build/run_buil
 import { BACKEND_ENTRY, packBackend } from "./build/pack.ts";
 import { compile, namedRuntime, NoCompileRuntime, PRODUCTS } from "./build/compile.ts";
 import { dateFiles, moveIn, writeTree } from "./build/files.ts";
+import { makeSbom } from "./build/sbom.ts";
 import { requireCleanTree, sourceState } from "./build/source_state.ts";
 import { imageConfig } from "./image/image_config.ts";
 import { IMAGE_USAGE, type ImageOptions, parseImageOptions } from "./image/image_options.ts";
 import { layoutEntries, ociLayout } from "./image/oci_layout.ts";
-import { type ImageSource, rootLayers } from "./image/root_layers.ts";
+import { imageRoot, type ImageSource } from "./image/image_root.ts";
 import { say } from "./say.ts";
 
 /** The most that a node may have to download. */
@@ -22,6 +23,8 @@ const MAX_BYTES = 150_000_000;
 const REPOSITORY = "ghcr.io/xbind/backend";
 const LAYOUT = "image";
 const ARCHIVE = "image.tar";
+/** The bill of materials of the image, beside it. */
+const SBOM = "image.spdx.json";
 
 /** The options with version and date filled in. */
 type Stamped = ImageOptions & { readonly version: string; readonly dateSeconds: number };
@@ -35,7 +38,7 @@ async function buildImage(options: ImageOptions): Promise<number> {
     rootDir === undefined ? outDir : path.dirname(rootDir),
     async (work) => {
       const source = await imageSource({ ...options, version, dateSeconds }, work);
-      const layers = await rootLayers(source);
+      const { layers, files: contents } = await imageRoot(source);
       if (rootDir !== undefined) {
         await writeTree(layers.flat(), path.join(work, path.basename(rootDir)));
         await moveIn(work, path.dirname(rootDir), [path.basename(rootDir)]);
@@ -55,7 +58,9 @@ async function buildImage(options: ImageOptions): Promise<number> {
       if (options.archive) {
         await Deno.writeFile(path.join(work, ARCHIVE), tarOf(entries, dateSeconds));
       }
-      for (const name of await moveIn(work, outDir, [LAYOUT, ARCHIVE])) {
+      const sbom = await makeSbom(version, dateSeconds, { name: REPOSITORY, files: contents });
+      await Deno.writeTextFile(path.join(work, SBOM), sbom);
+      for (const name of await moveIn(work, outDir, [LAYOUT, ARCHIVE, SBOM])) {
         say(path.join(outDir, name));
       }
       const [packed, unpacked] = [packedBytes, sizeOf(layers.flat())].map((bytes) =>

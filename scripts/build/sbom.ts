@@ -2,24 +2,32 @@ import path from "node:path";
 import { BuildError } from "./run_build.ts";
 import { ROOT } from "./source_state.ts";
 import { lockedPackages } from "./locked_packages.ts";
-import { spdxDocument } from "./spdx_document.ts";
+import { type ImageContents, spdxDocument } from "./spdx_document.ts";
 
-/** The two executables, and where their sources begin; the backend carries the browser's. */
+/** The two programs and their entries; the backend carries the UI's scripts. */
 const PROGRAMS = [
   { name: "xbind-backend", entries: ["server/main.ts", "ui/app.tsx", "ui/login.ts"] },
   { name: "kubectl-bind", entries: ["cli/main.ts"] },
 ];
 
-/** What `deno info --json` says of the modules that an entry reaches. */
+/** The parts of `deno info --json` that we read. */
 interface ModuleInfo {
   readonly modules: readonly { readonly npmPackage?: string }[];
   readonly npmPackages?: Readonly<Record<string, { readonly localPath?: string }>>;
 }
 
-/** The bill of materials of both executables, from the lock file and the packages themselves. */
-export async function makeSbom(version: string, dateSeconds: number): Promise<string> {
+/**
+ * The bill of materials of both programs, or of an image with the backend. Packages come from the
+ * lock file, licences from the packages themselves.
+ */
+export async function makeSbom(
+  version: string,
+  dateSeconds: number,
+  image?: ImageContents,
+): Promise<string> {
   const folders = new Map<string, string>();
-  const programs = await Promise.all(PROGRAMS.map(async ({ name, entries }) => {
+  const wanted = image ? PROGRAMS.slice(0, 1) : PROGRAMS;
+  const programs = await Promise.all(wanted.map(async ({ name, entries }) => {
     const imports = new Set<string>();
     for (const entry of entries) {
       const { modules, npmPackages } = await moduleInfo(entry);
@@ -38,7 +46,7 @@ export async function makeSbom(version: string, dateSeconds: number): Promise<st
     if (license !== undefined) licenses.set(id, license);
   }
   const denoVersion = Deno.version.deno;
-  return spdxDocument({ version, dateSeconds, denoVersion, programs, packages, licenses });
+  return spdxDocument({ version, dateSeconds, denoVersion, programs, packages, licenses, image });
 }
 
 async function moduleInfo(entry: string): Promise<ModuleInfo> {

@@ -85,6 +85,55 @@ Deno.test("spdxDocument() keeps licenses and sums, and invents none", () => {
   ]);
 });
 
+const LIBC = {
+  name: "libc6",
+  version: "2.36-9",
+  purl: "pkg:deb/debian/libc6@2.36-9",
+  sourceInfo: "dpkg",
+  relation: "EXPANDED_FROM_ARCHIVE",
+} as const;
+
+Deno.test("spdxDocument() lists every file of an image with sums and the package it comes from", () => {
+  const content = new TextEncoder().encode("abc");
+  const files = [
+    { path: "lib/libm.so.6", content, origin: LIBC },
+    { path: "lib/libc.so.6", content, origin: LIBC },
+    { path: "etc/passwd", content },
+    { path: "usr/bin/deno", content, origin: "deno" as const },
+  ];
+  const document = JSON.parse(spdxDocument(materials({ image: { name: "x/backend", files } })));
+  const named = (name: string) =>
+    document.packages.filter((one: { name: string }) => one.name === name);
+  assert.deepEqual(
+    document.files.map(({ fileName }: { fileName: string }) => fileName),
+    ["./etc/passwd", "./lib/libc.so.6", "./lib/libm.so.6", "./usr/bin/deno"],
+  );
+  assert.deepEqual(document.files[0].checksums, [
+    { algorithm: "SHA1", checksumValue: "a9993e364706816aba3e25717850c26c9cd0d89d" },
+    {
+      algorithm: "SHA256",
+      checksumValue: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+    },
+  ]);
+  const [libc, ...others] = named("libc6");
+  assert.deepEqual(others, []);
+  assert.equal(libc.versionInfo, "2.36-9");
+  assert.equal(libc.externalRefs[0].referenceLocator, LIBC.purl);
+  assert.equal(named("x/backend")[0].filesAnalyzed, true);
+  const related = document.relationships.map((
+    one: { spdxElementId: string; relationshipType: string; relatedSpdxElement: string },
+  ) => `${one.spdxElementId} ${one.relationshipType} ${one.relatedSpdxElement}`);
+  for (
+    const line of [
+      "SPDXRef-DOCUMENT DESCRIBES SPDXRef-Image",
+      "SPDXRef-Image CONTAINS SPDXRef-Package-xbind-backend",
+      "SPDXRef-Image CONTAINS SPDXRef-File-etc-passwd",
+      "SPDXRef-File-lib-libm.so.6 EXPANDED_FROM_ARCHIVE SPDXRef-Package-system-libc6",
+      "SPDXRef-File-usr-bin-deno EXPANDED_FROM_ARCHIVE SPDXRef-Package-deno",
+    ]
+  ) assert.ok(related.includes(line), line);
+});
+
 Deno.test("spdxDocument() has a namespace of its own for each content", () => {
   const namespace = (m: Materials) => JSON.parse(spdxDocument(m)).documentNamespace;
   assert.equal(namespace(materials()), namespace(materials()));

@@ -35,7 +35,7 @@ const OTHERS = {
     ...["version"],
   ],
   docker: ["build-arg", "env", "publish", "read-only", "volume"],
-  cosign: ["bundle", "certificate-identity-regexp", "certificate-oidc-issuer"],
+  cosign: ["bundle", "certificate-identity-regexp", "certificate-oidc-issuer", "type"],
   sha256sum: ["check", "ignore-missing"],
   "kube-controller-manager": [
     ...["concurrent-serviceaccount-token-syncs", "kube-api-burst", "kube-api-qps"],

@@ -1,16 +1,17 @@
 import { BuildError } from "../build/run_build.ts";
 import { elfNeeds } from "./elf.ts";
+import { glibcVersion } from "./file_origin.ts";
 
-/** Where distributions keep libraries. */
+/** The folders of libraries in common distributions. */
 const FOLDERS: Record<"amd64" | "arm64", readonly string[]> = {
   amd64: ["/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64"],
   arm64: ["/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib"],
 };
 
-/** Before this the C library looked up names with further libraries that nothing mentions. */
+/** Older ones look up names with further libraries, which no file lists as needed. */
 const FIRST_GLIBC_WITH_DNS = [2, 34] as const;
 
-/** The loader and all libraries that an executable needs, by path in the image. */
+/** Reads the loader and all libraries that an executable needs; keeps their paths. */
 export async function sharedLibraries(
   executable: Uint8Array,
   arch: "amd64" | "arm64",
@@ -27,7 +28,7 @@ export async function sharedLibraries(
       seen.add(name);
       const { path, content } = await readLibrary(FOLDERS[arch].map((from) => `${from}/${name}`));
       if (name === "libc.so.6") requireGlibc(content);
-      found.set(path, content); // the loader comes from here, and looks where this machine does
+      found.set(path, content); // the loader is from here too, and looks in the same folders
       await visit(content);
     }
   };
@@ -35,7 +36,7 @@ export async function sharedLibraries(
   return found;
 }
 
-/** Libraries may name the loader itself as one that they need. */
+/** Libraries may list the loader itself as needed. */
 const interpreterHas = (found: ReadonlyMap<string, unknown>, name: string): boolean =>
   [...found.keys()].some((path) => path.endsWith(`/${name}`));
 
@@ -56,12 +57,11 @@ async function readLibrary(
 }
 
 function requireGlibc(libc: Uint8Array): void {
-  const text = new TextDecoder("latin1").decode(libc);
-  const [, major = "0", minor = "0"] = /GNU C Library [^\n]*version (\d+)\.(\d+)/.exec(text) ?? [];
+  const [major = 0, minor = 0] = (glibcVersion(libc) ?? "").split(".").map(Number);
   const [first, second] = FIRST_GLIBC_WITH_DNS;
-  if (Number(major) > first || (Number(major) === first && Number(minor) >= second)) return;
+  if (major > first || (major === first && minor >= second)) return;
   throw new BuildError(
     `Cannot build the image: the C library of this machine is glibc ${major}.${minor}, ` +
-      `and names are looked up in an image only with ${first}.${second} or newer`,
+      `but the image needs ${first}.${second} or newer to look up names`,
   );
 }

@@ -9,6 +9,7 @@ import type { Catalog, ProviderInfo } from "../../../common/api/wire.ts";
 import {
   fileSums,
   Folder,
+  runProgram,
   runScript,
   SOURCES,
   STAND_IN_RUNTIME,
@@ -27,6 +28,48 @@ import { WIDGETS } from "../../support/planes/issuer_samples.ts";
 const MAX_BYTES = 150_000_000;
 const { arch } = hostPlatform();
 const sha256 = (bytes: Uint8Array) => `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+
+/** The files that we write; every other file comes from the build machine. */
+const OURS = [
+  "etc/group",
+  "etc/nsswitch.conf",
+  "etc/passwd",
+  "usr/bin/xbind-backend",
+  "usr/lib/xbind/xbind-backend.js",
+];
+const hasDpkg = await runProgram("dpkg-query", ["--version"]).then(
+  ({ code }) => code === 0,
+  () => false,
+);
+
+interface SbomPackage {
+  readonly SPDXID: string;
+  readonly name: string;
+  readonly versionInfo?: string;
+  readonly sourceInfo?: string;
+  readonly externalRefs?: readonly { readonly referenceLocator: string }[];
+}
+
+/** Reads the SHA-256 sum of every file in a bill of materials, and the package it comes from. */
+async function readSbom(file: string) {
+  const { files, packages, relationships } = JSON.parse(await Deno.readTextFile(file));
+  const byId = new Map<string, SbomPackage>(packages.map((one: SbomPackage) => [one.SPDXID, one]));
+  const sums: Record<string, string> = {};
+  const origins = new Map<string, SbomPackage>();
+  for (const { SPDXID, fileName, checksums } of files) {
+    const name = fileName.replace("./", "");
+    sums[name] = checksums.find((sum: { algorithm: string }) => sum.algorithm === "SHA256")
+      .checksumValue;
+    for (const { spdxElementId, relatedSpdxElement } of relationships) {
+      const origin = byId.get(relatedSpdxElement);
+      if (spdxElementId === SPDXID && origin) origins.set(name, origin);
+    }
+  }
+  return { sums, origins };
+}
+
+/** `fileSums` gives mode and sum. */
+const sumIn = (modeAndSum: string): string => modeAndSum.split(" ")[1] ?? "";
 
 Deno.test("deno task image", async (t) => {
   await using folder = await Folder.create();
@@ -79,6 +122,35 @@ Deno.test("deno task image", async (t) => {
       /^\w+:x:65532:65532:/,
     );
   });
+
+  await t.step(
+    "has a bill of materials with every file, and where foreign ones come from",
+    async () => {
+      const sbom = await readSbom(folder.at("image.spdx.json"));
+      const root = Object.entries(await fileSums(folder.at("root")));
+      assert.deepEqual(
+        sbom.sums,
+        Object.fromEntries(root.map(([file, sum]) => [file, sumIn(sum)])),
+      );
+      const foreign = root.map(([file]) => file).filter((file) => !OURS.includes(file));
+      assert.deepEqual([...sbom.origins.keys()].sort(), foreign.sort());
+      for (const [file, { name, versionInfo, sourceInfo }] of sbom.origins) {
+        if (file === "usr/bin/deno") {
+          assert.equal(
+            `${name} ${versionInfo}`,
+            `deno ${Deno.version.deno}`,
+          );
+        } else if (hasDpkg) assert.ok(versionInfo, `${file} of ${name}: ${sourceInfo}`);
+      }
+      const libc = [...sbom.origins].find(([file]) => file.endsWith("/libc.so.6"))?.[1];
+      if (hasDpkg) {
+        assert.match(
+          libc?.externalRefs?.[0]?.referenceLocator ?? "",
+          /^pkg:deb\/.*\/libc6@/,
+        );
+      }
+    },
+  );
 
   await t.step("runs as nobody, with exactly the flags that tests run it with", () => {
     const { run, architecture } = image;

@@ -1,5 +1,7 @@
 import { type ArchiveEntry, foldersOf } from "../build/archive_entry.ts";
 import { BuildError } from "../build/run_build.ts";
+import { certificatesOrigin, libraryOrigin } from "./file_origin.ts";
+import type { ImageContents, SystemPackage } from "../build/spdx_document.ts";
 import { IMAGE_PATHS, IMAGE_USER, type ImageForm } from "./image_config.ts";
 import { sharedLibraries } from "./shared_libraries.ts";
 
@@ -13,6 +15,14 @@ export interface ImageSource {
   readonly script?: Uint8Array;
 }
 
+/** The root file system of an image. */
+export interface ImageRoot {
+  /** Layers that change least come first. */
+  readonly layers: readonly (readonly ArchiveEntry[])[];
+  /** Every file, with the package of those that were copied from this machine. */
+  readonly files: ImageContents["files"];
+}
+
 /** The C library reads these to learn its user and how to look up names. */
 const SYSTEM_FILES = {
   "/etc/passwd": `nonroot:x:${IMAGE_USER}:${IMAGE_USER}:nonroot:/:/sbin/nologin\n`,
@@ -21,25 +31,35 @@ const SYSTEM_FILES = {
 } as const;
 
 /**
- * The root file system in layers; layers that change least come first. It holds only the files
- * that the process needs: no shell, no package manager, nothing writable.
+ * Makes the root file system of the image. It holds only the files that the process needs: no
+ * shell, no package manager, nothing writable.
  */
-export async function rootLayers(source: ImageSource): Promise<ArchiveEntry[][]> {
+export async function imageRoot(source: ImageSource): Promise<ImageRoot> {
   const system = new Map<string, ArchiveEntry>();
-  const add = (entry: ArchiveEntry) => system.set(entry.path, entry);
+  const origins = new Map<string, SystemPackage | "deno">();
+  const add = (entry: ArchiveEntry, origin?: SystemPackage) => {
+    system.set(entry.path, entry);
+    if (origin) origins.set(entry.path, origin);
+  };
   for (const [path, content] of await sharedLibraries(source.program, source.arch)) {
-    add(file(path, content, true));
+    add(file(path, content, true), await libraryOrigin(path, content));
   }
   for (const [path, text] of Object.entries(SYSTEM_FILES)) {
     add(file(path, new TextEncoder().encode(text)));
   }
-  add(file(IMAGE_PATHS.certificates, await certificates()));
+  add(file(IMAGE_PATHS.certificates, await certificates()), await certificatesOrigin());
   const program = source.form === "executable" ? IMAGE_PATHS.executable : IMAGE_PATHS.deno;
   const programFile = file(program, source.program, true);
   const layers = source.script === undefined
     ? [[...system.values()], [programFile]]
     : [[...system.values(), programFile], [file(IMAGE_PATHS.script, source.script)]];
-  return layers.map((entries) => [...foldersOf(entries.map(({ path }) => path)), ...entries]);
+  if (source.form === "script") origins.set(programFile.path, "deno");
+  return {
+    layers: layers.map((entries) => [...foldersOf(entries.map(({ path }) => path)), ...entries]),
+    files: layers.flat().flatMap((entry) =>
+      entry.kind === "file" ? [{ ...entry, origin: origins.get(entry.path) }] : []
+    ),
+  };
 }
 
 /** Reads the CA certificates that this machine trusts, one PEM file. */
