@@ -11,6 +11,7 @@ const PLACES = [
   ".ci/run",
   ".github/workflows/ci.yml",
   ".github/workflows/release.yml",
+  ".devcontainer/devcontainer.json",
   "deploy/Containerfile",
   "README.md",
   "CONTRIBUTING.md",
