@@ -41,8 +41,10 @@ const OTHERS = {
     ...["concurrent-serviceaccount-token-syncs", "kube-api-burst", "kube-api-qps"],
   ],
   "deploy/install.sh": ["base-url", "dir"],
+  git: ["delete", "message", "sign"],
   "deno tasks": [
-    ...["archives", "faults", "full", "minutes", "only", "quick", "shrink", "soak", "write-docs"],
+    ...["all", "archives", "faults", "full", "minutes", "only", "quick", "release", "shrink"],
+    ...["soak", "write-docs"],
   ],
   "the placeholder of docs/flags.md": ["name"],
 };
