@@ -1,3 +1,4 @@
+import type { Command, Option } from "commander";
 import { CliError } from "./cli_error.ts";
 import { closest } from "./closest.ts";
 
@@ -135,3 +136,21 @@ const unknown = (
     `${did}See: ${see}`,
   );
 };
+
+const HELP: Flag = { long: "help", short: "h", kind: "boolean" };
+
+/** Lists the commands and flags of a program. */
+export const commandLineOf = (program: Command): CommandLine => ({
+  global: [HELP, ...program.options.map(flagOf)],
+  commands: new Map([
+    ["help", []],
+    ...program.commands.map((command) => [command.name(), command.options.map(flagOf)] as const),
+  ]),
+});
+
+const flagOf = (option: Option): Flag => ({
+  long: (option.long ?? "").replace(/^--/, ""),
+  short: option.short?.slice(1),
+  kind: option.required ? "value" : option.optional ? "optional" : "boolean",
+  preset: typeof option.presetArg === "string" ? option.presetArg : undefined,
+});

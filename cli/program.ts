@@ -1,22 +1,199 @@
-import { Command } from "commander";
+import { Argument, Command, Option } from "commander";
 import { VERSION } from "../common/version.ts";
-import { catalogCommand } from "./commands/catalog.ts";
-import { clustersCommand } from "./commands/clusters.ts";
-import { completionCommand } from "./commands/completion.ts";
-import { connectCommand } from "./commands/connect.ts";
-import { doctorCommand } from "./commands/doctor.ts";
-import { exportCommand } from "./commands/export.ts";
-import { instancesCommand } from "./commands/instances.ts";
-import { loginCommand } from "./commands/login.ts";
-import { logoutCommand } from "./commands/logout.ts";
-import { unbindCommand } from "./commands/unbind.ts";
-import { versionCommand } from "./commands/version.ts";
-import { whoamiCommand } from "./commands/whoami.ts";
-import { examples } from "./examples.ts";
+import {
+  consumerFlags,
+  dryRunFlag,
+  exportNameOf,
+  type GlobalOptions,
+  imageFlag,
+  listFlags,
+  type ListOptions,
+  outputFlag,
+  timeoutFlag,
+  writeFlags,
+} from "./options.ts";
+import type { ConnectOptions } from "./run/connect.ts";
+import type { DoctorOptions } from "./run/doctor.ts";
+import type { ExportOptions } from "./run/export.ts";
+import type { LoginOptions } from "./run/login.ts";
+import type { UnbindOptions } from "./run/unbind.ts";
 import type { LoginIo } from "./terminal/io.ts";
-import { linesOf } from "./terminal/lines_of.ts";
+import { linesOf } from "./terminal/output.ts";
 
-/** Every command and flag; what a command does is loaded when it runs. */
+/** One command: its help, its flags, and the work, which is loaded when the command runs. */
+interface CommandSpec<O extends GlobalOptions> {
+  readonly name: string;
+  readonly description: string;
+  readonly argument?: Argument;
+  readonly flags?: readonly Option[];
+  /** Command lines for the help, without `kubectl bind`. */
+  readonly examples: readonly string[];
+  readonly run: (io: LoginIo, options: O, argument?: string) => Promise<void>;
+}
+
+/** Adds a command to a program. */
+type AddCommand = (program: Command, io: LoginIo) => void;
+
+const command =
+  <O extends GlobalOptions = GlobalOptions>(spec: CommandSpec<O>): AddCommand => (program, io) => {
+    const { name, description, argument, flags = [], examples, run } = spec;
+    const added = program.command(name)
+      .description(description)
+      .helpOption("-h, --help", "print help for this command")
+      .addHelpText("after", examplesText(examples))
+      .action(async (...args: unknown[]) => {
+        const given = typeof args[0] === "string" ? args[0] : undefined;
+        const { timeout: timeoutMs, ...options } = added.optsWithGlobals();
+        await run(
+          io,
+          { ...options, ...(timeoutMs === undefined ? {} : { timeoutMs }) } as O,
+          given,
+        );
+      });
+    if (argument) added.addArgument(argument);
+    for (const flag of flags) added.addOption(flag);
+  };
+
+const examplesText = (examples: readonly string[]): string =>
+  `\nExamples:\n${examples.map((line) => `  kubectl bind ${line}`).join("\n")}`;
+
+const COMMANDS: readonly AddCommand[] = [
+  command<LoginOptions>({
+    name: "login",
+    description: "Log in to a provider's gateway and remember the session",
+    argument: new Argument(
+      "[server-url]",
+      "the gateway, such as bind.example.org; by default the last one",
+    ),
+    flags: [new Option("--no-browser", "print the login URL instead of opening a browser")],
+    examples: [
+      "login https://bind.example.org",
+      "login bind.example.org --no-browser",
+      "login bind.example.org --ca-file ca.pem",
+    ],
+    run: async (io, options, server) => (await import("./run/login.ts")).login(io, server, options),
+  }),
+  command<GlobalOptions & { readonly all?: boolean }>({
+    name: "logout",
+    description: "Forget the session of a gateway, by default that of the last login",
+    flags: [new Option("--all", "forget the sessions of all gateways")],
+    examples: ["logout", "logout --all"],
+    run: async (io, options) => (await import("./run/logout.ts")).logout(io, options),
+  }),
+  command<GlobalOptions & { readonly output?: "json" | "yaml" }>({
+    name: "whoami",
+    description: "Print who you are to the gateway",
+    flags: [outputFlag(["json", "yaml"])],
+    examples: ["whoami", "whoami -o json"],
+    run: async (io, options) => (await import("./run/whoami.ts")).whoami(io, options),
+  }),
+  command<ListOptions>({
+    name: "catalog",
+    description: "List the Exports and Collections that the provider offers",
+    flags: listFlags(),
+    examples: [
+      "catalog",
+      "catalog -o wide",
+      "catalog -o json --server https://bind.example.org",
+    ],
+    run: async (io, options) => (await import("./run/list.ts")).listCatalog(io, options),
+  }),
+  command<ConnectOptions>({
+    name: "connect",
+    description: "Install or upgrade the konnector in your cluster",
+    flags: [
+      ...consumerFlags(),
+      imageFlag(),
+      ...writeFlags("wait until the konnector is available"),
+    ],
+    examples: [
+      "connect",
+      "connect --context dev --dry-run",
+      "connect --konnector-image ghcr.io/xbind/konnector:v1 --wait --timeout 5m",
+    ],
+    run: async (io, options) => (await import("./run/connect.ts")).runConnect(io, options),
+  }),
+  command<ExportOptions>({
+    name: "export",
+    description: "Bind an Export: get its credentials and apply them to your cluster",
+    argument: new Argument("<name>", "the Export, as kubectl bind catalog lists it"),
+    flags: [
+      ...consumerFlags(),
+      new Option("--install-konnector", "also install or upgrade the konnector").default(true),
+      new Option("--no-install-konnector").hideHelp(),
+      imageFlag(),
+      outputFlag(["yaml"], "print the bundle instead of applying it"),
+      new Option(
+        "--replace-provider",
+        "let the bundle replace one whose provider has another address",
+      ),
+      ...writeFlags("wait until the Connection and the ClusterBinding are Ready"),
+    ],
+    examples: [
+      "export widgets",
+      "export widgets --context dev --wait --timeout 5m",
+      "export widgets --install-konnector=false",
+      "export widgets -o yaml > widgets.yaml",
+    ],
+    run: async (io, options, name = "") =>
+      (await import("./run/export.ts")).runExport(io, exportNameOf(name), options),
+  }),
+  command<UnbindOptions>({
+    name: "unbind",
+    description: "Remove an Export's bundle from your cluster; the Grant stays with the provider",
+    argument: new Argument("<export>", "the Export, or the name of one of its ClusterBindings"),
+    flags: [
+      ...consumerFlags(),
+      dryRunFlag("print what would be deleted, and delete nothing"),
+      timeoutFlag(),
+    ],
+    examples: ["unbind widgets --dry-run", "unbind widgets"],
+    run: async (io, options, name = "") =>
+      (await import("./run/unbind.ts")).runUnbind(io, exportNameOf(name), options),
+  }),
+  command<ListOptions>({
+    name: "clusters",
+    description: "List consumer clusters, what each has bound, and how many objects it synced",
+    flags: listFlags(),
+    examples: ["clusters", "clusters -o wide"],
+    run: async (io, options) => (await import("./run/list.ts")).listClusters(io, options),
+  }),
+  command<ListOptions>({
+    name: "instances",
+    description: "List the objects that consumers synced",
+    argument: new Argument("[export]", "name of an Export; all of the catalog when left out"),
+    flags: listFlags(),
+    examples: ["instances", "instances widgets", "instances widgets -o yaml"],
+    run: async (io, options, name) =>
+      (await import("./run/list.ts")).listInstances(io, options, name && exportNameOf(name)),
+  }),
+  command<DoctorOptions>({
+    name: "doctor",
+    description: "Check the gateway, your session, your cluster, and what connects them",
+    flags: [...consumerFlags(), outputFlag(["json"])],
+    examples: ["doctor", "doctor -o json"],
+    run: async (io, options) => (await import("./run/doctor.ts")).runDoctor(io, options),
+  }),
+  command<GlobalOptions & { readonly client?: boolean }>({
+    name: "version",
+    description: "Print the versions of this client and of the gateway",
+    flags: [new Option("--client", "print the version of this client only")],
+    examples: ["version", "version --client"],
+    run: async (io, options) => (await import("./run/version.ts")).versions(io, options),
+  }),
+  command({
+    name: "completion",
+    description: "Print the script that completes command lines in a shell",
+    argument: new Argument("<shell>", "your shell").choices(["bash", "zsh", "fish", "powershell"]),
+    examples: ["completion bash", "completion zsh"],
+    run: async (io, _, shell = "") => {
+      const { completionScript } = await import("./run/completion_scripts.ts");
+      io.out(linesOf(completionScript(shell)));
+    },
+  }),
+];
+
+/** Builds the command line of `kubectl bind`: every command and every flag. */
 export const createProgram = (io: LoginIo): Command => {
   const program = new Command("kubectl bind")
     .description("Use the APIs that a provider offers in your own cluster")
@@ -27,39 +204,17 @@ export const createProgram = (io: LoginIo): Command => {
     .helpCommand("help [command]", "print help for a command")
     .addHelpText(
       "after",
-      examples(
-        "kubectl bind login https://bind.example.org",
-        "kubectl bind catalog",
-        "kubectl bind export widgets",
-      ),
-    );
-  const commands = [
-    loginCommand(io),
-    logoutCommand(io),
-    whoamiCommand(io),
-    catalogCommand(io),
-    connectCommand(io),
-    exportCommand(io),
-    unbindCommand(io),
-    clustersCommand(io),
-    instancesCommand(io),
-    doctorCommand(io),
-    versionCommand(io),
-    completionCommand(io),
-  ];
-  for (const command of commands) {
-    program.addCommand(command.helpOption("-h, --help", "print help for this command"));
-  }
-  for (const command of [program, ...commands]) {
-    command
-      .exitOverride()
-      .showSuggestionAfterError(false)
-      .configureHelp({ showGlobalOptions: true })
-      .configureOutput({
-        writeOut: (text) => io.out(linesOf(text)),
-        writeErr: () => {},
-        outputError: () => {},
-      });
-  }
+      examplesText(["login https://bind.example.org", "catalog", "export widgets"]),
+    )
+    // The commands inherit these settings.
+    .exitOverride()
+    .showSuggestionAfterError(false)
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => io.out(linesOf(text)),
+      writeErr: () => {},
+      outputError: () => {},
+    });
+  for (const add of COMMANDS) add(program, io);
   return program;
 };

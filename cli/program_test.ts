@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { normalizeArgs } from "./argv.ts";
-import { commandLineOf } from "./command_line_of.ts";
+import { commandLineOf, normalizeArgs } from "./argv.ts";
 import { completionOf } from "./run/complete.ts";
 import type { LoginIo } from "./terminal/io.ts";
 import { createProgram } from "./program.ts";

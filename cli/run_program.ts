@@ -1,7 +1,6 @@
 import { type Command, CommanderError } from "commander";
-import { normalizeArgs } from "./argv.ts";
+import { commandLineOf, normalizeArgs } from "./argv.ts";
 import { CliError, EXIT } from "./cli_error.ts";
-import { commandLineOf } from "./command_line_of.ts";
 import type { LoginIo } from "./terminal/io.ts";
 import { createProgram } from "./program.ts";
 

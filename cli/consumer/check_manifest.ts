@@ -1,8 +1,7 @@
-import type { ClusterRole, KubeObject, Role } from "../../common/api/resources.ts";
+import type { ClusterRole, KubeObject, PolicyRule, Role } from "../../common/api/resources.ts";
 import { parseUntrustedYaml } from "../../common/untrusted_yaml.ts";
 import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
 import { differences, isMapping, refused } from "./differences.ts";
-import { widerRule } from "./wider_rule.ts";
 
 const MAX_LENGTH = 1024 * 1024;
 
@@ -57,6 +56,48 @@ function checkObject(object: unknown, model: KubeObject): KubeObject {
   }
   return checked;
 }
+
+const RULE_FIELDS = ["apiGroups", "resources", "verbs", "resourceNames"] as const;
+type RuleField = typeof RULE_FIELDS[number];
+
+/**
+ * The first permission among `given` that `ours` do not hold already, in words; undefined when
+ * there is none. What cannot be understood counts as wider.
+ */
+export function widerRule(given: unknown, ours: readonly PolicyRule[]): string | undefined {
+  if (!Array.isArray(given)) return "its rules are not a list";
+  for (const rule of given) {
+    const fields = readRule(rule);
+    if (!fields) return "it has a rule of an unknown form";
+    for (const group of fields.apiGroups) {
+      for (const resource of fields.resources) {
+        for (const verb of fields.verbs) {
+          if (ours.some((own) => allows(own, group, resource, verb))) continue;
+          const what = group === "" ? resource : `${resource}.${group}`;
+          return `it may ${verb} ${what}`;
+        }
+      }
+    }
+  }
+  return undefined;
+}
+
+/** `resourceNames` only narrow a rule; `nonResourceURLs` are refused with everything unknown. */
+function readRule(rule: unknown): Record<RuleField, string[]> | undefined {
+  if (!isMapping(rule)) return undefined;
+  if (Object.keys(rule).some((key) => !RULE_FIELDS.includes(key as RuleField))) return undefined;
+  const lists = RULE_FIELDS.map((field) => [field, rule[field] ?? []] as const);
+  const isReadable = lists.every(([, list]) =>
+    Array.isArray(list) && list.every((item) => typeof item === "string")
+  );
+  return isReadable ? Object.fromEntries(lists) as Record<RuleField, string[]> : undefined;
+}
+
+const allows = (own: PolicyRule, group: string, resource: string, verb: string): boolean =>
+  covers(own.apiGroups, group) && covers(own.resources, resource) && covers(own.verbs, verb);
+
+const covers = (held: readonly string[] = [], wanted: string): boolean =>
+  held.includes("*") || held.includes(wanted);
 
 function parsed(text: string): unknown {
   try {

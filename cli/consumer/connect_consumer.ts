@@ -1,3 +1,5 @@
+import { type Deadline, deadline } from "../../common/time/deadline.ts";
+import { formatDuration } from "../../common/time/duration.ts";
 import {
   type ConsumerWrites,
   NotServedError,
@@ -13,14 +15,9 @@ import { connectThroughProxy } from "../../common/http/connect_through_proxy.ts"
 import { proxyFor } from "../../common/http/proxy_for.ts";
 import { VERSION } from "../../common/version.ts";
 import { CliError } from "../cli_error.ts";
+import type { ConsumerOptions } from "../options.ts";
 import type { Io } from "../terminal/io.ts";
 import { clusterText, consumerFailure, kubeconfigFailure } from "./consumer_failure.ts";
-
-/** The flags that choose the consumer cluster. */
-export interface ConsumerOptions {
-  readonly kubeconfig?: string | undefined;
-  readonly context?: string | undefined;
-}
 
 /** A consumer cluster that answered. */
 export interface Consumer extends Disposable {
@@ -93,6 +90,18 @@ export const writesTo = (
     return new CliError("failure", message, "Install the konnector first: kubectl bind connect");
   },
 });
+
+/** Starts the time of `--timeout`; its signal aborts with the error to show. */
+export const timeLimit = (ms: number, parent: AbortSignal): Deadline =>
+  deadline(
+    ms,
+    parent,
+    new CliError(
+      "timeout",
+      `Gave up after ${formatDuration(ms)}`,
+      "Run the command again, with a longer --timeout if need be: it is safe to repeat",
+    ),
+  );
 
 async function consumerTarget(io: Pick<Io, "env">, options: ConsumerOptions): Promise<KubeTarget> {
   const { kubeconfig, context } = options;

@@ -8,14 +8,13 @@ import {
 import { type KubeClient, type Selection, withKind } from "../../common/kube/client.ts";
 import { isNotFound } from "../../common/kube/kube_error.ts";
 import { METADATA_LIST } from "../../common/kube/metadata.ts";
-import { CONSUMER_NAMESPACE, grantName } from "../../common/api/names.ts";
+import { CONSUMER_NAMESPACE, grantName, identityHash } from "../../common/api/names.ts";
 import { CliError } from "../cli_error.ts";
 import { connectGateway } from "../gateway/connect.ts";
 import type { Io } from "../terminal/io.ts";
-import type { GlobalOptions } from "../gateway/settings.ts";
+import type { GlobalOptions } from "../options.ts";
 import type { Consumer } from "./connect_consumer.ts";
 import { clusterText } from "./consumer_failure.ts";
-import { isGrantOf } from "./is_grant_of.ts";
 
 /** An object of a bundle as it stands on the consumer. */
 export interface BoundObject {
@@ -127,4 +126,13 @@ async function ownGrant(
     signal.throwIfAborted();
     return undefined;
   }
+}
+
+const HASH_LENGTH = identityHash("").length;
+
+/** Tells whether a name is that of a Grant of this Export, for any identity. */
+export function isGrantOf(exportName: string, name: string): boolean {
+  const stem = grantName(exportName, "").slice(0, -HASH_LENGTH);
+  const hash = name.slice(-HASH_LENGTH);
+  return name === stem + hash && /^[0-9a-f]+$/.test(hash) && hash.length === HASH_LENGTH;
 }

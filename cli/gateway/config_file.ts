@@ -1,6 +1,8 @@
-import { dirname } from "node:path";
+import { dirname, posix, win32 } from "node:path";
+import type { Environment } from "../../common/http/proxy_for.ts";
 import { CliError } from "../cli_error.ts";
 import { type Infer, mapOf, name, record, ShapeError } from "../../common/shape.ts";
+import type { Platform } from "../terminal/io.ts";
 
 const SAVED_SERVER = record({ token: name("Session token") }, {
   caFile: name("Authority that was given at the login"),
@@ -97,3 +99,30 @@ const unusable = (verb: string, path: string, cause: unknown): CliError =>
     "Check who may read and write that directory",
     { cause },
   );
+
+/** Finds the directory for settings of this user, by the convention of the system. */
+export const userConfigDir = (platform: Platform, env: Environment): string => {
+  if (platform === "windows") return required(env.APPDATA, "APPDATA");
+  const xdg = env.XDG_CONFIG_HOME;
+  // The XDG convention says to ignore a relative path.
+  if (platform === "linux" && xdg?.startsWith("/")) return xdg;
+  const home = required(env.HOME, "HOME");
+  return posix.join(
+    home,
+    ...(platform === "darwin" ? ["Library", "Application Support"] : [".config"]),
+  );
+};
+
+/** Finds the file with this user's sessions. */
+export const configPath = (platform: Platform, env: Environment): string =>
+  (platform === "windows" ? win32 : posix)
+    .join(userConfigDir(platform, env), "xbind", "config.json");
+
+const required = (value: string | undefined, variable: string): string => {
+  if (value) return value;
+  throw new CliError(
+    "usage",
+    `Cannot find your configuration: ${variable} is not set`,
+    `Set ${variable}, or use XBIND_SERVER and XBIND_TOKEN`,
+  );
+};

@@ -4,7 +4,8 @@ import { closest } from "../closest.ts";
 import { GatewayClient } from "./client.ts";
 import { GatewayError, loginRemedy } from "./gateway_error.ts";
 import type { Io } from "../terminal/io.ts";
-import { findServer, type GlobalOptions, type Server } from "./settings.ts";
+import { findServer, type Server } from "./settings.ts";
+import type { GlobalOptions } from "../options.ts";
 import { serverText } from "./server_url.ts";
 
 /**

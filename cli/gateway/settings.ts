@@ -1,15 +1,9 @@
 import { Secret } from "../../common/hidden.ts";
 import { CliError } from "../cli_error.ts";
-import { readConfig, type SavedConfig } from "./config_file.ts";
+import type { GlobalOptions } from "../options.ts";
+import { configPath, readConfig, type SavedConfig } from "./config_file.ts";
 import { type Io, platform } from "../terminal/io.ts";
 import { parseServerUrl, serverText } from "./server_url.ts";
-import { configPath } from "./user_config_dir.ts";
-
-/** The flags that every command takes. */
-export interface GlobalOptions {
-  readonly server?: string | undefined;
-  readonly caFile?: string | undefined;
-}
 
 /** A gateway, and what is known for talking to it. */
 export interface Server {

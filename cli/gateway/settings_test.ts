@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { dirname } from "node:path";
 import { CliError } from "../cli_error.ts";
-import { configPathOf, findServer, type GlobalOptions } from "./settings.ts";
+import { configPathOf, findServer } from "./settings.ts";
+import type { GlobalOptions } from "../options.ts";
 
 const SAVED = {
   current: "https://last.example.org",

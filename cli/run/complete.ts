@@ -1,9 +1,8 @@
 import type { Argument, Command, Option } from "commander";
 import { isDnsSubdomain } from "../../common/api/names.ts";
-import { commandIndex, readFlag, takesNext } from "../argv.ts";
+import { commandIndex, commandLineOf, readFlag, takesNext } from "../argv.ts";
 import { connectGateway } from "../gateway/connect.ts";
 import { type LoginIo, TAB } from "../terminal/io.ts";
-import { commandLineOf } from "../command_line_of.ts";
 
 /** What shells are told to do beyond the candidates, in the numbers of kubectl's own protocol. */
 const DIRECTIVE = { files: 0, noFiles: 4 } as const;

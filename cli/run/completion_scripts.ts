@@ -1,5 +1,7 @@
-/** Scripts for shells; all of them ask `kubectl-bind __complete` and cut its last line off. */
-export const COMPLETION_SCRIPTS = {
+/** Returns the script for a shell; each asks `kubectl-bind __complete` and drops its last line. */
+export const completionScript = (shell: string): string => SCRIPTS[shell] ?? "";
+
+const SCRIPTS: Readonly<Record<string, string>> = {
   bash: `# Completes kubectl-bind in bash: source <(kubectl bind completion bash)
 _kubectl_bind() {
   local words=() word joined=0 last line
@@ -67,4 +69,4 @@ Register-ArgumentCompleter -Native -CommandName kubectl-bind -ScriptBlock {
   }
 }
 `,
-} as const;
+};

@@ -2,14 +2,10 @@ import { DEPLOYMENTS } from "../../common/api/resources.ts";
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { clientOf } from "../gateway/connect.ts";
 import type { Io } from "../terminal/io.ts";
-import { findServer, type GlobalOptions } from "../gateway/settings.ts";
+import { findServer } from "../gateway/settings.ts";
+import type { WriteOptions } from "../options.ts";
 import { applyObjects } from "../../common/consumer/apply_objects.ts";
-import {
-  type Consumer,
-  type ConsumerOptions,
-  withConsumer,
-  writesTo,
-} from "../consumer/connect_consumer.ts";
+import { type Consumer, timeLimit, withConsumer, writesTo } from "../consumer/connect_consumer.ts";
 import { previewObjects } from "../consumer/rehearse_apply.ts";
 import { clusterText } from "../consumer/consumer_failure.ts";
 import { imageOf } from "../consumer/check_manifest.ts";
@@ -19,15 +15,11 @@ import {
   planKonnector,
 } from "../consumer/konnector_plan.ts";
 import { requireRights, rightsToApply } from "../consumer/rights.ts";
-import { timeLimit } from "../consumer/time_limit.ts";
 import { untilReady } from "../consumer/until_ready.ts";
 
-/** What `connect` was asked to do. */
-export interface ConnectOptions extends GlobalOptions, ConsumerOptions {
+/** The flags of `kubectl bind connect`. */
+export interface ConnectOptions extends WriteOptions {
   readonly konnectorImage?: string | undefined;
-  readonly dryRun?: boolean | undefined;
-  readonly wait?: boolean | undefined;
-  readonly timeoutMs: number;
 }
 
 /** Installs or upgrades the konnector on the consumer cluster. */

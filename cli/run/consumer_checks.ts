@@ -5,21 +5,27 @@ import {
   CONNECTIONS,
   isReady,
   type KubeObject,
+  NAMESPACES,
   type ResourceType,
 } from "../../common/api/resources.ts";
 import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
 import { isNotFound } from "../../common/kube/kube_error.ts";
 import { KONNECTOR_IMAGE } from "../../common/api/names.ts";
+import type { GatewayClient } from "../gateway/client.ts";
+import { age } from "../terminal/age.ts";
 import type { Io } from "../terminal/io.ts";
 import { objectText } from "../../common/consumer/apply_objects.ts";
 import { bundleNamed } from "../consumer/check_bundle.ts";
 import { imageOf } from "../consumer/check_manifest.ts";
-import { type Check, checkClock, checked, failed, ok } from "./checks.ts";
+import { type Check, checkClock, checked, failed, ok, skipped } from "./checks.ts";
 import type { Consumer } from "../consumer/connect_consumer.ts";
 import { clusterText, consumerFailure } from "../consumer/consumer_failure.ts";
 import { installedKonnector } from "../consumer/konnector_plan.ts";
 import { missingRights, rightsToApply } from "../consumer/rights.ts";
 import { conditionText, isAvailable, stateText } from "../consumer/until_ready.ts";
+
+const SEE_KONNECTOR = "See that the konnector runs and reaches the provider: " +
+  "kubectl -n xbind logs deployment/konnector";
 
 /** Checks what the consumer cluster holds and lets its user do. */
 export async function* consumerChecks(io: Io, consumer: Consumer): AsyncGenerator<Check> {
@@ -87,7 +93,44 @@ async function checkConditions(
     return `${objectText(object)} ${ready ? conditionText(ready) : "has no status yet"}`;
   });
   if (bad.length === 0) return ok(type.plural, `all ${objects.length} are Ready`);
-  const remedy = "See that the konnector runs and reaches the provider: " +
-    "kubectl -n xbind logs deployment/konnector";
-  return failed(type.plural, bad.join("; "), remedy);
+  return failed(type.plural, bad.join("; "), SEE_KONNECTOR);
+}
+
+const HEARTBEAT = "heartbeat";
+
+/** Checks that the provider hears from this cluster for every Connection to it. */
+export const checkHeartbeat = (
+  io: Pick<Io, "signal" | "now">,
+  gateway: GatewayClient,
+  consumer: Consumer,
+): Promise<Check> =>
+  checked(HEARTBEAT, async () => {
+    const { uid, connections } = await lookAtConsumer(io, consumer);
+    const { clusters, pending = [] } = await gateway.clusters(io.signal);
+    const granted = clusters.flatMap(({ bindings }) => bindings.map(({ grant }) => grant));
+    const known = new Set([...granted, ...pending.map(({ grant }) => grant)]);
+    const ours = connections.filter((name) => known.has(name));
+    if (ours.length === 0) return skipped(HEARTBEAT, "no Connection here is one of this gateway");
+    const bindings = clusters.find((cluster) => cluster.uid === uid)?.bindings ?? [];
+    const silent = ours.flatMap((name) => {
+      const heard = bindings.find(({ grant }) => grant === name);
+      if (!heard) return [`the provider never heard from ${name} on this cluster`];
+      if (heard.live) return [];
+      return [`the provider last heard from ${name} ${age(heard.lastHeartbeat, io.now())} ago`];
+    });
+    if (silent.length > 0) return failed(HEARTBEAT, silent.join("; "), SEE_KONNECTOR);
+    return `the provider hears from ${ours.join(", ")}`;
+  });
+
+async function lookAtConsumer({ signal }: Pick<Io, "signal">, { kube, target }: Consumer) {
+  try {
+    const { metadata: { uid } } = await kube.get(NAMESPACES, { name: "kube-system" }, signal);
+    const connections = await kube.list(CONNECTIONS, {}, signal).catch((error) => {
+      if (isNotFound(error)) return []; // the konnector is not installed
+      throw error;
+    });
+    return { uid, connections: connections.map(({ metadata: { name } }) => name) };
+  } catch (error) {
+    throw consumerFailure(error, target);
+  }
 }

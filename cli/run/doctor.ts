@@ -1,18 +1,13 @@
 import { CliError } from "../cli_error.ts";
 import type { Io, Line, Style } from "../terminal/io.ts";
-import { printData } from "../terminal/list_output.ts";
-import type { GlobalOptions } from "../gateway/settings.ts";
-import { checkHeartbeat } from "./check_heartbeat.ts";
+import { printData } from "../terminal/render.ts";
+import type { ConsumerOptions, GlobalOptions } from "../options.ts";
 import { type Check, checked, skipped } from "./checks.ts";
-import {
-  connectConsumer,
-  type Consumer,
-  type ConsumerOptions,
-} from "../consumer/connect_consumer.ts";
-import { consumerChecks } from "./consumer_checks.ts";
+import { connectConsumer, type Consumer } from "../consumer/connect_consumer.ts";
+import { checkHeartbeat, consumerChecks } from "./consumer_checks.ts";
 import { gatewayChecks, type SignedIn } from "./gateway_checks.ts";
 
-/** What `doctor` was asked to do. */
+/** The flags of `kubectl bind doctor`. */
 export interface DoctorOptions extends GlobalOptions, ConsumerOptions {
   readonly output?: "json" | undefined;
 }

@@ -4,8 +4,9 @@ import { FIELD_MANAGERS, grantName } from "../../common/api/names.ts";
 import { connectGateway } from "../gateway/connect.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import type { Io } from "../terminal/io.ts";
-import { linesOf } from "../terminal/lines_of.ts";
-import type { GlobalOptions } from "../gateway/settings.ts";
+import { linesOf } from "../terminal/output.ts";
+import type { WriteOptions } from "../options.ts";
+import { CliError } from "../cli_error.ts";
 import {
   applyObjects,
   type ConsumerWrites,
@@ -14,12 +15,7 @@ import {
 } from "../../common/consumer/apply_objects.ts";
 import { type Bundle, bundleObjects, consumerNamespace } from "../../common/consumer/bundle.ts";
 import { bundleNamed } from "../consumer/check_bundle.ts";
-import {
-  type Consumer,
-  type ConsumerOptions,
-  withConsumer,
-  writesTo,
-} from "../consumer/connect_consumer.ts";
+import { type Consumer, timeLimit, withConsumer, writesTo } from "../consumer/connect_consumer.ts";
 import { type KonnectorPlan, planKonnector } from "../consumer/konnector_plan.ts";
 import { obtainBundle } from "../consumer/obtain_bundle.ts";
 import { notOffered, offerIn } from "../consumer/offer_in.ts";
@@ -28,25 +24,22 @@ import { expectedBundle, previewObjects, rehearseApply } from "../consumer/rehea
 import { copyNotes, openingNotes } from "../consumer/related_notes.ts";
 import { requireRights, rightsToApply } from "../consumer/rights.ts";
 import { sayImage, sayTarget } from "./connect.ts";
-import { timeLimit } from "../consumer/time_limit.ts";
 import { untilReady } from "../consumer/until_ready.ts";
 
-/** What `export` was asked to do. */
-export interface ExportOptions extends GlobalOptions, ConsumerOptions {
+/** The flags of `kubectl bind export`. */
+export interface ExportOptions extends WriteOptions {
   readonly installKonnector: boolean;
   readonly konnectorImage?: string | undefined;
   /** Prints the bundle instead of applying it. */
   readonly output?: "yaml" | undefined;
   readonly replaceProvider?: boolean | undefined;
-  readonly dryRun?: boolean | undefined;
-  readonly wait?: boolean | undefined;
-  readonly timeoutMs: number;
 }
 
 const CORE_KINDS = [CONNECTIONS, CLUSTER_BINDINGS];
 
 /** Binds an Export, and applies its bundle to the consumer cluster or prints it. */
 export async function runExport(io: Io, exportName: string, options: ExportOptions): Promise<void> {
+  refuseContradictions(options);
   const gateway = await connectGateway(io, options, "session");
   if (options.output === "yaml") return await printBundle(io, gateway, exportName, options);
   await withConsumer(io, options, async (consumer) => {
@@ -79,6 +72,22 @@ export async function runExport(io: Io, exportName: string, options: ExportOptio
     if (options.wait) await untilReady(io, consumer, stored, signal);
     io.say(`Export "${exportName}" is bound as ${bundle.binding.metadata.name}`);
   });
+}
+
+function refuseContradictions(options: ExportOptions): void {
+  const { output, wait, dryRun, konnectorImage, installKonnector } = options;
+  const refuse = (flags: string, reason: string) => {
+    throw new CliError("usage", `Cannot use ${flags}: ${reason}`, "Leave one of them out");
+  };
+  if (output && (wait || dryRun)) {
+    refuse("--output together with --wait or --dry-run", "it applies nothing");
+  }
+  if (konnectorImage !== undefined && !installKonnector) {
+    refuse(
+      "--konnector-image together with --install-konnector=false",
+      "no konnector is installed",
+    );
+  }
 }
 
 async function printBundle(

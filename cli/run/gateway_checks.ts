@@ -3,7 +3,7 @@ import { CliError } from "../cli_error.ts";
 import { connectGateway } from "../gateway/connect.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import type { Io } from "../terminal/io.ts";
-import type { GlobalOptions } from "../gateway/settings.ts";
+import type { GlobalOptions } from "../options.ts";
 import { serverText } from "../gateway/server_url.ts";
 import { type Check, checkClock, checked, skipped } from "./checks.ts";
 

@@ -1,13 +1,20 @@
-import { allInstances } from "./all_instances.ts";
+import { forEachAtOnce } from "../../common/time/slots.ts";
+import type { Instances } from "../../common/api/wire.ts";
+import type { GatewayClient } from "../gateway/client.ts";
 import { connectGateway } from "../gateway/connect.ts";
-import { exportNameOf } from "../export_name.ts";
+import { GatewayError } from "../gateway/gateway_error.ts";
+import type { ListOptions } from "../options.ts";
 import type { Io } from "../terminal/io.ts";
-import type { ListOptions } from "../list_flags.ts";
-import { printList } from "../terminal/list_output.ts";
-import { catalogListing, clustersListing, instancesListing } from "../terminal/render.ts";
+import {
+  catalogListing,
+  clustersListing,
+  instancesListing,
+  printList,
+} from "../terminal/render.ts";
 import { whileSpinning } from "../terminal/spinner.ts";
 
 const ASKING = "Asking the gateway";
+const LISTS_AT_ONCE = 8;
 
 /** Prints the catalog. */
 export const listCatalog = async (io: Io, options: ListOptions): Promise<void> => {
@@ -32,8 +39,23 @@ export const listInstances = async (
   const gateway = await connectGateway(io, options, "session");
   const asked = name === undefined
     ? allInstances(gateway, io.signal)
-    : gateway.instances(exportNameOf(name), io.signal).then((list) => [list]);
+    : gateway.instances(name, io.signal).then((list) => [list]);
   const lists = await whileSpinning(io, ASKING, asked);
   const of = name === undefined ? "all" : "one";
   await printList(io, options, instancesListing(lists, of, io.now()));
+};
+
+/** Reads the objects of every Export in the catalog, in its order. */
+const allInstances = async (gateway: GatewayClient, signal: AbortSignal): Promise<Instances[]> => {
+  const { exports } = await gateway.catalog(signal);
+  const lists = new Map<string, Instances>();
+  await forEachAtOnce(exports, LISTS_AT_ONCE, async ({ name }) => {
+    try {
+      lists.set(name, await gateway.instances(name, signal));
+    } catch (error) {
+      // The Export was deleted after the catalog was read.
+      if (!(error instanceof GatewayError && error.status === 404)) throw error;
+    }
+  });
+  return exports.flatMap(({ name }) => lists.get(name) ?? []);
 };

@@ -8,9 +8,9 @@ import { readConfig, updateConfig } from "../gateway/config_file.ts";
 import { clientOf } from "../gateway/connect.ts";
 import type { LoginIo } from "../terminal/io.ts";
 import { type AcceptToken, startLoginListener } from "./login_listener.ts";
-import { pastedToken } from "./pasted_token.ts";
 import { parseServerUrl, serverText } from "../gateway/server_url.ts";
-import { configPathOf, type GlobalOptions, isToken } from "../gateway/settings.ts";
+import { configPathOf, isToken } from "../gateway/settings.ts";
+import type { GlobalOptions } from "../options.ts";
 
 /** The flags of `kubectl bind login`. */
 export interface LoginOptions extends GlobalOptions {
@@ -149,6 +149,16 @@ const readPasted = async (
   } catch {
     // The failure has ended the login already, or stdin cannot be read.
   }
+};
+
+/** Shorter than any token, so a typed word is not sent to the gateway. */
+const MIN_TOKEN_LENGTH = 20;
+
+/** Finds the token in a pasted line: the token itself, or the URL that the browser could not open. */
+export const pastedToken = (line: string): string | undefined => {
+  const text = line.trim().replace(/^["']|["']$/g, "");
+  const token = URL.canParse(text) ? new URL(text).searchParams.get("token") : text;
+  return token !== null && token.length >= MIN_TOKEN_LENGTH && isToken(token) ? token : undefined;
 };
 
 const isUnencrypted = ({ protocol, hostname }: URL): boolean =>

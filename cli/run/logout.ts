@@ -1,7 +1,8 @@
 import { readConfig, type SavedConfig, updateConfig } from "../gateway/config_file.ts";
 import type { Io } from "../terminal/io.ts";
 import { parseServerUrl, serverText } from "../gateway/server_url.ts";
-import { configPathOf, type GlobalOptions } from "../gateway/settings.ts";
+import { configPathOf } from "../gateway/settings.ts";
+import type { GlobalOptions } from "../options.ts";
 
 /** Forgets one session, or all; the gateway itself is not asked. */
 export const logout = async (

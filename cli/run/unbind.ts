@@ -4,19 +4,15 @@ import { isNotFound } from "../../common/kube/kube_error.ts";
 import { keyOf } from "../../common/kube/paths.ts";
 import { CliError } from "../cli_error.ts";
 import type { Io } from "../terminal/io.ts";
-import type { GlobalOptions } from "../gateway/settings.ts";
+import type { WriteOptions } from "../options.ts";
 import { spinner } from "../terminal/spinner.ts";
 import { objectText } from "../../common/consumer/apply_objects.ts";
-import { type Consumer, type ConsumerOptions, withConsumer } from "../consumer/connect_consumer.ts";
+import { type Consumer, timeLimit, withConsumer } from "../consumer/connect_consumer.ts";
 import { type BoundObject, findBound } from "../consumer/find_bound.ts";
 import { sayTarget } from "./connect.ts";
-import { timeLimit } from "../consumer/time_limit.ts";
 
-/** What `unbind` was asked to do. */
-export interface UnbindOptions extends GlobalOptions, ConsumerOptions {
-  readonly dryRun?: boolean | undefined;
-  readonly timeoutMs: number;
-}
+/** The flags of `kubectl bind unbind`. */
+export type UnbindOptions = Omit<WriteOptions, "wait">;
 
 /** Deletes the objects of a bundle from the consumer cluster, and says what stays elsewhere. */
 export async function runUnbind(io: Io, exportName: string, options: UnbindOptions): Promise<void> {

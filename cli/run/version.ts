@@ -1,9 +1,10 @@
 import { VERSION } from "../../common/version.ts";
 import { clientOf } from "../gateway/connect.ts";
-import { details } from "../terminal/details.ts";
+import { details } from "../terminal/table.ts";
 import type { Io } from "../terminal/io.ts";
 import { serverText } from "../gateway/server_url.ts";
-import { findServer, type GlobalOptions } from "../gateway/settings.ts";
+import { findServer } from "../gateway/settings.ts";
+import type { GlobalOptions } from "../options.ts";
 
 /** Prints the version of this client and, where one is known, of the gateway. */
 export const versions = async (

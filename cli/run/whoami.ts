@@ -1,9 +1,9 @@
 import { connectGateway } from "../gateway/connect.ts";
-import { details } from "../terminal/details.ts";
+import { details } from "../terminal/table.ts";
 import type { Io } from "../terminal/io.ts";
-import { printData } from "../terminal/list_output.ts";
+import { printData } from "../terminal/render.ts";
 import { serverText } from "../gateway/server_url.ts";
-import type { GlobalOptions } from "../gateway/settings.ts";
+import type { GlobalOptions } from "../options.ts";
 
 /** Prints whose session this is. */
 export const whoami = async (

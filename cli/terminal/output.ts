@@ -33,6 +33,9 @@ export const createOutput = (io: Pick<Io, "env" | "isTerminal">, write: Write): 
   };
 };
 
+/** Splits a text of our own into its lines. */
+export const linesOf = (text: string): string[] => text.replace(/\n$/, "").split("\n");
+
 const writtenFor = (isPlain: boolean) => (line: Line): string => {
   if (typeof line === "string") return safeText(line);
   return line.map((part) => {

@@ -1,10 +1,9 @@
 import { type LoginIo, platform } from "./io.ts";
 import { createOutput, type Write } from "./output.ts";
-import { stdinLines } from "./stdin_lines.ts";
 
 const encoder = new TextEncoder();
 
-/** The terminal, the environment and the signals of this process. */
+/** Connects a command to the terminal, the environment and the signals of this process. */
 export const createRealIo = (args: readonly string[]): LoginIo => {
   const env = Deno.env.toObject();
   const isTerminal = {
@@ -25,7 +24,7 @@ export const createRealIo = (args: readonly string[]): LoginIo => {
   };
 };
 
-/** Writes to the end, however slowly it is read. */
+/** Writes all of the text, and waits for a slow reader. */
 const writeAll: Write = (to, text) => {
   const sink = Deno[to];
   const bytes = encoder.encode(text);
@@ -52,7 +51,7 @@ const interruption = (): AbortSignal => {
   return controller.signal;
 };
 
-/** Somebody pressed Ctrl-C, or ended the process. */
+/** The user pressed Ctrl-C, or the process got SIGTERM. */
 export class InterruptedError extends Error {
   override readonly name = "InterruptedError";
 
@@ -77,3 +76,42 @@ const openBrowser: LoginIo["openBrowser"] = (url) => {
     return Promise.resolve(false);
   }
 };
+
+/** Longer than any URL with a token; the rest of a longer line is dropped. */
+const MAX_LINE = 65_536;
+const END_OF_INPUT = "\u0004";
+const RUBOUT = /[\b\u007f]/;
+
+/**
+ * Reads lines from stdin until its end or the signal. A terminal is switched to raw mode: it then
+ * does not echo secrets, and accepts lines longer than its own limit.
+ */
+async function* stdinLines(signal: AbortSignal): AsyncGenerator<string> {
+  const isTerminal = Deno.stdin.isTerminal();
+  const reader = Deno.stdin.readable.pipeThrough(new TextDecoderStream()).getReader();
+  const onAbort = () => {
+    if (isTerminal) Deno.stdin.setRaw(false);
+    reader.cancel().catch(() => {});
+  };
+  if (isTerminal) Deno.stdin.setRaw(true, { cbreak: Deno.build.os !== "windows" });
+  signal.addEventListener("abort", onAbort, { once: true });
+  let line = "";
+  try {
+    while (!signal.aborted) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      for (const character of value) {
+        if (character === "\n" || character === "\r") {
+          yield line;
+          line = "";
+        } else if (isTerminal && character === END_OF_INPUT) return;
+        else if (isTerminal && RUBOUT.test(character)) line = line.slice(0, -1);
+        else if (line.length < MAX_LINE) line += character;
+      }
+    }
+    if (line !== "") yield line;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    onAbort();
+  }
+}

@@ -1,16 +1,57 @@
+import { ESCAPED_CHARACTERS } from "../../common/unsafe_characters.ts";
+import type { ListOptions } from "../options.ts";
 import { CATALOG_GROUP } from "../../common/api/groups.ts";
 import type { Catalog, Cluster, Clusters, Instances, SyncedApi } from "../../common/api/wire.ts";
 import { age } from "./age.ts";
-import type { Listing } from "./list_output.ts";
-import { table } from "./table.ts";
+import type { Io } from "./io.ts";
+import { linesOf } from "./output.ts";
+import { table, type TableOptions } from "./table.ts";
 
-/** Tables one below the other; those without rows are left out. */
+/** A list in each of the forms that `-o` can ask for. */
+export interface Listing {
+  /** For `json` and `yaml`. */
+  readonly data: object;
+  /** For `name`, one per line. */
+  readonly names: readonly string[];
+  readonly table: (options: TableOptions & { readonly wide: boolean }) => string[];
+  /** Said on stderr when the table has no rows. */
+  readonly empty: string;
+  /** Said on stderr after the table. */
+  readonly notes?: readonly string[];
+}
+
+/** Prints a list in the form that the flags ask for. */
+export const printList = async (io: Io, options: ListOptions, list: Listing): Promise<void> => {
+  const { output, headers } = options;
+  if (output === "json" || output === "yaml") return await printData(io, output, list.data);
+  if (output === "name") return io.out(list.names);
+  if (list.names.length === 0) io.say(list.empty);
+  else io.out(list.table({ wide: output === "wide", noHeaders: !headers }));
+  for (const note of list.notes ?? []) io.say(`Note: ${note}`);
+};
+
+/** Prints a value as JSON or YAML, with every dangerous character escaped. */
+export const printData = async (io: Io, form: "json" | "yaml", data: object): Promise<void> => {
+  if (form === "json") return io.out(linesOf(safeJson(data)));
+  const { toYaml } = await import("../../common/to_yaml.ts");
+  io.out(linesOf(toYaml([data])));
+};
+
+/** Formats JSON with every dangerous character escaped. */
+export const safeJson = (data: object): string =>
+  JSON.stringify(data, undefined, 2).replace(ESCAPED_CHARACTERS, escaped);
+
+const escaped = (character: string): string =>
+  character.split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
+
+/** Joins tables by empty lines, and leaves out those without rows. */
 const tables = (...parts: readonly (readonly string[])[]): string[] => {
   const [first = [], ...others] = parts.filter(({ length }) => length > 0);
   return [...first, ...others.flatMap((lines) => ["", ...lines])];
 };
 
-/** Exports, then Collections. */
+/** Lists Exports, then Collections. */
 export const catalogListing = (catalog: Catalog): Listing => {
   const { exports, collections = [] } = catalog;
   return {
@@ -52,7 +93,7 @@ export const catalogListing = (catalog: Catalog): Listing => {
   };
 };
 
-/** One line for each Grant that a cluster uses, then the Grants that nobody uses yet. */
+/** Lists one line for each Grant of a cluster, then the Grants that no cluster uses yet. */
 export const clustersListing = (list: Clusters, now: Date): Listing => {
   const { clusters, pending = [], truncated = [] } = list;
   return {
@@ -106,7 +147,7 @@ const clusterRows = ({ uid, bindings }: Cluster, wide: boolean, now: Date): stri
       : []),
   ]);
 
-/** How many objects there are, with `?` for those that nobody can count: `7`, `3+?`, `?`. */
+/** Adds up the synced objects, with `?` for unknown counts: `7`, `3+?`, `?`. */
 const syncedSum = (apis: readonly SyncedApi[]): string => {
   const known = apis.flatMap(({ syncedCount }) => syncedCount === undefined ? [] : [syncedCount]);
   const sum = known.reduce((all, each) => all + each, 0);
@@ -114,7 +155,7 @@ const syncedSum = (apis: readonly SyncedApi[]): string => {
   return known.length === 0 ? "?" : `${sum}+?`;
 };
 
-/** Objects of one Export, or of several with a column that tells which. */
+/** Lists the objects of one Export, or of all with a column for the Export. */
 export const instancesListing = (
   lists: readonly Instances[],
   of: "one" | "all",

@@ -1,20 +1,17 @@
 import { safeText } from "./safe_text.ts";
 
-/** How a table is printed. */
+/** How to print a table. */
 export interface TableOptions {
   readonly noHeaders?: boolean | undefined;
 }
 
 const GAP = "   ";
-/** Marks that stand on the letter before them. */
+/** Marks that are drawn onto the letter before them. */
 const NO_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
 const TWO_WIDE =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff60\uffe0-\uffe6\p{Emoji_Presentation}]$/u;
 
-/**
- * Rows in columns, as kubectl prints them, a line each. Cells are as wide as what is shown of them,
- * and an empty one reads `<none>`.
- */
+/** Aligns rows in columns, as kubectl prints them; an empty cell reads `<none>`. */
 export const table = (
   headers: readonly string[],
   rows: readonly (readonly string[])[],
@@ -34,11 +31,18 @@ const alignedLine = (cells: readonly string[], widths: readonly number[]): strin
     return cell + " ".repeat((widths[column] ?? 0) - displayWidth(cell)) + GAP;
   }).join("");
 
-/** How many places a terminal needs for the text. */
+/** Counts the columns that a terminal needs for the text. */
 export const displayWidth = (text: string): number => {
   let width = 0;
   for (const character of text) {
     width += NO_WIDTH.test(character) ? 0 : TWO_WIDE.test(character) ? 2 : 1;
   }
   return width;
+};
+
+/** Prints one line per known fact, with the values in one column. */
+export const details = (facts: readonly (readonly [string, string | undefined])[]): string[] => {
+  const known = facts.filter(([, value]) => value);
+  const width = known.reduce((most, [label]) => Math.max(most, label.length), 0) + 1;
+  return known.map(([label, value = ""]) => `${`${label}:`.padEnd(width)} ${value}`);
 };

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { pastedToken } from "./pasted_token.ts";
+import { pastedToken } from "./login.ts";
 
 const TOKEN = `eyJhbGciOiJkaXIifQ..${"a-_B".repeat(8)}.xyz.123`;
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { grantName } from "../../common/api/names.ts";
-import { isGrantOf } from "./is_grant_of.ts";
+import { isGrantOf } from "./find_bound.ts";
 
 Deno.test("isGrantOf() knows the Grants of an Export, whoever they belong to", async (t) => {
   const long = "an-export-with-a-name-that-is-longer-than-it-should-be";
