@@ -1,4 +1,5 @@
 import { Buffer } from "node:buffer";
+import { REFUSED_CLUSTER_FIELDS, REFUSED_USER_FIELDS } from "../api/kubeconfig_fields.ts";
 import { isDnsLabel } from "../api/names.ts";
 import { parseUntrustedYaml, UntrustedYamlError } from "../untrusted_yaml.ts";
 import type { KubeTarget, TargetAuth } from "./kube_target.ts";
@@ -22,21 +23,6 @@ const TOO_LARGE = "it is over 256 KiB";
 const MAX_SERVER_LENGTH = 2048;
 
 const refuse = (reason: string) => new InlineKubeconfigError(reason);
-
-/** Fields that read files, run programs, or reach another host or user. */
-const REFUSED_CLUSTER_FIELDS = ["certificate-authority", "proxy-url"];
-const REFUSED_USER_FIELDS = [
-  "exec",
-  "auth-provider",
-  "tokenFile",
-  "token-file",
-  "client-certificate",
-  "client-key",
-  "as",
-  "as-uid",
-  "as-groups",
-  "as-user-extra",
-];
 
 type Fields = Record<string, unknown>;
 

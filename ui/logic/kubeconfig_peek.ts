@@ -1,27 +1,18 @@
+import { REFUSED_CLUSTER_FIELDS, REFUSED_USER_FIELDS } from "../../common/api/kubeconfig_fields.ts";
 import { type PlainYaml, readPlainYaml } from "./plain_yaml.ts";
 
-/** What people should see of a kubeconfig before it leaves their hands. */
+/** The parts of a kubeconfig that people should see before they send it. */
 export interface KubeconfigPeek {
   readonly context: string;
   readonly server: string;
   readonly user: string;
-  /** Why the gateway will refuse it, as far as that can be told from here. */
+  /** Why the gateway will refuse it; undefined when the page finds no reason. */
   readonly problem: string | undefined;
 }
 
 const MAX_CHARACTERS = 256 * 1024;
-const CLUSTER_FIELDS = ["certificate-authority", "proxy-url"];
-const USER_FIELDS = [
-  "exec",
-  "auth-provider",
-  "tokenFile",
-  "token-file",
-  "client-certificate",
-  "client-key",
-  "as",
-];
 
-/** The current context, its server and its user; undefined for an empty text. */
+/** Reads the current context, its server and its user; undefined for an empty text. */
 export function peekKubeconfig(text: string): KubeconfigPeek | undefined {
   if (text.trim() === "") return undefined;
   const nothing = { context: "", server: "", user: "" };
@@ -54,8 +45,8 @@ export function peekKubeconfig(text: string): KubeconfigPeek | undefined {
 function problemOf(server: string, cluster: Fields, user: Fields): string | undefined {
   if (!server) return "The cluster of its current-context has no server";
   if (!/^https:\/\//i.test(server)) return "Its server is not an https address";
-  const field = CLUSTER_FIELDS.find((name) => name in cluster) ??
-    USER_FIELDS.find((name) => name in user);
+  const field = REFUSED_CLUSTER_FIELDS.find((name) => name in cluster) ??
+    REFUSED_USER_FIELDS.find((name) => name in user);
   if (!field) return undefined;
   return `It uses "${field}": the gateway accepts inline credentials only. ` +
     "kubectl config view --raw --flatten --minify makes files inline";
@@ -68,7 +59,7 @@ const mapping = (value: PlainYaml | undefined): Fields =>
 
 const textOf = (value: PlainYaml | undefined): string => typeof value === "string" ? value : "";
 
-/** The part of the list's entry of that name. */
+/** Finds the part of the list's entry with this name. */
 function named(list: PlainYaml | undefined, name: string, part: string): Fields | undefined {
   if (!Array.isArray(list)) return undefined;
   const entry = list.map(mapping).find((each) => textOf(each["name"]) === name);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { stringify } from "yaml";
+import { REFUSED_CLUSTER_FIELDS, REFUSED_USER_FIELDS } from "../../common/api/kubeconfig_fields.ts";
 import { peekKubeconfig } from "./kubeconfig_peek.ts";
 
 const config = (cluster: object = {}, user: object = {}, root: object = {}) => ({
@@ -77,14 +78,23 @@ Deno.test("peekKubeconfig() finds context, server and user in every way of writi
 });
 
 Deno.test("peekKubeconfig() foresees what the gateway refuses", async (t) => {
-  const cases: [string, object, RegExp][] = [
+  type Case = [name: string, kubeconfig: object, problem: RegExp];
+  const refused = (field: string, kubeconfig: object): Case => [
+    field,
+    kubeconfig,
+    new RegExp(`^It uses "${field}"`),
+  ];
+  const cases: Case[] = [
     ["no current-context", config({}, {}, { "current-context": "" }), /no current-context/],
     ["a dangling context", config({}, {}, { "current-context": "gone" }), /does not exist/],
     ["a dangling cluster", config({}, {}, { clusters: [] }), /no server/],
     ["plain http", config({ server: "http://a" }), /not an https/],
-    ["a file", config({ "certificate-authority": "/ca.pem" }), /"certificate-authority"/],
-    ["a program", config({}, { exec: { command: "aws" } }), /"exec"/],
-    ["a proxy", config({ "proxy-url": "http://p" }), /"proxy-url"/],
+    ...REFUSED_CLUSTER_FIELDS.map((field) => refused(field, config({ [field]: "x" }))),
+    ...REFUSED_USER_FIELDS.map((field) => refused(field, config({}, { [field]: "x" }))),
+    refused("exec", config({}, { exec: { command: "aws" } })),
+    refused("as-uid", config({}, { "as-uid": "1" })),
+    refused("as-groups", config({}, { "as-groups": ["admins"] })),
+    refused("as-user-extra", config({}, { "as-user-extra": { scopes: ["all"] } })),
     ["a long text", { x: "y".repeat(300_000) }, /256 KiB/],
   ];
   for (const [name, value, problem] of cases) {

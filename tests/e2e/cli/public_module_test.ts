@@ -10,7 +10,7 @@ Deno.test("mod.ts loads neither Kubernetes code nor any package", async () => {
   const { modules } = JSON.parse(new TextDecoder().decode(stdout));
   const loaded: string[] = modules.map(({ specifier }: { specifier: string }) => specifier);
   assert.ok(loaded.some((module) => module.endsWith("/cli/gateway/client.ts")));
-  assert.deepEqual(loaded.filter((module) => /\/server\/kube\/|^npm:/.test(module)), []);
+  assert.deepEqual(loaded.filter((module) => /\/common\/kube\/|^npm:/.test(module)), []);
 });
 
 Deno.test("GatewayClient sends no token to public paths, and fails with what went wrong", async () => {
