@@ -13,7 +13,7 @@ import type { Metrics } from "../../common/control/metrics.ts";
 import { Histogram } from "../../common/control/prometheus.ts";
 import { all, type Runnable } from "../../common/time/runnable.ts";
 import { type AppDeps, createApp } from "./app.ts";
-import { startMockIssuer } from "./idp/mock_idp.ts";
+import { startMockIdp } from "./idp/mock_idp.ts";
 import { createOidc } from "./idp/login.ts";
 import { oidcSettings } from "./idp/settings.ts";
 import { createSessionCodec } from "./auth/session.ts";
@@ -40,7 +40,7 @@ export async function gateway(deps: GatewayDeps, stopping: AbortSignal): Promise
   const now = () => new Date();
   const apis = new ApiCaches({ kube, log });
   const outage = new Outage({ probe: (signal) => lookAtProvider(kube, signal) });
-  const mock = config.oidcMock ? await startMockIssuer(config.oidcMockListen) : undefined;
+  const mock = config.oidcMock ? await startMockIdp(config.oidcMockListen) : undefined;
   const codec = await createSessionCodec({
     signingKey: config.cookieSigningKey?.reveal(),
     encryptionKey: config.cookieEncryptionKey?.reveal(),

@@ -9,10 +9,10 @@ import {
 } from "oauth4webapi";
 import { unauthenticated } from "../../errors.ts";
 import { type IdpFetch, IdpUnreachableError } from "./idp_fetch.ts";
-import type { IdpMetadata } from "./idp_metadata.ts";
+import type { IdpMetadata } from "./discovery.ts";
 import type { OidcSettings } from "./settings.ts";
 
-/** Who asks whom. */
+/** What the exchange needs. */
 export interface ExchangeCodeDeps {
   readonly fetch: IdpFetch;
   readonly metadata: IdpMetadata;
@@ -20,7 +20,7 @@ export interface ExchangeCodeDeps {
   readonly redirectUrl: string;
 }
 
-/** Trades the code of a checked callback for the ID token, which is not verified here. */
+/** Exchanges the code of a checked callback for the ID token; does not verify the token. */
 export const exchangeCode = async (
   { fetch, metadata, settings, redirectUrl }: ExchangeCodeDeps,
   parameters: URLSearchParams,
@@ -55,7 +55,7 @@ export const exchangeCode = async (
   return idToken;
 };
 
-/** How the client proves itself: Basic is what every server must know, and what it gets first. */
+/** Chooses how to send the client secret: Basic, which every server must accept, unless only POST is offered. */
 const clientAuth = (secret: string | undefined, { server }: IdpMetadata): ClientAuth => {
   if (!secret) return None();
   const methods: unknown = server.token_endpoint_auth_methods_supported;
@@ -74,6 +74,6 @@ const fieldsIn = async (response: Response): Promise<Readonly<Record<string, unk
   }
 };
 
-/** An OAuth error code for a message; anything that does not look like one is left out. */
+/** Formats an OAuth error code for a message; returns nothing if the text is no such code. */
 export const errorCode = (error: unknown): string =>
   typeof error === "string" && /^[a-z_]{1,40}$/.test(error) ? ` (${error})` : "";

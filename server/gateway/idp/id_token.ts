@@ -1,9 +1,17 @@
-import { errors, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from "jose";
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type JWTPayload,
+  jwtVerify,
+  type JWTVerifyGetKey,
+} from "jose";
 import { XbindError } from "../../../common/errors.ts";
 import { unauthenticated } from "../../errors.ts";
-import { IdpUnreachableError } from "./idp_fetch.ts";
+import { type IdpFetch, IdpUnreachableError } from "./idp_fetch.ts";
 
-/** What an ID token must say to be for us and for this login. */
+/** What an ID token must say to be for this client and this login. */
 export interface IdTokenExpectations {
   readonly issuer: string;
   readonly clientId: string;
@@ -14,8 +22,10 @@ export interface IdTokenExpectations {
 }
 
 const CLOCK_TOLERANCE_SECONDS = 30;
+const KEYS_MAX_AGE_MS = 10 * 60_000;
+const UNKNOWN_KEY_PAUSE_MS = 60_000;
 
-/** The claims of an ID token whose signature, issuer, audience, times and nonce are right. */
+/** Verifies signature, issuer, audience, times and nonce of an ID token, and returns its claims. */
 export const verifyIdToken = async (
   idToken: string,
   expected: IdTokenExpectations,
@@ -39,9 +49,49 @@ export const verifyIdToken = async (
   }
 };
 
+/**
+ * Finds keys among those that the identity provider publishes. An unknown key causes one more
+ * fetch, at most once a minute. That limit is ours: jose would not fetch again in the first minute
+ * after a fetch, and would fetch for every unknown key while fetches fail.
+ */
+export const remoteKeys = (fetch: IdpFetch, uri: string, now: () => Date): JWTVerifyGetKey => {
+  const keys = createRemoteJWKSet(new URL(uri), {
+    cacheMaxAge: KEYS_MAX_AGE_MS,
+    cooldownDuration: Infinity,
+    [customFetch]: (url) => fetchKeys(fetch, url),
+  });
+  let soughtAtMs = -Infinity;
+  return async (header, token) => {
+    try {
+      return await keys(header, token);
+    } catch (error) {
+      const nowMs = now().getTime();
+      const isUnknownKey = error instanceof errors.JWKSNoMatchingKey;
+      if (!isUnknownKey || nowMs - soughtAtMs < UNKNOWN_KEY_PAUSE_MS) throw error;
+      soughtAtMs = nowMs;
+      await keys.reload();
+      return await keys(header, token);
+    }
+  };
+};
+
+/** Fetches within the limits of `IdpFetch`; jose's own time limit is shorter. */
+const fetchKeys = async (fetch: IdpFetch, url: string): Promise<Response> => {
+  const response = await fetch(url, { headers: { Accept: "application/json" } });
+  if (response.status !== 200) {
+    throw new IdpUnreachableError(`its keys answered ${response.status}`);
+  }
+  try {
+    createLocalJWKSet(await response.clone().json());
+  } catch {
+    throw new IdpUnreachableError("its keys are not a JSON Web Key Set");
+  }
+  return response;
+};
+
 const checkAuthorizedParty = ({ aud, azp }: JWTPayload, clientId: string): void => {
-  const isForOthersToo = Array.isArray(aud) && aud.length > 1;
-  if (azp === undefined && !isForOthersToo) return;
+  const hasOtherAudiences = Array.isArray(aud) && aud.length > 1;
+  if (azp === undefined && !hasOtherAudiences) return;
   if (azp !== clientId) throw refused("it was issued to another client (azp)");
 };
 

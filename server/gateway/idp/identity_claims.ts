@@ -1,9 +1,9 @@
 import { unauthenticated } from "../../errors.ts";
 import type { Identity } from "../../../common/api/wire.ts";
 
-/** Which claims make the identity. */
+/** Which claims make up the identity. */
 export interface ClaimRules {
-  /** As the flag has it: the subject begins with this very text. */
+  /** The unchanged text of the flag: subjects start with it. */
   readonly issuerUrl: string;
   readonly usernameClaim: string;
   /** Empty means no groups. */
@@ -14,16 +14,16 @@ type Claims = Readonly<Record<string, unknown>>;
 
 const DISPLAY_CLAIMS = ["email", "name", "preferred_username"];
 
-/** Who an ID token stands for. */
+/** The identity of an ID token. */
 export interface ClaimedIdentity {
   readonly identity: Identity;
-  /** How many groups were left out, as no group can be called so. */
+  /** How many groups were left out because they are not nonempty strings. */
   readonly droppedGroups: number;
 }
 
 /**
- * The identity that a verified ID token stands for. A user name that cannot be used is refused;
- * groups grant nothing, so those that cannot be used are left out.
+ * Reads the identity from the claims of a verified ID token. Refuses an unusable user name. Leaves
+ * out unusable groups, because groups grant nothing.
  */
 export const identityFromClaims = (rules: ClaimRules, claims: Claims): ClaimedIdentity => {
   const { issuerUrl, usernameClaim, groupsClaim } = rules;
@@ -47,13 +47,13 @@ export const identityFromClaims = (rules: ClaimRules, claims: Claims): ClaimedId
   };
 };
 
-/** A single value counts as a list of one; some identity providers say "none" with an empty text. */
+/** Takes a single value as a list of one, and an empty text, which some providers send, as none. */
 const listIn = (value: unknown): readonly unknown[] => {
   if (value === undefined || value === null || value === "") return [];
   return Array.isArray(value) ? value : [value];
 };
 
-/** Half a surrogate pair has no UTF-8 form: two such names would become one. */
+/** Half a surrogate pair has no UTF-8 form, so two different names would become the same. */
 const isName = (value: unknown): value is string =>
   typeof value === "string" && value !== "" && value.isWellFormed();
 

@@ -6,13 +6,13 @@ import {
 } from "../../../common/http/web_connections.ts";
 import { VERSION } from "../../../common/version.ts";
 
-/** How the identity provider is reached. */
+/** How to reach the identity provider. */
 export interface IdpFetchOptions extends WebConnectionsOptions {
-  /** Of each call, from the look-up of the name to the last byte; 10 s unless given. */
+  /** Time limit of each request, from the DNS lookup to the last byte; 10 s unless given. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** What a call may say; the shape that OAuth libraries use. */
+/** A request in the shape that OAuth libraries use. */
 export interface IdpRequest {
   readonly method?: string;
   readonly headers?: Record<string, string>;
@@ -20,10 +20,10 @@ export interface IdpRequest {
   readonly signal?: AbortSignal | null | undefined;
 }
 
-/** One call to the identity provider: sent once, no redirect followed, the answer read whole. */
+/** Sends one request to the identity provider: never retries, follows no redirect, reads the whole answer. */
 export type IdpFetch = (url: string, request?: IdpRequest) => Promise<Response>;
 
-/** No usable answer came from the identity provider; nothing is said of what was sent. */
+/** The identity provider gave no usable answer. The message holds nothing of the request. */
 export class IdpUnreachableError extends Error {
   override readonly name = "IdpUnreachableError";
 }
@@ -31,7 +31,7 @@ export class IdpUnreachableError extends Error {
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-/** Calls to the identity provider through our own transport, with bounds on time and size. */
+/** Creates an `IdpFetch` over our own transport, with limits on time and size. */
 export const createIdpFetch =
   (options: IdpFetchOptions): IdpFetch => async (target, request = {}) => {
     const url = new URL(target);
@@ -60,7 +60,7 @@ export const createIdpFetch =
 
 const asResponse = ({ status, header, text }: TextAnswer): Response => {
   if (status < 200 || status > 599) throw new IdpUnreachableError(`it answered ${status}`);
-  // All that a caller needs; cookies and the like stay here.
+  // Callers need no other header; cookies are dropped.
   const headers = { "Content-Type": header("content-type") ?? "" };
   return new Response([204, 205, 304].includes(status) ? null : text, { status, headers });
 };

@@ -5,46 +5,45 @@ import {
   generateRandomState,
   validateAuthResponse,
 } from "oauth4webapi";
+import type { JWTVerifyGetKey } from "jose";
 import { invalidRequest, unauthenticated, unavailable } from "../../errors.ts";
 import type { Identity } from "../../../common/api/wire.ts";
 import type { Log } from "../../../common/log/log.ts";
 import type { Runnable } from "../../../common/time/runnable.ts";
-import { Discovery, type DiscoveryOptions } from "./discovery.ts";
+import { Discovery, type DiscoveryOptions, type IdpMetadata } from "./discovery.ts";
 import { errorCode, exchangeCode } from "./exchange_code.ts";
-import { IdKeys } from "./id_keys.ts";
-import { verifyIdToken } from "./id_token.ts";
+import { remoteKeys, verifyIdToken } from "./id_token.ts";
 import { identityFromClaims } from "./identity_claims.ts";
 import { createIdpFetch, type IdpFetchOptions, IdpUnreachableError } from "./idp_fetch.ts";
-import { discover, type IdpMetadata } from "./idp_metadata.ts";
 import type { OidcSettings } from "./settings.ts";
 import { checkRedirect, type Redirect } from "../auth/redirect.ts";
 import { type LoginState, SealRejectedError, type SessionCodec } from "../auth/session.ts";
 
-/** What logins are made of. */
+/** What logins need. */
 export interface OidcDeps {
   readonly settings: OidcSettings;
-  /** The callback as registered with the identity provider. */
+  /** The callback URL that is registered with the identity provider. */
   readonly redirectUrl: string;
-  /** Where people start, for the message to those who lost their way. */
+  /** Where users start again after a failed login. */
   readonly externalUrl: string;
   readonly codec: Pick<SessionCodec, "sealLogin" | "openLogin">;
   readonly log: Log;
   readonly now: () => Date;
-  /** How to reach the identity provider; directly and with the system's roots unless given. */
+  /** How to reach the identity provider; directly and with the system's root certificates unless given. */
   readonly connection?: IdpFetchOptions;
   readonly retry?: DiscoveryOptions["retry"];
 }
 
 /** Logins by authorization code with PKCE. */
 export interface Oidc {
-  /** Finds the identity provider, however long it takes; logins answer 503 until then. */
+  /** Finds the identity provider, and retries until it answers. Until then logins answer 503. */
   readonly run: Runnable;
-  /** Where to send the browser, and what its state cookie must hold. */
+  /** Returns where to send the browser, and the value of its state cookie. */
   startLogin(
     redirect: string | undefined,
     signal?: AbortSignal,
   ): Promise<{ readonly authorizationUrl: string; readonly stateCookie: string }>;
-  /** Who logged in, and where to go next. */
+  /** Returns who logged in, and where to send the browser. */
   finishLogin(
     callbackUrl: URL,
     stateCookie: string | undefined,
@@ -52,22 +51,27 @@ export interface Oidc {
   ): Promise<{ readonly identity: Identity; readonly redirect: Redirect }>;
 }
 
-/** Logins with one identity provider, which may be away when the process starts. */
+/** Creates logins with one identity provider, which may be down when the process starts. */
 export const createOidc = (deps: OidcDeps): Oidc => {
   const { settings, codec, log, now, redirectUrl } = deps;
   const fetch = createIdpFetch(deps.connection ?? {});
-  const keys = new IdKeys({ fetch, now });
   const discovery = new Discovery({
-    ask: (signal) => discover(fetch, settings.issuerUrl, signal),
+    fetch,
+    issuerUrl: settings.issuerUrl,
     log: log.with({ issuer: settings.issuerUrl }),
-    ...(deps.retry ? { retry: deps.retry } : {}),
+    retry: deps.retry,
   });
 
-  // Once: whoever must mend the claim reads it, and every login would say the same.
-  let groupsTold = false;
-  const tellOfGroups = () => {
-    if (groupsTold) return;
-    groupsTold = true;
+  let keys: { readonly uri: string; readonly find: JWTVerifyGetKey } | undefined;
+  const keysAt = (uri: string): JWTVerifyGetKey => {
+    if (keys?.uri !== uri) keys = { uri, find: remoteKeys(fetch, uri, now) };
+    return keys.find;
+  };
+
+  let hasWarnedOfGroups = false; // every login would warn of the same claim
+  const warnOfGroups = () => {
+    if (hasWarnedOfGroups) return;
+    hasWarnedOfGroups = true;
     log.warn("an ID token names groups that are not nonempty strings; such are left out", {
       claim: settings.groupsClaim,
     });
@@ -91,11 +95,11 @@ export const createOidc = (deps: OidcDeps): Oidc => {
       clientId: settings.clientId,
       nonce: login.nonce,
       algorithms: metadata.algorithms,
-      findKey: keys.finder(metadata.jwksUri),
+      findKey: keysAt(metadata.jwksUri),
       now,
     });
     const { identity, droppedGroups } = identityFromClaims(settings, claims);
-    if (droppedGroups > 0) tellOfGroups();
+    if (droppedGroups > 0) warnOfGroups();
     return identity;
   };
 
@@ -172,7 +176,7 @@ const authorizationUrl = async (
   return url.href;
 };
 
-/** The callback's parameters, once they say that this issuer sends a code. */
+/** Returns the parameters of the callback after checking that this identity provider sent them. */
 const authorizationResponse = (
   { server }: IdpMetadata,
   { clientId }: OidcSettings,
@@ -186,7 +190,7 @@ const authorizationResponse = (
   try {
     return validateAuthResponse(server, { client_id: clientId }, callbackUrl, state);
   } catch {
-    // What was caught holds the code; nothing of it may reach a log.
+    // The caught error holds the code, which must not be logged: drop it.
     throw unauthenticated("the identity provider's answer is not valid");
   }
 };

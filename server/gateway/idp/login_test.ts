@@ -14,10 +14,10 @@ import {
   startIssuer,
   startOidc,
 } from "../../../tests/support/peers/hostile_issuer.ts";
-import { startMockIssuer } from "./mock_idp.ts";
+import { startMockIdp } from "./mock_idp.ts";
 
-Deno.test("createOidc() logs in with the mock issuer", async () => {
-  await using mock = await startMockIssuer("");
+Deno.test("createOidc() logs in with the mock identity provider", async () => {
+  await using mock = await startMockIdp("");
   await using oidc = await startOidc({
     issuerUrl: mock.issuerUrl,
     clientId: mock.clientId,

@@ -11,8 +11,8 @@ import {
 } from "jose";
 import { parseListenAddress } from "../../../common/flags/flag_values.ts";
 
-/** An issuer for development that approves every login as one user. */
-export interface MockIssuer extends AsyncDisposable {
+/** An identity provider for development that approves every login as one user. */
+export interface MockIdp extends AsyncDisposable {
   readonly issuerUrl: string;
   readonly clientId: string;
   readonly usernameClaim: string;
@@ -38,7 +38,7 @@ interface Keys {
   readonly kid: string;
 }
 
-interface Issuer {
+interface Idp {
   readonly url: string;
   readonly codes: Map<string, Code>;
   readonly keys: Keys;
@@ -58,28 +58,32 @@ const MAX_CODES = 1_000;
 const MAX_BODY_BYTES = 16 * 1024;
 const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 5_000 };
 
-/** Starts the mock issuer on a loopback `host:port`; an empty text takes a free port. */
-export const startMockIssuer = async (listen: string): Promise<MockIssuer> => {
+/** Starts the mock identity provider on a loopback `host:port`; an empty text means a free port. */
+export const startMockIdp = async (listen: string): Promise<MockIdp> => {
   const { hostname, port } = parseListenAddress(listen || "127.0.0.1:0") ?? {};
-  if (!hostname) throw new Error(`Cannot start the mock issuer: "${listen}" is not an address`);
+  if (!hostname) {
+    throw new Error(`Cannot start the mock identity provider: "${listen}" is not an address`);
+  }
   const keys = await createKeys();
   const server = http.createServer(TIMEOUTS);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause) =>
       reject(
-        new Error(`Cannot start the mock issuer on "${listen}" (--oidc-mock-listen)`, { cause }),
+        new Error(`Cannot start the mock identity provider on "${listen}" (--oidc-mock-listen)`, {
+          cause,
+        }),
       ));
     server.listen({ host: hostname, port }, resolve);
   });
   const actualPort = (server.address() as AddressInfo).port;
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
-  const issuer = { url: `http://${host}:${actualPort}/oidc`, codes: new Map(), keys };
+  const idp = { url: `http://${host}:${actualPort}/oidc`, codes: new Map(), keys };
   server.on("request", (request, response) => {
-    // A request that breaks off has nobody left to answer.
-    answer(issuer, request).then((result) => send(response, result), () => response.destroy());
+    // The client of a broken request is gone.
+    answer(idp, request).then((result) => send(response, result), () => response.destroy());
   });
   return {
-    issuerUrl: issuer.url,
+    issuerUrl: idp.url,
     clientId: CLIENT_ID,
     usernameClaim: "email",
     async [Symbol.asyncDispose]() {
@@ -97,7 +101,7 @@ const createKeys = async (): Promise<Keys> => {
   return { publicKey: { ...jwk, kid, alg: "ES256", use: "sig" }, privateKey, kid };
 };
 
-const idToken = ({ url, keys }: Issuer, nonce: string | undefined): Promise<string> =>
+const idToken = ({ url, keys }: Idp, nonce: string | undefined): Promise<string> =>
   new SignJWT({ ...USER, ...(nonce === undefined ? {} : { nonce }) })
     .setProtectedHeader({ alg: "ES256", kid: keys.kid })
     .setIssuer(url)
@@ -106,17 +110,17 @@ const idToken = ({ url, keys }: Issuer, nonce: string | undefined): Promise<stri
     .setExpirationTime(`${TOKEN_TTL_SECONDS}s`)
     .sign(keys.privateKey);
 
-const answer = async (issuer: Issuer, request: http.IncomingMessage): Promise<Answer> => {
-  const url = URL.parse(request.url ?? "", issuer.url);
+const answer = async (idp: Idp, request: http.IncomingMessage): Promise<Answer> => {
+  const url = URL.parse(request.url ?? "", idp.url);
   switch (`${request.method} ${url?.pathname}`) {
     case "GET /oidc/.well-known/openid-configuration":
-      return { status: 200, json: metadata(issuer.url) };
+      return { status: 200, json: metadata(idp.url) };
     case "GET /oidc/jwks":
-      return { status: 200, json: { keys: [issuer.keys.publicKey] } };
+      return { status: 200, json: { keys: [idp.keys.publicKey] } };
     case "GET /oidc/authorize":
-      return authorize(issuer, url?.searchParams ?? new URLSearchParams());
+      return authorize(idp, url?.searchParams ?? new URLSearchParams());
     case "POST /oidc/token":
-      return await exchange(issuer, new URLSearchParams(await readForm(request)));
+      return await exchange(idp, new URLSearchParams(await readForm(request)));
     default:
       return { status: 404, json: { error: "not_found" } };
   }
@@ -136,7 +140,7 @@ const metadata = (issuerUrl: string) => ({
   scopes_supported: ["openid", "profile", "email"],
 });
 
-const authorize = ({ codes }: Issuer, query: URLSearchParams): Answer => {
+const authorize = ({ codes }: Idp, query: URLSearchParams): Answer => {
   const redirect = URL.parse(query.get("redirect_uri") ?? "");
   const clientId = query.get("client_id");
   if (clientId !== CLIENT_ID || !redirect || !/^https?:$/.test(redirect.protocol)) {
@@ -166,10 +170,10 @@ const authorize = ({ codes }: Issuer, query: URLSearchParams): Answer => {
   return { status: 302, location: redirect.href };
 };
 
-const exchange = async (issuer: Issuer, form: URLSearchParams): Promise<Answer> => {
+const exchange = async (idp: Idp, form: URLSearchParams): Promise<Answer> => {
   const text = form.get("code") ?? "";
-  const code = issuer.codes.get(text);
-  issuer.codes.delete(text); // one try, whatever comes of it
+  const code = idp.codes.get(text);
+  idp.codes.delete(text); // a code is good for one attempt
   const challenge = createHash("sha256").update(form.get("code_verifier") ?? "").digest(
     "base64url",
   );
@@ -183,7 +187,7 @@ const exchange = async (issuer: Issuer, form: URLSearchParams): Promise<Answer> 
       access_token: randomBytes(24).toString("base64url"),
       token_type: "Bearer",
       expires_in: TOKEN_TTL_SECONDS,
-      id_token: await idToken(issuer, code.nonce),
+      id_token: await idToken(idp, code.nonce),
     },
   };
 };

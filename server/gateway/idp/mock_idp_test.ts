@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { startMockIssuer } from "./mock_idp.ts";
+import { startMockIdp } from "./mock_idp.ts";
 
 const authorize = (issuerUrl: string, change: Record<string, string> = {}) => {
   const url = new URL(`${issuerUrl}/authorize`);
@@ -37,47 +37,47 @@ const exchange = async (issuerUrl: string, form: Record<string, string>) => {
   return { status: response.status, ...answer };
 };
 
-Deno.test("startMockIssuer() listens where it is told, under an issuer URL of its own", async (t) => {
-  await using somewhere = await startMockIssuer("");
+Deno.test("startMockIdp() listens where it is told, under an issuer URL of its own", async (t) => {
+  await using somewhere = await startMockIdp("");
   await t.step("a free port", () => {
     assert.match(somewhere.issuerUrl, /^http:\/\/127\.0\.0\.1:\d+\/oidc$/);
   });
   await t.step("a given port, freed when disposed of", async () => {
-    const first = await startMockIssuer("127.0.0.1:0");
+    const first = await startMockIdp("127.0.0.1:0");
     await first[Symbol.asyncDispose]();
     const address = new URL(first.issuerUrl).host;
-    await using again = await startMockIssuer(address);
+    await using again = await startMockIdp(address);
     assert.equal(again.issuerUrl, `http://${address}/oidc`);
   });
   await t.step("a port in use is an error that names the flag", async () => {
     const { host } = new URL(somewhere.issuerUrl);
-    await assert.rejects(startMockIssuer(host), /--oidc-mock-listen/);
+    await assert.rejects(startMockIdp(host), /--oidc-mock-listen/);
   });
 });
 
-Deno.test("the mock issuer answers its pages", async (t) => {
-  await using issuer = await startMockIssuer("");
-  await t.step("discovery names the issuer", async () => {
-    const response = await fetch(`${issuer.issuerUrl}/.well-known/openid-configuration`);
-    assert.equal((await response.json()).issuer, issuer.issuerUrl);
+Deno.test("the mock identity provider answers its pages", async (t) => {
+  await using idp = await startMockIdp("");
+  await t.step("discovery names it as the issuer", async () => {
+    const response = await fetch(`${idp.issuerUrl}/.well-known/openid-configuration`);
+    assert.equal((await response.json()).issuer, idp.issuerUrl);
   });
   await t.step("keys are public", async () => {
-    const { keys } = await (await fetch(`${issuer.issuerUrl}/jwks`)).json();
+    const { keys } = await (await fetch(`${idp.issuerUrl}/jwks`)).json();
     assert.equal(keys.length, 1);
     assert.equal("d" in keys[0], false);
   });
   await t.step("anything else is 404", async () => {
     for (const path of ["/", "/nothing", "/token"]) {
-      const response = await fetch(issuer.issuerUrl + path);
+      const response = await fetch(idp.issuerUrl + path);
       await response.body?.cancel();
       assert.equal(response.status, 404);
     }
   });
 });
 
-Deno.test("the mock issuer gives an ID token for a code, once and to its owner", async (t) => {
-  await using issuer = await startMockIssuer("");
-  const { issuerUrl } = issuer;
+Deno.test("the mock identity provider gives an ID token for a code, once and to its owner", async (t) => {
+  await using idp = await startMockIdp("");
+  const { issuerUrl } = idp;
   await t.step("the right exchange", async () => {
     const code = await codeFor(issuerUrl);
     const { status, id_token: idToken = "" } = await exchange(issuerUrl, { code });
@@ -101,8 +101,8 @@ Deno.test("the mock issuer gives an ID token for a code, once and to its owner",
   }
 });
 
-Deno.test("the mock issuer refuses authorization requests it cannot answer safely", async (t) => {
-  await using issuer = await startMockIssuer("");
+Deno.test("the mock identity provider refuses authorization requests it cannot answer safely", async (t) => {
+  await using idp = await startMockIdp("");
   const cases: readonly [Record<string, string>, number, string | null][] = [
     [{ client_id: "other" }, 400, null],
     [{ redirect_uri: "javascript:alert(1)" }, 400, null],
@@ -117,7 +117,7 @@ Deno.test("the mock issuer refuses authorization requests it cannot answer safel
   ];
   for (const [change, status, location] of cases) {
     await t.step(JSON.stringify(change), async () => {
-      const response = await authorize(issuer.issuerUrl, change);
+      const response = await authorize(idp.issuerUrl, change);
       await response.body?.cancel();
       assert.deepEqual([response.status, response.headers.get("location")], [status, location]);
     });

@@ -1,9 +1,9 @@
 import type { Config } from "../../config.ts";
 import type { Secret } from "../../../common/hidden.ts";
 
-/** The identity provider and what we are to it. */
+/** The identity provider, and this gateway as its client. */
 export interface OidcSettings {
-  /** Exactly as given: subjects begin with it. */
+  /** The unchanged text of the flag: subjects start with it. */
   readonly issuerUrl: string;
   readonly clientId: string;
   /** Absent for a public client. */
@@ -23,10 +23,10 @@ type OidcFlags = Pick<
   | "oidcScopes"
 >;
 
-/** The settings that the flags make; a mock issuer replaces all of them that concern the issuer. */
+/** Reads the settings from the flags; a mock identity provider overrides those that describe it. */
 export const oidcSettings = (
   config: OidcFlags,
-  mock?: { readonly issuerUrl: string; readonly clientId: string; readonly usernameClaim: string },
+  mock?: Pick<OidcSettings, "issuerUrl" | "clientId" | "usernameClaim">,
 ): OidcSettings => ({
   issuerUrl: mock?.issuerUrl ?? config.oidcIssuerUrl,
   clientId: mock?.clientId ?? config.oidcClientId,

@@ -10,7 +10,7 @@ import {
 import { CALLBACK, startOidc } from "../../../tests/support/peers/hostile_issuer.ts";
 import { createLogger } from "../../../common/log/log.ts";
 import { type AppDeps, createApp } from "../app.ts";
-import { startMockIssuer } from "../idp/mock_idp.ts";
+import { startMockIdp } from "../idp/mock_idp.ts";
 import { createSessionCodec } from "../auth/session.ts";
 
 const authority = await createAuthority("gateway test");
@@ -26,7 +26,7 @@ const log = createLogger({
 /** The whole app over one scheme; nothing but logins is asked of it. */
 async function serve(scheme: "http" | "https") {
   await using made = new AsyncDisposableStack();
-  const mock = made.use(await startMockIssuer(""));
+  const mock = made.use(await startMockIdp(""));
   const codec = await createSessionCodec({ sessionTtlMs: 60_000, now: () => new Date() });
   const { issuerUrl, clientId, usernameClaim } = mock;
   const oidc = made.use(await startOidc({ issuerUrl, clientId, usernameClaim }, { codec }));
