@@ -1,19 +1,9 @@
+import { exportJWK, generateKeyPair } from "jose";
 import assert from "node:assert/strict";
 import { createAuthority } from "../../../scripts/controlplane/certificates.ts";
 import { Secret } from "../../../common/hidden.ts";
-import {
-  asRoot,
-  CALLBACK,
-  CLIENT,
-  CODE,
-  fails,
-  logIn,
-  otherJwk,
-  otherRsa,
-  SECRET,
-  startIssuer,
-  startOidc,
-} from "../../../tests/support/peers/hostile_issuer.ts";
+import { HOSTILE_CLIENT, HostileIdp } from "../../../tests/support/peers/hostile_idp.ts";
+import { CALLBACK, fails, logIn, startOidc } from "../../../tests/support/worlds/test_oidc.ts";
 import { startMockIdp } from "./mock_idp.ts";
 
 Deno.test("createOidc() logs in with the mock identity provider", async () => {
@@ -39,15 +29,15 @@ Deno.test("createOidc() logs in with the mock identity provider", async () => {
 });
 
 Deno.test("startLogin() asks for a code with PKCE, state and nonce", async () => {
-  await using issuer = await startIssuer();
-  await using oidc = await startOidc(asRoot(issuer));
+  await using idp = await HostileIdp.start("http");
+  await using oidc = await startOidc({ issuerUrl: idp.issuer });
   const first = new URL((await oidc.startLogin(undefined)).authorizationUrl).searchParams;
   const second = new URL((await oidc.startLogin(undefined)).authorizationUrl).searchParams;
   const { state, nonce, code_challenge: challenge, ...rest } = Object.fromEntries(first);
   assert.deepEqual(rest, {
     tenant: "a",
     response_type: "code",
-    client_id: CLIENT,
+    client_id: HOSTILE_CLIENT.id,
     redirect_uri: CALLBACK,
     scope: "openid email",
     code_challenge_method: "S256",
@@ -59,85 +49,117 @@ Deno.test("startLogin() asks for a code with PKCE, state and nonce", async () =>
   await fails(oidc.startLogin("//evil.example"), "INVALID_REQUEST");
 });
 
-Deno.test("finishLogin() proves the client as the issuer wants it", async (t) => {
-  await using issuer = await startIssuer();
+Deno.test("finishLogin() authenticates the client as the identity provider wants it", async (t) => {
+  await using idp = await HostileIdp.start("http");
+  const { id, secret } = HOSTILE_CLIENT;
   const both = ["client_secret_post", "client_secret_basic"];
   const cases: readonly [string, string | undefined, unknown, "basic" | "post" | "public"][] = [
-    ["nothing said", SECRET, undefined, "basic"],
-    ["both", SECRET, both, "basic"],
-    ["only post", SECRET, ["client_secret_post"], "post"],
-    ["neither", SECRET, ["private_key_jwt"], "basic"],
-    ["nonsense", SECRET, 7, "basic"],
+    ["nothing offered", secret, undefined, "basic"],
+    ["both", secret, both, "basic"],
+    ["only post", secret, ["client_secret_post"], "post"],
+    ["neither", secret, ["private_key_jwt"], "basic"],
+    ["nonsense", secret, 7, "basic"],
     ["public", undefined, both, "public"],
   ];
-  const basic = `Basic ${btoa(`${CLIENT.replace("-", "%2D")}:s3cret%2F%2B+that+must+not+leak`)}`;
-  for (const [name, secret, methods, expected] of cases) {
+  const basic = `Basic ${btoa("gateway%2D1:client%2F%2B+secret+that+must+not+leak")}`;
+  for (const [name, given, methods, expected] of cases) {
     await t.step(name, async () => {
-      issuer.behaviour = { metadata: { token_endpoint_auth_methods_supported: methods } };
-      await using oidc = await startOidc({
-        ...asRoot(issuer),
-        ...(secret ? { clientSecret: new Secret(secret) } : {}),
-      });
-      await logIn(issuer, oidc);
-      const { authorization, form } = issuer.asked.findLast(({ path }) => path === "/token") ?? {};
+      idp.metadata = { token_endpoint_auth_methods_supported: methods };
+      const settings = { issuerUrl: idp.issuer, ...(given && { clientSecret: new Secret(given) }) };
+      await using oidc = await startOidc(settings);
+      await logIn(idp, oidc);
+      const { authorization, form } = idp.requests.findLast(({ path }) => path === "/token") ?? {};
       assert.equal(authorization, expected === "basic" ? basic : undefined);
-      assert.equal(form?.get("client_secret"), expected === "post" ? SECRET : null);
-      assert.equal(form?.get("client_id"), expected === "basic" ? null : CLIENT);
-      assert.equal(form?.get("code"), CODE);
+      assert.equal(form?.get("client_secret"), expected === "post" ? secret : null);
+      assert.equal(form?.get("client_id"), expected === "basic" ? null : id);
+      assert.match(form?.get("code") ?? "", /^code-/);
       assert.match(form?.get("code_verifier") ?? "", /^[\w-]{43}$/);
     });
   }
 });
 
 Deno.test("finishLogin() makes the identity from the claims", async (t) => {
-  await using issuer = await startIssuer();
+  await using idp = await HostileIdp.start("http");
+  // The flag has a slash at its end that the issuer itself has not.
+  await using oidc = await startOidc({ issuerUrl: `${idp.issuer}/` });
   for (const groups of ["a", ["a"]]) {
     await t.step(`groups ${JSON.stringify(groups)}`, async () => {
-      issuer.behaviour = { claims: { groups, email: "e" } };
-      // The URL's last slash is the flag's own; the issuer calls itself otherwise.
-      await using oidc = await startOidc({ issuerUrl: `${issuer.url}/` });
-      assert.deepEqual(await logIn(issuer, oidc, "/clusters#x"), {
-        identity: { subject: `${issuer.url}/#ada`, displayName: "e", groups: ["a"] },
+      assert.deepEqual(await logIn(idp, oidc, { claims: { groups, email: "e" } }, "/clusters#x"), {
+        identity: { subject: `${idp.issuer}/#ada`, displayName: "e", groups: ["a"] },
         redirect: { kind: "local", location: "/clusters#x" },
       });
     });
   }
+  await t.step("several audiences with azp", async () => {
+    const claims = { aud: [HOSTILE_CLIENT.id, "other"], azp: HOSTILE_CLIENT.id };
+    assert.equal((await logIn(idp, oidc, { claims })).identity.subject, `${idp.issuer}/#ada`);
+  });
 });
 
-Deno.test("finishLogin() follows a change of keys, and looks for unknown ones once a minute", async () => {
-  await using issuer = await startIssuer();
-  await using oidc = await startOidc(asRoot(issuer));
-  const fetches = () => issuer.asked.filter(({ path }) => path === "/jwks").length;
-  await logIn(issuer, oidc);
-  await logIn(issuer, oidc);
-  assert.equal(fetches(), 1);
-  issuer.behaviour = {
-    keys: { keys: [otherJwk, { kty: "RSA", kid: "broken" }] },
-    key: otherRsa.privateKey,
-    header: { alg: "RS256", kid: "k2" },
-  };
-  await logIn(issuer, oidc);
-  assert.equal(fetches(), 2);
-  issuer.behaviour = { header: { alg: "RS256", kid: "k1" } };
-  for (let i = 0; i < 3; i++) await fails(logIn(issuer, oidc), "UNAUTHENTICATED", /unknown key/);
-  assert.equal(fetches(), 2);
-  oidc.clock.skewMs = 30_000;
-  await fails(logIn(issuer, oidc), "UNAUTHENTICATED", /unknown key/);
-  oidc.clock.skewMs = 61_000;
-  issuer.behaviour = { ...issuer.behaviour, claims: { exp: Math.floor(Date.now() / 1000) + 600 } };
-  await logIn(issuer, oidc);
-  assert.equal(fetches(), 3);
+Deno.test("finishLogin() keeps the keys, and looks for unknown ones once a minute", async (t) => {
+  await using idp = await HostileIdp.start("http");
+  await using oidc = await startOidc({ issuerUrl: idp.issuer });
+  const { publicKey, privateKey } = await generateKeyPair("RS256");
+  const rotated = { key: privateKey, header: { alg: "RS256", kid: "k2" } };
+  const isUnknown = () => fails(logIn(idp, oidc), "UNAUTHENTICATED", /unknown key/);
+  /** Ends after the times by which the clock of a step is ahead. */
+  const lasting = { exp: Math.floor(Date.now() / 1000) + 3_600 };
+
+  await t.step("fetched once", async () => {
+    await logIn(idp, oidc);
+    await logIn(idp, oidc);
+    assert.equal(idp.keyFetches, 1);
+  });
+  await t.step("a new key is found at once", async () => {
+    idp.publish({ ...await exportJWK(publicKey), kid: "k2" }, { kty: "RSA", kid: "broken" });
+    await logIn(idp, oidc, rotated);
+    assert.equal(idp.keyFetches, 2);
+  });
+  await t.step("the next unknown key is not looked for within a minute", async () => {
+    for (let i = 0; i < 3; i++) await isUnknown();
+    oidc.clock.skewMs = 30_000;
+    await isUnknown();
+    assert.equal(idp.keyFetches, 2);
+  });
+  await t.step(
+    "while fetches fail, known keys work and unknown ones cause one fetch a minute",
+    async () => {
+      idp.jwks = { status: 503 };
+      oidc.clock.skewMs = 61_000;
+      await fails(logIn(idp, oidc, { claims: lasting }), "UNAVAILABLE");
+      for (let i = 0; i < 3; i++) await isUnknown();
+      await logIn(idp, oidc, { ...rotated, claims: lasting });
+      assert.equal(idp.keyFetches, 3);
+    },
+  );
+  await t.step("after another minute the key is found", async () => {
+    idp.jwks = undefined;
+    oidc.clock.skewMs = 122_000;
+    await logIn(idp, oidc, { claims: lasting });
+    assert.equal(idp.keyFetches, 4);
+  });
+  await t.step("fetched again after ten minutes", async () => {
+    const { now } = Date; // jose reads this clock
+    try {
+      Date.now = () => now() + 10 * 60_000;
+      await logIn(idp, oidc, { claims: lasting });
+    } finally {
+      Date.now = now;
+    }
+    assert.equal(idp.keyFetches, 5);
+  });
 });
 
 Deno.test("createOidc() over https trusts the given authorities and no others", async (t) => {
-  await using issuer = await startIssuer("https");
-  await t.step("the right one", async () => {
-    await using oidc = await startOidc(asRoot(issuer), { connection: { caPem: issuer.caPem } });
-    assert.equal((await logIn(issuer, oidc)).identity.subject, `${issuer.url}#ada`);
+  await using idp = await HostileIdp.start();
+  const settings = { issuerUrl: idp.issuer };
+  await t.step("its own authority", async () => {
+    await using oidc = await startOidc(settings, { connection: { caPem: idp.caPem } });
+    assert.equal((await logIn(idp, oidc)).identity.subject, `${idp.issuer}#ada`);
   });
-  for (const caPem of [(await createAuthority("somebody else")).cert, undefined]) {
-    await t.step(caPem ? "another one" : "the system's", async () => {
-      await using oidc = await startOidc(asRoot(issuer), { connection: { caPem } });
+  for (const caPem of [(await createAuthority("another authority")).cert, undefined]) {
+    await t.step(caPem ? "another authority" : "the system's authorities", async () => {
+      await using oidc = await startOidc(settings, { connection: { caPem } });
       await fails(oidc.startLogin("/"), "UNAVAILABLE");
       assert.match(oidc.lines.join("\n"), /not signed by a trusted authority/);
     });

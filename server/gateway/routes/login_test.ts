@@ -7,7 +7,7 @@ import {
   createAuthority,
   issueServerCertificate,
 } from "../../../scripts/controlplane/certificates.ts";
-import { CALLBACK, startOidc } from "../../../tests/support/peers/hostile_issuer.ts";
+import { CALLBACK, startOidc } from "../../../tests/support/worlds/test_oidc.ts";
 import { createLogger } from "../../../common/log/log.ts";
 import { type AppDeps, createApp } from "../app.ts";
 import { startMockIdp } from "../idp/mock_idp.ts";

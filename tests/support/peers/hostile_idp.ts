@@ -1,5 +1,5 @@
+import http, { type IncomingMessage, type ServerResponse } from "node:http";
 import https from "node:https";
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import {
   type CryptoKey,
@@ -14,7 +14,7 @@ import {
   issueServerCertificate,
 } from "../../../scripts/controlplane/certificates.ts";
 
-/** An answer to be given as it stands. */
+/** An answer that is sent as it is. */
 export interface Reply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -23,59 +23,70 @@ export interface Reply {
   readonly stall?: "head" | "body";
 }
 
-/** What the token endpoint does with one code; an honest ID token without anything. */
+/** What the token endpoint does with one code; an empty plan gives an honest ID token. */
 export interface Plan {
-  /** Over the honest claims; `undefined` leaves one out. */
+  /** Replaces honest claims; `undefined` removes one. */
   readonly claims?: Readonly<Record<string, unknown>>;
   readonly header?: JWTHeaderParameters;
   readonly key?: CryptoKey | Uint8Array;
-  /** Makes the whole ID token from what would be its claims. */
+  /** Makes the whole ID token from the claims. */
   readonly idToken?: (claims: JWTPayload) => string | Promise<string>;
-  /** Takes the place of the answer. */
+  /** Replaces the answer. */
   readonly reply?: Reply;
 }
 
-/** The client that it knows. */
-export const HOSTILE_CLIENT = { id: "gateway", secret: "client-secret-that-must-not-leak" };
+/** A request that the identity provider got. */
+export interface Asked {
+  readonly path: string;
+  readonly authorization: string | undefined;
+  readonly form: URLSearchParams;
+}
+
+/** The client that it knows; the secret needs encoding in headers and forms. */
+export const HOSTILE_CLIENT = { id: "gateway-1", secret: "client/+ secret that must not leak" };
 
 const honest = await generateKeyPair("RS256");
 const kid = "the-key";
 
-/** An issuer over TLS that answers as a test says, and remembers every secret it saw. */
+/** An identity provider that answers as a test says, and remembers every secret it saw. */
 export class HostileIdp implements AsyncDisposable {
   readonly issuer: string;
   readonly caPem: string;
   readonly caFile: string;
-  /** Codes, verifiers, tokens and proofs of the client that went through it. */
+  /** Codes, verifiers, tokens and client credentials that it saw. */
   readonly secrets: string[] = [HOSTILE_CLIENT.secret];
-  /** Paths that were asked for, in order. */
-  readonly asked: string[] = [];
-  /** Takes the place of the discovery document. */
+  /** Requests in order. */
+  readonly requests: Asked[] = [];
+  /** Replaces every answer. */
+  outage: Reply | undefined;
+  /** Replaces the discovery document. */
   discovery: Reply | undefined;
-  /** Over the honest discovery document. */
+  /** Replaces fields of the honest discovery document. */
   metadata: Readonly<Record<string, unknown>> = {};
-  /** Takes the place of the keys. */
+  /** Replaces the keys. */
   jwks: Reply | undefined;
-  readonly #server: https.Server;
+  readonly #server: http.Server;
   readonly #logins = new Map<string, { readonly nonce: string; readonly plan: Plan }>();
 
-  private constructor(server: https.Server, caPem: string, caFile: string) {
+  private constructor(server: http.Server, scheme: string, caPem: string, caFile: string) {
     this.#server = server;
-    this.issuer = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    this.issuer = `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`;
     this.caPem = caPem;
     this.caFile = caFile;
-    server.on("request", (request, response) => {
+    server.on("request", (request: IncomingMessage, response: ServerResponse) => {
       this.#serve(request, response).catch(() => response.destroy());
     });
   }
 
-  static async start(): Promise<HostileIdp> {
-    const authority = await createAuthority("hostile issuer of a test");
+  static async start(scheme: "http" | "https" = "https"): Promise<HostileIdp> {
+    const authority = await createAuthority("hostile identity provider of a test");
     const caFile = await Deno.makeTempFile({ prefix: "xbind-hostile-", suffix: ".pem" });
     await Deno.writeTextFile(caFile, authority.cert);
-    const server = https.createServer(await issueServerCertificate(authority, ["127.0.0.1"]));
+    const server = scheme === "http"
+      ? http.createServer()
+      : https.createServer(await issueServerCertificate(authority, ["127.0.0.1"]));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    return new HostileIdp(server, authority.cert, caFile);
+    return new HostileIdp(server, scheme, authority.cert, caFile);
   }
 
   /** The JWK of the key that it publishes. */
@@ -83,7 +94,22 @@ export class HostileIdp implements AsyncDisposable {
     return { ...await exportJWK(honest.publicKey), kid, use: "sig", alg: "RS256" };
   }
 
-  /** Approves a login: the callback for the browser, with a code that is worth what the plan says. */
+  /** Paths that were asked for, in order. */
+  get asked(): string[] {
+    return this.requests.map(({ path }) => path);
+  }
+
+  /** How often the keys were fetched. */
+  get keyFetches(): number {
+    return this.asked.filter((path) => path === "/jwks").length;
+  }
+
+  /** Publishes these keys instead of its own. */
+  publish(...keys: readonly unknown[]): void {
+    this.jwks = json({ keys });
+  }
+
+  /** Approves a login: returns the callback, with a code that is worth what the plan says. */
   approve(authorizationUrl: string, plan: Plan = {}): string {
     const asked = new URL(authorizationUrl).searchParams;
     const code = `code-${crypto.randomUUID()}`;
@@ -95,20 +121,27 @@ export class HostileIdp implements AsyncDisposable {
     return callback.href;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Stops listening; connections are refused from then on. */
+  async close(): Promise<void> {
+    if (!this.#server.listening) return;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeAllConnections();
     await closed;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
     await Deno.remove(this.caFile);
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    let form = "";
-    for await (const part of request) form += part;
-    this.asked.push(request.url ?? "");
-    const { authorization } = request.headers;
+    let body = "";
+    for await (const part of request) body += part;
+    const { url: path = "", headers: { authorization } } = request;
+    const form = new URLSearchParams(body);
+    this.requests.push({ path, authorization, form });
     if (authorization) this.secrets.push(authorization.replace(/^Basic /, ""));
-    const reply = await this.#replyTo(request.url ?? "", new URLSearchParams(form));
+    const reply = this.outage ?? await this.#replyTo(path, form);
     if (reply.stall === "head") return;
     response.writeHead(reply.status ?? 200, {
       "Content-Type": "application/json",
@@ -132,7 +165,7 @@ export class HostileIdp implements AsyncDisposable {
   #honestMetadata() {
     return {
       issuer: this.issuer,
-      authorization_endpoint: `${this.issuer}/authorize`,
+      authorization_endpoint: `${this.issuer}/authorize?tenant=a`,
       token_endpoint: `${this.issuer}/token`,
       jwks_uri: `${this.issuer}/jwks`,
       response_types_supported: ["code"],
