@@ -1,17 +1,14 @@
 import { GRANTS } from "../../common/api/resources.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
-import { LABELS } from "../../common/api/names.ts";
 import { auditLine } from "../../common/log/audit_line.ts";
 import type { Log } from "../../common/log/log.ts";
 import { cachesOfRights, type IssuerCaches } from "./issued_caches.ts";
-import type { Leftovers } from "./leftovers.ts";
 import { takeBack } from "./revoke_grant.ts";
 
 /** What cleaning up needs. */
 export interface CleanUpDeps {
   readonly kube: KubeClient;
   readonly caches: IssuerCaches;
-  readonly leftovers: Leftovers;
   readonly log: Log;
 }
 
@@ -21,15 +18,14 @@ export interface CleanUpDeps {
  * Returns false while something is still there.
  */
 export async function cleanUpVanished(
-  { kube, caches, leftovers, log }: CleanUpDeps,
+  { kube, caches, log }: CleanUpDeps,
   name: string,
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (!leftovers.has(name)) return true;
+  const places = placesOf(caches, name);
+  if (places.size === 0) return true;
   if (await kube.find(GRANTS, { name }, signal)) return true; // its event is on the way
-  const boundaries = [...placesOf(caches, name)].filter((namespace) =>
-    caches.boundaries.get({ name: namespace })
-  );
+  const boundaries = [...places].filter((namespace) => caches.boundaries.get({ name: namespace }));
   const { held } = await takeBack(kube, name, { boundaries }, signal);
   if (held.length > 0) return false;
   const line = auditLine("grant.vanished", "ok", { grant: name });
@@ -41,9 +37,7 @@ export async function cleanUpVanished(
 function placesOf(caches: IssuerCaches, grant: string): Set<string> {
   const places = new Set<string>();
   for (const cache of cachesOfRights(caches)) {
-    for (const { metadata } of cache.values()) {
-      if (metadata.labels?.[LABELS.grant] === grant) places.add(metadata.namespace ?? "");
-    }
+    for (const { metadata } of cache.find("grant", grant)) places.add(metadata.namespace ?? "");
   }
   return places;
 }

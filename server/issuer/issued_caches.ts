@@ -4,6 +4,7 @@ import {
   type ClusterRole,
   type ClusterRoleBinding,
   CRDS,
+  isDeleting,
   type KubeObject,
   NAMESPACES,
   type PolicyRule,
@@ -18,15 +19,14 @@ import { Cache, type CacheReports } from "../../common/kube/cache.ts";
 import type { Selection } from "../../common/kube/client.ts";
 import { type FollowSource, metadataObjects } from "../../common/kube/follow.ts";
 import { type MetadataObject, reduceMetadata } from "../../common/kube/metadata.ts";
-import { LABELS, tokenSecretName } from "../../common/api/names.ts";
+import { isReservedGroup, LABELS, parseApiName, tokenSecretName } from "../../common/api/names.ts";
 import { ACCOUNT_UID_ANNOTATION, apisOf, TOKEN_SECRET_TYPE } from "./grant_objects.ts";
 import type { exportCache, grantCache } from "../provider/caches.ts";
 import type { ForeignSecrets } from "./foreign_secrets.ts";
 
 /**
- * A role or binding as the issuer remembers it. Its content is one text to compare, and not a
- * digest of it: each hash leaves memory outside of V8's heap until garbage is collected, 10 MB of
- * holes for 10,000 Grants.
+ * A role or binding as the issuer remembers it. Its content is one text to compare. It is not a
+ * digest, because each hash takes memory outside of V8's heap until garbage is collected.
  */
 export interface Remembered extends MetadataObject {
   readonly content: string;
@@ -34,7 +34,7 @@ export interface Remembered extends MetadataObject {
   readonly apis?: readonly string[];
 }
 
-/** Rules as a text, whatever order their fields come in. */
+/** Writes rules as a text that does not depend on the order of their fields. */
 export const rulesContent = (rules: readonly PolicyRule[] = []): string =>
   JSON.stringify(rules.map((rule) => [
     rule.apiGroups ?? [],
@@ -44,7 +44,7 @@ export const rulesContent = (rules: readonly PolicyRule[] = []): string =>
     rule.verbs,
   ]));
 
-/** Who gets what, as a text. */
+/** Writes the role and the subjects of a binding as a text. */
 export const bindingContent = (
   { roleRef, subjects = [] }: Pick<RoleBinding | ClusterRoleBinding, "roleRef" | "subjects">,
 ): string =>
@@ -53,7 +53,7 @@ export const bindingContent = (
     subjects.map(({ kind, name, namespace = "" }) => [kind, name, namespace]),
   ]);
 
-/** In place of rules: whatever the rules are, they are not ours to tell. */
+/** Stands for rules that Kubernetes collects from other roles, so that they never equal ours. */
 const AGGREGATED = "aggregated";
 
 const ISSUED = { labelSelector: LABELS.grant };
@@ -78,11 +78,11 @@ const roles = (type: ResourceType): FollowSource<Remembered> =>
 const bindings = (type: ResourceType): FollowSource<Remembered> =>
   remembered(type, (object) => ({ content: bindingContent(object as RoleBinding) }));
 
-/** Whether Kubernetes has put a token into the Secret. */
+/** Tells whether Kubernetes has put a token into the Secret. */
 export const isFilled = ({ metadata }: MetadataObject): boolean =>
   metadata.annotations?.[ACCOUNT_UID_ANNOTATION] !== undefined;
 
-/** The token Secrets, by name and type; a tenant may give our label to any other. */
+/** Selects token Secrets by name and type, because a tenant may give our label to any Secret. */
 const tokenSecrets = (foreign?: Pick<ForeignSecrets, "see">): FollowSource<MetadataObject> => ({
   type: SECRETS,
   selection: { ...ISSUED, fieldSelector: `type=${TOKEN_SECRET_TYPE}` },
@@ -96,38 +96,55 @@ const tokenSecrets = (foreign?: Pick<ForeignSecrets, "see">): FollowSource<Metad
   },
 });
 
-/** What the issuer watches: its input, and everything it made. */
+/** Makes the caches of the issuer's input and of everything that it made. */
 export function issuerCaches(
   { grants, exports, foreignSecrets }: {
     readonly grants: ReturnType<typeof grantCache>;
     readonly exports: ReturnType<typeof exportCache>;
-    /** Told of Secrets that carry our label and were not made here. */
+    /** Hears of Secrets that carry our label and were not made by the issuer. */
     readonly foreignSecrets?: Pick<ForeignSecrets, "see">;
   },
   reportsOf: (what: string) => CacheReports = () => ({}),
 ) {
+  const reports = ({ plural }: ResourceType) => ({ reports: reportsOf(plural) });
   const metadata = (type: ResourceType, selection: Selection) =>
-    new Cache(metadataObjects(type, selection), { reports: reportsOf(type.plural) });
-  const contents = (source: FollowSource<Remembered>) =>
-    new Cache(source, { reports: reportsOf(source.type.plural) });
+    new Cache(metadataObjects(type, selection), reports(type));
+  const byGrant = <T extends MetadataObject>(source: FollowSource<T>) =>
+    new Cache(source, { ...reports(source.type), indexes: { grant: grantOf } });
   return {
     grants,
     exports,
     crds: metadata(CRDS, {}),
     boundaries: metadata(NAMESPACES, { labelSelector: LABELS.identity }),
-    accounts: metadata(SERVICE_ACCOUNTS, ISSUED),
-    secrets: new Cache(tokenSecrets(foreignSecrets), { reports: reportsOf(SECRETS.plural) }),
-    roles: contents(roles(ROLES)),
-    roleBindings: contents(bindings(ROLE_BINDINGS)),
-    clusterRoles: contents(roles(CLUSTER_ROLES)),
-    clusterRoleBindings: contents(bindings(CLUSTER_ROLE_BINDINGS)),
+    secrets: new Cache(tokenSecrets(foreignSecrets), reports(SECRETS)),
+    accounts: byGrant(metadataObjects(SERVICE_ACCOUNTS, ISSUED)),
+    roles: byGrant(roles(ROLES)),
+    roleBindings: byGrant(bindings(ROLE_BINDINGS)),
+    clusterRoles: byGrant(roles(CLUSTER_ROLES)),
+    clusterRoleBindings: byGrant(bindings(CLUSTER_ROLE_BINDINGS)),
   };
 }
 
-/** See `issuerCaches`. */
+function grantOf({ metadata }: MetadataObject): string[] {
+  const grant = metadata.labels?.[LABELS.grant];
+  return grant === undefined ? [] : [grant];
+}
+
+/** The caches that `issuerCaches` makes. */
 export type IssuerCaches = ReturnType<typeof issuerCaches>;
 
-/** Those of accounts and rights. Tenants may write Secrets, so a Secret says nothing of its Grant. */
+/**
+ * Lists the caches of accounts and rights. Secrets are not among them: tenants may write Secrets, so
+ * a Secret does not prove that its Grant ever existed.
+ */
 export const cachesOfRights = (
   { accounts, roles, roleBindings, clusterRoles, clusterRoleBindings }: IssuerCaches,
 ) => [accounts, roles, roleBindings, clusterRoles, clusterRoleBindings];
+
+/** Tells whether an API may be exported now: its CRD exists, is labelled, and is not one of ours. */
+export function isExported({ crds }: Pick<IssuerCaches, "crds">, api: string): boolean {
+  const parsed = parseApiName(api);
+  if (!parsed || isReservedGroup(parsed.group)) return false;
+  const crd = crds.get({ name: api });
+  return crd !== undefined && !isDeleting(crd) && crd.metadata.labels?.[LABELS.exported] === "true";
+}

@@ -1,7 +1,24 @@
 import assert from "node:assert/strict";
-import type { PolicyRule, RoleBinding } from "../../common/api/resources.ts";
+import {
+  CRDS,
+  type ObjectMeta,
+  type PolicyRule,
+  type RoleBinding,
+} from "../../common/api/resources.ts";
+import { FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
+import { Cache } from "../../common/kube/cache.ts";
+import { metadataObjects } from "../../common/kube/follow.ts";
+import type { MetadataObject } from "../../common/kube/metadata.ts";
+import { exportCache, grantCache } from "../provider/caches.ts";
 import { ACCOUNT_UID_ANNOTATION } from "./grant_objects.ts";
-import { bindingContent, isFilled, rulesContent } from "./issued_caches.ts";
+import {
+  bindingContent,
+  cachesOfRights,
+  isExported,
+  isFilled,
+  issuerCaches,
+  rulesContent,
+} from "./issued_caches.ts";
 
 const RULE: PolicyRule = { verbs: ["get"], apiGroups: ["example.org"], resources: ["widgets"] };
 
@@ -59,4 +76,53 @@ Deno.test("isFilled() sees a token by the annotation that comes with it", () => 
   assert.ok(isFilled(secret({ [ACCOUNT_UID_ANNOTATION]: "1" })));
   assert.ok(!isFilled(secret({})));
   assert.ok(!isFilled({ metadata: { name: "a" } }));
+});
+
+/** A cache that knows one CRD. */
+function crdsWith(crd: Partial<ObjectMeta>): Cache<MetadataObject> {
+  const crds = new Cache(metadataObjects(CRDS));
+  const metadata = { name: "widgets.example.org", resourceVersion: "1", uid: "1", ...crd };
+  crds.learn({ metadata }, FIELD_MANAGERS.crds);
+  return crds;
+}
+
+const labels = { [LABELS.exported]: "true" };
+
+Deno.test("isExported() wants a CRD with the label", async (t) => {
+  const table: [string, Partial<ObjectMeta>, string, boolean][] = [
+    ["labelled", { labels }, "widgets.example.org", true],
+    ["unlabelled", {}, "widgets.example.org", false],
+    ["with another value", { labels: { [LABELS.exported]: "True" } }, "widgets.example.org", false],
+    ["another one", { labels }, "gadgets.example.org", false],
+    [
+      "going away",
+      { labels, deletionTimestamp: "2030-01-01T00:00:00Z" },
+      "widgets.example.org",
+      false,
+    ],
+    ["of ours", { name: "grants.iam.xbind.io", labels }, "grants.iam.xbind.io", false],
+    ["of a wildcard", { name: "*.example.org", labels }, "*.example.org", false],
+    ["without a group", { name: "widgets", labels }, "widgets", false],
+  ];
+  for (const [what, crd, api, expected] of table) {
+    await t.step(what, () => assert.equal(isExported({ crds: crdsWith(crd) }, api), expected));
+  }
+});
+
+Deno.test("issuerCaches() finds the objects of a Grant by their label", () => {
+  const caches = issuerCaches({ grants: grantCache(), exports: exportCache() });
+  const counts = (grant: string) => cachesOfRights(caches).map((c) => c.count("grant", grant));
+  const learn = (version: string, grant?: string) => {
+    const labels = grant === undefined ? {} : { [LABELS.grant]: grant };
+    const metadata = { name: "any", namespace: "xbind-1", resourceVersion: version, labels };
+    caches.roles.learn({ metadata }, FIELD_MANAGERS.issuer);
+  };
+  assert.deepEqual(counts("a"), [0, 0, 0, 0, 0]);
+  learn("1", "a");
+  assert.deepEqual(counts("a"), [0, 1, 0, 0, 0]);
+  learn("2", "b");
+  assert.deepEqual(counts("a"), [0, 0, 0, 0, 0]);
+  assert.deepEqual(counts("b"), [0, 1, 0, 0, 0]);
+  learn("3");
+  assert.deepEqual(counts("b"), [0, 0, 0, 0, 0]);
 });

@@ -14,8 +14,7 @@ import type { Metrics } from "../../common/control/metrics.ts";
 import { Queue } from "../../common/control/queue.ts";
 import { all, type Runnable } from "../../common/time/runnable.ts";
 import { ForeignSecrets, isInBoundaryOf, watchForeignSecrets } from "./foreign_secrets.ts";
-import { cachesOfRights, isFilled, type IssuerCaches } from "./issued_caches.ts";
-import { Leftovers } from "./leftovers.ts";
+import { isFilled, type IssuerCaches } from "./issued_caches.ts";
 import { offersSameRelated } from "./offered_related.ts";
 import { reconcileExport } from "./reconcile_export.ts";
 import { isUrgent, reconcileGrant } from "./reconcile_grant.ts";
@@ -55,7 +54,6 @@ export function issuer(deps: IssuerDeps): Runnable {
     // What is half done goes before what is not begun, so that tokens are made all the while.
     (grant) => grants.add(grant, { urgent: true }),
   );
-  const leftovers = new Leftovers(cachesOfRights(caches));
   const revoking = new Map<string, number>();
   feedQueues(deps, grants, exports, (grant) => revoking.has(grant));
   caches.secrets.onChange(({ before, after }) => {
@@ -70,7 +68,7 @@ export function issuer(deps: IssuerDeps): Runnable {
       workers: GRANT_WORKERS,
       reconcile: whileConnected(
         caches,
-        reconcileGrant({ ...deps, leftovers, slots, revoking, remakes: new Map() }),
+        reconcileGrant({ ...deps, slots, revoking, remakes: new Map() }),
       ),
       isPassing: isServerFailure,
       log,

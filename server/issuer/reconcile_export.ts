@@ -13,7 +13,7 @@ import { isNotFound } from "../../common/kube/kube_error.ts";
 import { FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
 import { done, type Reconcile } from "../../common/control/controller.ts";
 import type { Log } from "../../common/log/log.ts";
-import { isExported } from "./exported.ts";
+import { isExported } from "./issued_caches.ts";
 import type { IssuerCaches } from "./issued_caches.ts";
 import { openingsOf } from "./openings.ts";
 

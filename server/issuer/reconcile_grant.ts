@@ -39,7 +39,7 @@ import { type GrantObjects, grantObjects } from "./grant_objects.ts";
 import { ensure } from "./ensure.ts";
 import { ensureBoundary } from "./ensure_boundary.ts";
 import { ensureToken, type TokenDeps, type TokenState } from "./token.ts";
-import { isExported } from "./exported.ts";
+import { isExported } from "./issued_caches.ts";
 import {
   failed,
   fewOf,
@@ -57,7 +57,6 @@ import {
   type Remembered,
   rulesContent,
 } from "./issued_caches.ts";
-import type { Leftovers } from "./leftovers.ts";
 import { offeredRelated, type RelatedRules } from "./offered_related.ts";
 import { faultMessage } from "./provisioning_fault.ts";
 import { removeFinalizer, revokeGrant } from "./revoke_grant.ts";
@@ -66,7 +65,6 @@ import { together } from "../../common/time/wait.ts";
 /** What reconciling Grants needs. */
 export interface GrantDeps extends TokenDeps {
   readonly caches: IssuerCaches;
-  readonly leftovers: Leftovers;
   /** Grants whose revocation has to wait for something, and how often it looked. */
   readonly revoking: Map<string, number>;
   readonly config: Pick<Config, "issuerScope">;
