@@ -9,7 +9,7 @@ import type { Log } from "../../common/log/log.ts";
 import type { Runnable } from "../../common/time/runnable.ts";
 import { TOKEN_SECRET_TYPE } from "./grant_objects.ts";
 
-/** Who hears of foreign Secrets. */
+/** What telling of foreign Secrets needs. */
 export interface TellDeps {
   readonly grants: Pick<Cache<Grant, "boundary">, "find">;
   readonly recordEvent: RecordEvent;
@@ -19,8 +19,9 @@ export interface TellDeps {
 const MOST_NAMESPACES = 1_000;
 
 /**
- * Secrets that carry our label and were not made by the issuer. A tenant may write such Secrets into
- * its boundary: they are ignored, never deleted, and told once for each namespace.
+ * Collects Secrets that carry our label and were not made by the issuer. A tenant may write such
+ * Secrets into its boundary. The issuer ignores them, never deletes them, and tells of them once for
+ * each namespace.
  */
 export class ForeignSecrets {
   /** The first Secret that was seen in a namespace, until it is told. */
@@ -35,7 +36,7 @@ export class ForeignSecrets {
     this.#tell();
   }
 
-  /** Tells of everything that was seen, and of the rest as it is seen. */
+  /** Tells of the Secrets seen so far, and from now on of each new one. */
   tellTo(deps: TellDeps): void {
     this.#deps = deps;
     this.#tell();
@@ -58,7 +59,7 @@ export class ForeignSecrets {
   }
 }
 
-/** Looks for foreign Secrets of every type but that of tokens, which a cache sees anyway. */
+/** Watches foreign Secrets of all types but that of tokens, which a cache watches already. */
 export const watchForeignSecrets =
   (kube: KubeClient, foreign: Pick<ForeignSecrets, "see">): Runnable => async (signal) => {
     const source: FollowSource<MetadataObject> = {
@@ -79,6 +80,6 @@ export const watchForeignSecrets =
     }, signal);
   };
 
-/** Whether a Secret with our label lies where the Grant's own would. */
+/** Tells whether a Secret is in the namespace of the Grant's own token Secret. */
 export const isInBoundaryOf = (grant: Grant, { metadata }: MetadataObject): boolean =>
   metadata.namespace === boundaryName(grant.spec.identity.subject);

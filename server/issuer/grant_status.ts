@@ -3,11 +3,20 @@ import {
   type Condition,
   condition,
   type Grant,
+  GRANTS,
   type GrantStatus,
+  isDeleting,
+  type KubeObject,
 } from "../../common/api/resources.ts";
-import { boundaryName, LABELS, tokenSecretName } from "../../common/api/names.ts";
+import { boundaryName, FIELD_MANAGERS, LABELS, tokenSecretName } from "../../common/api/names.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import type { RecordEvent } from "../../common/kube/event_recorder.ts";
+import { KubeError } from "../../common/kube/kube_error.ts";
+import { auditLine } from "../../common/log/audit_line.ts";
+import type { Log } from "../../common/log/log.ts";
+import type { IssuerCaches } from "./issued_caches.ts";
 
-/** The issuer's readiness on a Grant. */
+/** Whether a Grant is Ready, and if not, why. */
 export interface Readiness {
   readonly ready: boolean;
   readonly reason:
@@ -17,39 +26,39 @@ export interface Readiness {
     | "ProvisioningFailed"
     | "LeftBehind";
   readonly message: string;
-  /** Related rules that the Export does not offer; absent when nobody looked. */
+  /** Related rules that the Export does not offer; absent if they were not checked. */
   readonly relatedMissing?: readonly string[];
 }
 
-/** Everything is in place. */
+/** Says that everything is in place. */
 export const ISSUED: Readiness = {
   ready: true,
   reason: "AsExpected",
   message: "Credentials are issued",
 };
 
-/** Something has to happen first. */
+/** Says that something has to happen first. */
 export const pending = (waitsFor: string): Readiness => ({
   ready: false,
   reason: "Pending",
   message: `Waiting for ${waitsFor}`,
 });
 
-/** These APIs were never exported, so no rights to them are given. */
+/** Says that these APIs were never exported, so the Grant gets no rights to them. */
 export const notExported = (apis: readonly string[]): Readiness => ({
   ready: false,
   reason: "APINotExported",
   message: `These CRDs are missing or lack the label ${LABELS.exported}=true: ${apis.join(", ")}`,
 });
 
-/** Provisioning cannot succeed as things are. */
+/** Says that provisioning fails until somebody removes the cause. */
 export const failed = (message: string): Readiness => ({
   ready: false,
   reason: "ProvisioningFailed",
   message,
 });
 
-/** The Grant is being revoked, and these objects do not go. */
+/** Says that the Grant is being revoked and that these objects do not go away. */
 export const leftBehind = (objects: readonly string[]): Readiness => ({
   ready: false,
   reason: "LeftBehind",
@@ -58,15 +67,104 @@ export const leftBehind = (objects: readonly string[]): Readiness => ({
 
 const FEW = 3;
 
-/** The first few names, and how many more there are. */
+/** Names the first few objects, and counts the others. */
 export const fewOf = (names: readonly string[]): string =>
   names.length <= FEW
     ? names.join(", ")
     : `${names.slice(0, FEW).join(", ")} and ${names.length - FEW} more`;
 
+/** Ends a provisioning that has to wait; after `lookAgainMs` even if no event comes. */
+export class NotYet extends Error {
+  override readonly name = "NotYet";
+  readonly waitsFor: string;
+  readonly lookAgainMs: number | undefined;
+
+  constructor(waitsFor: string, lookAgainMs?: number) {
+    super(`Waiting for ${waitsFor}`);
+    this.waitsFor = waitsFor;
+    this.lookAgainMs = lookAgainMs;
+  }
+}
+
+/** Ends a provisioning that cannot succeed; the message names the object and the remedy. */
+export class ProvisioningFault extends Error {
+  override readonly name = "ProvisioningFault";
+}
+
+/** Says that an object of somebody else has the name of ours; the issuer never takes it over. */
+export const foreignObject = (object: KubeObject, label: string): ProvisioningFault =>
+  new ProvisioningFault(
+    `${named(object)} exists and does not carry the label ${label}: remove or rename it`,
+  );
+
+/** Says that a Secret of another type has the name of ours; the issuer never takes it over. */
+export const otherType = (object: KubeObject, type: string): ProvisioningFault =>
+  new ProvisioningFault(`${named(object)} exists and is not of type ${type}: remove it`);
+
+const named = ({ kind, metadata: { name, namespace } }: KubeObject): string =>
+  `${kind} "${namespace ? `${namespace}/${name}` : name}"`;
+
+/** Returns the sentence for the condition, or undefined if a retry may succeed. */
+export function faultMessage(error: unknown): string | undefined {
+  if (error instanceof ProvisioningFault) return error.message;
+  if (!(error instanceof KubeError)) return undefined;
+  const isRefusal = error.status >= 400 && error.status < 500;
+  const isPassing = ["AlreadyExists", "Conflict", "NotFound", "Unauthorized", "TooManyRequests"]
+    .includes(error.reason);
+  return isRefusal && !isPassing ? error.message : undefined;
+}
+
+/** What writing the status of a Grant needs. */
+export interface StatusDeps {
+  readonly kube: KubeClient;
+  readonly caches: Pick<IssuerCaches, "grants">;
+  readonly recordEvent: RecordEvent;
+  readonly log: Log;
+  readonly now: () => number;
+}
+
+/** Writes the readiness of a Grant if it changed, and records it as an Event and a log line. */
+export async function settle(
+  { kube, caches, recordEvent, log, now }: StatusDeps,
+  grant: Grant,
+  readiness: Readiness,
+  signal: AbortSignal,
+): Promise<void> {
+  const update = statusUpdate(grant, readiness, new Date(now()));
+  if (!update) return;
+  const before = condition(grant, "Ready");
+  const relatedBefore = condition(grant, RELATED_NOT_EXPORTED);
+  const written = await kube.applyStatus(GRANTS, update, FIELD_MANAGERS.issuer, signal);
+  caches.grants.learn(written, FIELD_MANAGERS.issuer);
+  const warn = (text: string, code: "provisioned" | "revoked", reason: string, message: string) => {
+    log.warn(text, auditLine(`grant.not-${code}`, reason, { message, ...about(grant) }));
+    recordEvent(grant, "Warning", reason, message);
+  };
+  const related = condition(update, RELATED_NOT_EXPORTED);
+  if (related && related.message !== relatedBefore?.message) {
+    const text = "Grant asks for more than its Export offers";
+    warn(text, "provisioned", related.type, related.message);
+  }
+  const { ready, reason, message } = readiness;
+  if (ready && before?.status !== "True") {
+    log.info("Grant provisioned", auditLine("grant.provisioned", "ok", about(grant)));
+    recordEvent(grant, "Normal", "Provisioned", message);
+  } else if (!ready && reason !== "Pending" && before?.message !== message) {
+    const code = isDeleting(grant) ? "revoked" : "provisioned";
+    warn(`Grant not ${code}`, code, reason, message);
+  }
+}
+
+/** Returns the fields that log lines about a Grant have. */
+export const about = ({ metadata, spec }: Grant) => ({
+  grant: metadata.name,
+  subject: spec.identity.subject,
+  export: spec.exportName,
+});
+
 /**
- * The Grant to apply as the issuer's part of the status, or undefined when it says so already.
- * Conditions of other writers are left out: applying them would make them ours.
+ * Returns the Grant to apply as the issuer's part of the status, or undefined if nothing changed. It
+ * leaves out the conditions of other writers, because applying them would make them ours.
  */
 export function statusUpdate(grant: Grant, readiness: Readiness, now: Date): Grant | undefined {
   const { name } = grant.metadata;
@@ -97,10 +195,10 @@ export function statusUpdate(grant: Grant, readiness: Readiness, now: Date): Gra
   } as Grant;
 }
 
-/** The condition that names related rules without rights; the Grant may be Ready all the same. */
-export const RELATED_NOT_EXPORTED = "RelatedNotExported";
+/** Names related rules without rights; a Grant with this condition can be Ready. */
+const RELATED_NOT_EXPORTED = "RelatedNotExported";
 
-/** An apply gives up what it leaves out, so a condition that was not looked at is repeated. */
+/** Repeats the present condition if the rules were not checked, because an apply without it drops it. */
 function relatedCondition(
   grant: Grant,
   missing: readonly string[] | undefined,

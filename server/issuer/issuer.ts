@@ -1,12 +1,11 @@
-import { type Grant, isDeleting } from "../../common/api/resources.ts";
+import { isDeleting } from "../../common/api/resources.ts";
 import type { Config } from "../config.ts";
 import type { Change } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import type { RecordEvent } from "../../common/kube/event_recorder.ts";
 import { isServerFailure } from "../../common/kube/kube_error.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
-import type { ObjectKey } from "../../common/kube/paths.ts";
-import { boundaryName, FIELD_MANAGERS, LABELS, tokenSecretName } from "../../common/api/names.ts";
+import { FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
 import { controller, type Reconcile } from "../../common/control/controller.ts";
 import { every } from "../../common/time/every.ts";
 import type { Log } from "../../common/log/log.ts";
@@ -17,18 +16,18 @@ import { ForeignSecrets, isInBoundaryOf, watchForeignSecrets } from "./foreign_s
 import { isFilled, type IssuerCaches } from "./issued_caches.ts";
 import { offersSameRelated } from "./offered_related.ts";
 import { reconcileExport } from "./reconcile_export.ts";
-import { isUrgent, reconcileGrant } from "./reconcile_grant.ts";
-import { TokenPace } from "./token_pace.ts";
-import { TokenSlots } from "./token_turns.ts";
+import { reconcileGrant } from "./reconcile_grant.ts";
+import { isUrgent } from "./token.ts";
+import { TokenTurns } from "./token_turns.ts";
 
-/** What the issuer is made of. */
+/** What the issuer needs. */
 export interface IssuerDeps {
   /** Refuses to write while this process does not lead. */
   readonly kube: KubeClient;
   readonly caches: IssuerCaches;
   readonly config: Pick<Config, "issuerScope">;
   readonly recordEvent: RecordEvent;
-  /** The caches tell it what they see. */
+  /** Collects the Secrets of tenants that the caches see. */
   readonly foreignSecrets?: ForeignSecrets;
   readonly metrics: Pick<Metrics, "controller">;
   readonly log: Log;
@@ -41,34 +40,29 @@ const GRANT_WORKERS = 20;
 const EXPORT_WORKERS = 4;
 const RESYNC_MS = 600_000;
 
-/** Keeps Grants provisioned and Exports judged, for as long as it runs; may run again later. */
+/** Keeps Grants provisioned and Exports judged while it runs. It can run again later. */
 export function issuer(deps: IssuerDeps): Runnable {
   const { kube, caches, metrics, log, recordEvent, resyncMs = RESYNC_MS } = deps;
   const { foreignSecrets = new ForeignSecrets() } = deps;
   const grants = new Queue();
   const exports = new Queue();
-  const pace = new TokenPace(deps.now);
-  const slots = new TokenSlots(
-    () => pace.limit,
-    (secret) => isUnfilled(caches, secret),
-    // What is half done goes before what is not begun, so that tokens are made all the while.
-    (grant) => grants.add(grant, { urgent: true }),
-  );
+  const tokens = new TokenTurns({
+    caches,
+    now: deps.now,
+    // A half-done Grant goes before new ones, so that Kubernetes always has a Secret to fill.
+    wake: (grant) => grants.add(grant, { urgent: true }),
+  });
   const revoking = new Map<string, number>();
   feedQueues(deps, grants, exports, (grant) => revoking.has(grant));
-  caches.secrets.onChange(({ before, after }) => {
-    const wasUnfilled = before && !isFilled(before);
-    if (wasUnfilled && after && isFilled(after)) pace.filled();
-    if (!after || isFilled(after)) slots.freed();
-  });
   const work = all(
+    tokens.run,
     controller({
       name: "grant",
       queue: grants,
       workers: GRANT_WORKERS,
       reconcile: whileConnected(
         caches,
-        reconcileGrant({ ...deps, slots, revoking, remakes: new Map() }),
+        reconcileGrant({ ...deps, tokens, revoking }),
       ),
       isPassing: isServerFailure,
       log,
@@ -93,37 +87,14 @@ export function issuer(deps: IssuerDeps): Runnable {
   return async (signal) => {
     await Promise.all(Object.values(caches).map((cache) => cache.whenSynced(signal)));
     foreignSecrets.tellTo({ grants: caches.grants, recordEvent, log });
-    rememberAsked(caches, slots);
     log.info("issuing", { grants: caches.grants.size, exports: caches.exports.size });
     await work(signal);
   };
 }
 
-/** Finds the Secrets again that an earlier process asked for; a broken Grant has none. */
-function rememberAsked(caches: IssuerCaches, slots: TokenSlots): void {
-  for (const grant of caches.grants.values()) {
-    try {
-      const secret = tokenSecretOf(grant);
-      if (isUnfilled(caches, secret)) slots.asked(grant.metadata.name, secret);
-    } catch {
-      // Its own reconcile tells what is wrong with it.
-    }
-  }
-}
-
-const tokenSecretOf = ({ metadata, spec }: Grant): ObjectKey => ({
-  name: tokenSecretName(metadata.name),
-  namespace: boundaryName(spec.identity.subject),
-});
-
-function isUnfilled({ secrets }: Pick<IssuerCaches, "secrets">, key: ObjectKey): boolean {
-  const secret = secrets.get(key);
-  return secret !== undefined && !isFilled(secret);
-}
-
 /**
- * Begins no reconcile while the API server is away: none could succeed, and each would wait longer
- * for its next turn, long after the end of the outage.
+ * Starts no reconcile while the API server is away. Each would fail, and its back-off would last
+ * longer than the outage.
  */
 const whileConnected =
   ({ grants }: Pick<IssuerCaches, "grants">, reconcile: Reconcile): Reconcile =>
@@ -132,14 +103,14 @@ const whileConnected =
     return await reconcile(key, signal);
   };
 
-/** Puts into the queues whatever a change may concern; what the issuer wrote itself does not. */
+/** Queues the Grants and Exports that a change may concern, unless the issuer made the change. */
 function feedQueues(
   { caches, now }: Pick<IssuerDeps, "caches" | "now">,
   grants: Queue,
   exports: Queue,
   isRevoking: (grant: string) => boolean,
 ): void {
-  /** Whatever brings it back, a Grant that a bind waits for comes before the others. */
+  /** Puts a Grant that a bind waits for before the others. */
   const addGrant = (name: string, grant = caches.grants.get({ name }), isHalfDone = false) =>
     grants.add(name, { urgent: isHalfDone || grant !== undefined && isUrgent(grant, now()) });
   caches.grants.onChange((change) => {
@@ -159,7 +130,7 @@ function feedQueues(
       const name = object?.metadata.labels?.[LABELS.grant];
       if (!name) continue;
       const grant = caches.grants.get({ name });
-      // A revocation looks at what it deletes by itself, until it has to wait for something.
+      // A revocation reads the objects that it deletes by itself, until one does not go away.
       if (grant && isDeleting(grant) && !isRevoking(name)) continue;
       addGrant(name, grant, isHalfDone); // without a Grant this is a leftover
     }
@@ -171,7 +142,7 @@ function feedQueues(
   caches.secrets.onChange((change) => {
     const secret = change.after ?? change.before;
     const grant = caches.grants.get({ name: secret?.metadata.labels?.[LABELS.grant] ?? "" });
-    // A tenant's Secret may have any name and label: only the one in the Grant's place counts.
+    // Tenants may write Secrets of any name and label, so only the one in the Grant's place counts.
     if (!secret || !grant || !isInBoundaryOf(grant, secret)) return;
     ofGrant(change, change.after && isFilled(change.after));
   });
@@ -193,8 +164,8 @@ function feedQueues(
 }
 
 /**
- * Whether a change is nothing but a write of ours. The answer to a write may show what somebody
- * else did just before, of which the watch then says nothing more.
+ * Tells whether a change is only a write of ours. The answer to a write can also show an earlier
+ * change by somebody else, which the watch does not repeat.
  */
 function isOwn({ before, after, writer }: Change<MetadataObject>): boolean {
   const { generation, deletionTimestamp } = before?.metadata ?? {};

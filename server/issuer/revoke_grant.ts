@@ -1,55 +1,93 @@
+import { type Grant, GRANTS, hasFinalizer } from "../../common/api/resources.ts";
 import {
-  CLUSTER_ROLE_BINDINGS,
-  CLUSTER_ROLES,
-  type Grant,
-  GRANTS,
-  isDeleting,
-  LEASES,
-  type ResourceType,
-  ROLE_BINDINGS,
-  ROLES,
-  SECRETS,
-  SERVICE_ACCOUNTS,
-} from "../../common/api/resources.ts";
-import type { KubeClient, Selection } from "../../common/kube/client.ts";
-import { isNotFound } from "../../common/kube/kube_error.ts";
-import { METADATA_LIST, type MetadataObject, reduceMetadata } from "../../common/kube/metadata.ts";
-import { keyText } from "../../common/kube/paths.ts";
-import {
-  ANNOTATIONS,
   boundaryName,
   CLEANUP_FINALIZER,
   clusterRoleName,
   FIELD_MANAGERS,
-  LABELS,
-  tokenSecretName,
 } from "../../common/api/names.ts";
-import { TOKEN_SECRET_TYPE } from "./grant_objects.ts";
-import { dropFinalizers } from "./token.ts";
+import { done, type Outcome, requeueAfter } from "../../common/control/controller.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { auditLine } from "../../common/log/audit_line.ts";
+import { backoffStep } from "../../common/time/backoff.ts";
+import { about, fewOf, leftBehind, settle, type StatusDeps } from "./grant_status.ts";
+import { cachesOfRights, type IssuerCaches } from "./issued_caches.ts";
+import { takeBack } from "./take_back.ts";
 
-/** What is still there of a Grant after everything was deleted, such as `Lease "a/b"`. */
-export interface Left {
-  /** Rights, token and account: the Grant stays until they are gone. */
-  readonly held: readonly string[];
-  /** Heartbeats, which give no rights: tenants can keep them by finalizers, or by their number. */
-  readonly heartbeats: readonly string[];
+/** What revoking needs. */
+export interface RevokeDeps extends StatusDeps {
+  readonly caches: IssuerCaches;
+  /** Grants with objects that do not go away, and how often the issuer looked. */
+  readonly revoking: Map<string, number>;
 }
 
-/** Takes back everything a Grant gave. A Grant that is gone is an error. */
+/** How soon to look again for objects that do not go away. */
+const LEFT_LOOKS = { baseMs: 500, capMs: 60_000 };
+/** A re-bind waits 30 s for the old Grant to go. Four looks take about four seconds. */
+const HEARTBEAT_LOOKS = 4;
+
+/** Takes back everything that a deleted Grant gave, then lets the Grant go. */
 export async function revokeGrant(
-  kube: KubeClient,
+  deps: RevokeDeps,
   grant: Grant,
   signal: AbortSignal,
-): Promise<Left> {
+): Promise<Outcome> {
+  const { kube, revoking, recordEvent, log } = deps;
   const { name } = grant.metadata;
-  const boundary = boundaryName(grant.spec.identity.subject);
-  // By name, or the API server would go through the rights of all Grants, four times for each.
-  const clusterWide = { fieldSelector: `metadata.name=${clusterRoleName(name)}` };
-  return await takeBack(kube, name, { boundaries: [boundary], clusterWide }, signal);
+  if (!hasFinalizer(grant, CLEANUP_FINALIZER)) return done;
+  const { held, heartbeats } = await takeBack(kube, name, {
+    boundaries: [boundaryName(grant.spec.identity.subject)],
+    // By name, or the API server would search the rights of all Grants four times.
+    clusterWide: { fieldSelector: `metadata.name=${clusterRoleName(name)}` },
+  }, signal);
+  const left = [...held, ...heartbeats];
+  // Heartbeats give no rights, so in the end the Grant goes without them: a re-bind waits for that.
+  const mayWait = (revoking.get(name) ?? 0) + 1 < HEARTBEAT_LOOKS;
+  if (held.length > 0 || heartbeats.length > 0 && mayWait) {
+    const lookAgain = lookLater(deps, name);
+    await settle(deps, grant, leftBehind(left), signal);
+    return lookAgain;
+  }
+  await removeFinalizer(kube, grant, signal);
+  revoking.delete(name);
+  const fields = { ...about(grant), ...(left.length > 0 ? { left: fewOf(left) } : {}) };
+  log.info("Grant revoked", auditLine("grant.revoked", "ok", fields));
+  recordEvent(grant, "Normal", "Revoked", "Its rights and its credentials are gone");
+  if (left.length > 0) recordEvent(grant, "Warning", "LeftBehind", leftBehind(left).message);
+  return done;
 }
 
-/** Lets a revoked Grant go. */
-export async function removeFinalizer(
+/**
+ * Takes back the rights of a Grant that vanished without a revocation. Somebody removed its
+ * finalizer, or the issuer added the finalizer while a delete was under way.
+ */
+export async function cleanUpVanished(
+  deps: RevokeDeps,
+  name: string,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { kube, caches, revoking, log } = deps;
+  const objects = cachesOfRights(caches).flatMap((cache) => [...cache.find("grant", name)]);
+  /** The cache can be stale: the event of a new Grant of this name follows. */
+  const isStale = async () => await kube.find(GRANTS, { name }, signal) !== undefined;
+  if (objects.length > 0 && !await isStale()) {
+    const namespaces = new Set(objects.map(({ metadata }) => metadata.namespace ?? ""));
+    const boundaries = [...namespaces].filter((each) => caches.boundaries.get({ name: each }));
+    const { held } = await takeBack(kube, name, { boundaries }, signal);
+    if (held.length > 0) return lookLater(deps, name);
+    const line = auditLine("grant.vanished", "ok", { grant: name });
+    log.warn("removed what a vanished Grant had left", line);
+  }
+  revoking.delete(name);
+  return done;
+}
+
+function lookLater({ revoking }: RevokeDeps, name: string): Outcome {
+  const looks = revoking.get(name) ?? 0;
+  revoking.set(name, looks + 1);
+  return requeueAfter(backoffStep(looks, LEFT_LOOKS));
+}
+
+async function removeFinalizer(
   kube: KubeClient,
   grant: Grant,
   signal: AbortSignal,
@@ -58,122 +96,4 @@ export async function removeFinalizer(
   const left = finalizers.filter((finalizer) => finalizer !== CLEANUP_FINALIZER);
   const patch = { metadata: { resourceVersion, finalizers: left } };
   await kube.mergePatch(GRANTS, { name }, patch, FIELD_MANAGERS.issuer, signal);
-}
-
-/** Where something of a Grant may be. */
-export interface Places {
-  readonly boundaries: readonly string[];
-  /** Of what is in no namespace; all of it unless narrowed. */
-  readonly clusterWide?: Selection;
-}
-
-/** What of a Grant is deleted in one step. */
-interface Step {
-  readonly type: ResourceType;
-  readonly selection: Selection;
-  readonly belongs?: (object: MetadataObject) => boolean;
-}
-
-/** A tenant may write Leases without end: so many of a boundary are looked at in one go. */
-const MAX_PAGES = 4;
-const DELETES_AT_ONCE = 16;
-
-/**
- * Deletes everything that was made for a Grant, rights first: bindings, roles, Secret, account,
- * heartbeats. Reads live and deletes only what it read. Returns what is left then, and may be
- * repeated at any point.
- */
-export async function takeBack(
-  kube: KubeClient,
-  grant: string,
-  { boundaries, clusterWide = {} }: Places,
-  signal: AbortSignal,
-): Promise<Left> {
-  const ofGrant = { labelSelector: `${LABELS.grant}=${grant}` };
-  const everywhere = (type: ResourceType): Step => ({
-    type,
-    selection: { ...clusterWide, ...ofGrant },
-  });
-  const inBoundary = (type: ResourceType, narrower: Selection = {}): Step[] =>
-    boundaries.map((namespace) => ({ type, selection: { ...ofGrant, ...narrower, namespace } }));
-  // Other Secrets with the label are somebody else's.
-  const token = `metadata.name=${tokenSecretName(grant)},type=${TOKEN_SECRET_TYPE}`;
-  const rights: Step[][] = [
-    [...inBoundary(ROLE_BINDINGS), everywhere(CLUSTER_ROLE_BINDINGS)],
-    [...inBoundary(ROLES), everywhere(CLUSTER_ROLES)],
-    inBoundary(SECRETS, { fieldSelector: token }),
-    inBoundary(SERVICE_ACCOUNTS),
-  ];
-  const heartbeats = boundaries.map((namespace): Step => ({
-    type: LEASES,
-    selection: { namespace, labelSelector: `${LABELS.managed}=true` },
-    belongs: ({ metadata }) => metadata.annotations?.[ANNOTATIONS.connection] === grant,
-  }));
-  for (const step of [...rights, heartbeats]) {
-    await Promise.all(step.map((part) => deleteAll(kube, part, signal)));
-  }
-  const [held, beats] = await Promise.all([
-    leftOf(kube, rights.flat(), signal),
-    leftOf(kube, heartbeats, signal),
-  ]);
-  return { held, heartbeats: beats };
-}
-
-async function leftOf(
-  kube: KubeClient,
-  steps: readonly Step[],
-  signal: AbortSignal,
-): Promise<string[]> {
-  const left = await Promise.all(steps.map(async (step) => {
-    const objects = await present(kube, step, signal);
-    return objects.map(({ metadata }) => `${step.type.kind} "${keyText(metadata)}"`);
-  }));
-  return left.flat();
-}
-
-async function present(
-  kube: KubeClient,
-  step: Step,
-  signal: AbortSignal,
-): Promise<MetadataObject[]> {
-  const objects: MetadataObject[] = [];
-  let next = "";
-  let pages = 0;
-  do {
-    const page = await kube.listPage(step.type, step.selection, {
-      next,
-      signal,
-      accept: METADATA_LIST,
-    });
-    objects.push(...page.items.map((item) => reduceMetadata(item)));
-    next = page.continue;
-  } while (next !== "" && ++pages < MAX_PAGES);
-  return objects.filter(step.belongs ?? (() => true));
-}
-
-async function deleteAll(kube: KubeClient, step: Step, signal: AbortSignal): Promise<void> {
-  const objects = (await present(kube, step, signal)).values();
-  const work = async () => {
-    for (const object of objects) await deleteOne(kube, step.type, object, signal);
-  };
-  await Promise.all(Array.from({ length: DELETES_AT_ONCE }, work));
-}
-
-async function deleteOne(
-  kube: KubeClient,
-  type: ResourceType,
-  object: MetadataObject,
-  signal: AbortSignal,
-): Promise<void> {
-  const { name, namespace, uid, resourceVersion } = object.metadata;
-  const preconditions = { ...uid && { uid }, ...resourceVersion && { resourceVersion } };
-  try {
-    // The token is ours alone: a tenant's finalizer must not keep its name from the next Grant.
-    if (isDeleting(object) && type === SECRETS) await dropFinalizers(kube, object, signal);
-    else if (!isDeleting(object)) {
-      await kube.delete(type, { name, namespace }, preconditions, signal);
-    }
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
 }

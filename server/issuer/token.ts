@@ -1,94 +1,83 @@
-import { isDeleting, type Secret, SECRETS, SERVICE_ACCOUNTS } from "../../common/api/resources.ts";
+import {
+  type Grant,
+  isDeleting,
+  type Secret,
+  SECRETS,
+  SERVICE_ACCOUNTS,
+} from "../../common/api/resources.ts";
+import { ANNOTATIONS, FIELD_MANAGERS } from "../../common/api/names.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import { isNotFound } from "../../common/kube/kube_error.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
-import { FIELD_MANAGERS } from "../../common/api/names.ts";
-import { backoffStep } from "../../common/time/backoff.ts";
+import { keyOf } from "../../common/kube/paths.ts";
+import { create, type EnsureDeps, put } from "./ensure.ts";
 import { ACCOUNT_UID_ANNOTATION } from "./grant_objects.ts";
-import { ensure } from "./ensure.ts";
-import type { IssuerCaches } from "./issued_caches.ts";
-import type { TokenSlots } from "./token_turns.ts";
-
-/** How long an unfilled Secret is left alone before it is made anew: 60 s, doubling to 5 min. */
-const PATIENCE = { baseMs: 60_000, capMs: 300_000 };
-
-/** What the token of a Grant is waiting for; `lookAgainMs` when only time will tell. */
-export type TokenState =
-  | { readonly filled: true }
-  | { readonly filled: false; readonly waitsFor: string; readonly lookAgainMs?: number };
+import { NotYet } from "./grant_status.ts";
+import type { TokenTurns } from "./token_turns.ts";
 
 /** What handling tokens needs. */
-export interface TokenDeps {
-  readonly kube: KubeClient;
-  readonly caches: Pick<IssuerCaches, "accounts" | "secrets">;
-  readonly slots: TokenSlots;
-  /** How often the Secret of a Grant was made anew. */
-  readonly remakes: Map<string, number>;
+export interface TokenDeps extends EnsureDeps {
+  readonly tokens: TokenTurns;
   readonly now: () => number;
 }
 
-/** Makes the token Secret of an account exist and says whether Kubernetes has filled it. */
-export async function ensureToken(
+/** How long Kubernetes may take to fill a Secret before the issuer recreates it. */
+const PATIENCE_MS = 120_000;
+
+/** Makes the token Secret of a Grant exist. Throws NotYet until Kubernetes has filled it. */
+export async function putToken(
   deps: TokenDeps,
+  grant: Grant,
   wanted: Secret,
-  account: MetadataObject,
-  urgent: boolean,
   signal: AbortSignal,
-): Promise<TokenState> {
-  const { kube, caches: { secrets }, slots, remakes, now } = deps;
-  const grant = account.metadata.name;
-  const key = { name: wanted.metadata.name, namespace: wanted.metadata.namespace };
-  const cached = secrets.get(key);
-  if (cached) {
-    const tokenOf = accountOf(cached);
-    if (tokenOf !== undefined && tokenOf === account.metadata.uid) {
-      remakes.delete(grant);
-      await ensure(kube, { type: SECRETS, object: wanted, cache: secrets }, signal);
-      return { filled: true };
-    }
-    const patience = backoffStep(remakes.get(grant) ?? 0, PATIENCE);
-    const age = now() - Date.parse(cached.metadata.creationTimestamp ?? "");
-    if (tokenOf === undefined) slots.asked(grant, key);
-    if (tokenOf === undefined && age < patience) {
-      return { filled: false, waitsFor: "its token", lookAgainMs: patience - age };
-    }
-    if (tokenOf === undefined) remakes.set(grant, (remakes.get(grant) ?? 0) + 1);
-    else if (!await isCurrent(kube, account, signal)) {
-      return { filled: false, waitsFor: "its account" };
-    }
-    await deleteSecret(kube, cached, signal);
+): Promise<void> {
+  const { kube, caches: { accounts, secrets }, tokens, now } = deps;
+  const { name } = grant.metadata;
+  const key = keyOf(wanted);
+  const account = accounts.get({ name, namespace: key.namespace });
+  if (!account) throw new NotYet("its account");
+  const present = secrets.get(key);
+  if (isTokenOf(account, present)) return await put(deps, wanted, signal);
+  if (present) {
+    await refuseIfInUse(kube, present, account, now(), signal);
+    await deleteSecret(kube, present, signal);
   }
-  if (!slots.take(grant, urgent)) {
-    return { filled: false, waitsFor: "its token, behind those of other Grants" };
-  }
-  // The cached Secret, if any, is the one just deleted.
-  const cache = { get: () => undefined, learn: secrets.learn.bind(secrets) };
-  await ensure(kube, { type: SECRETS, object: wanted, cache }, signal);
-  slots.asked(grant, key);
-  // It may have been there and filled already, if the watch lags behind: no event would tell.
-  const made = secrets.get(key);
-  if (made && account.metadata.uid && accountOf(made) === account.metadata.uid) {
-    slots.release(grant);
-    return { filled: true };
-  }
-  return { filled: false, waitsFor: "its token", lookAgainMs: PATIENCE.baseMs };
+  using turn = tokens.tryTake(name, isUrgent(grant, now()));
+  if (!turn) throw new NotYet("its token, behind those of other Grants");
+  await create(deps, wanted, signal);
+  // If it existed and was filled already, no event will tell.
+  if (!isTokenOf(account, secrets.get(key))) throw new NotYet("its token", PATIENCE_MS);
 }
 
-/** UID of the account whose token is in a Secret; undefined as long as there is none. */
+/** Tells whether a bind is waiting for this Grant right now. */
+export const isUrgent = (grant: Grant, nowMs: number): boolean =>
+  Date.parse(grant.metadata.annotations?.[ANNOTATIONS.wantedUntil] ?? "") > nowMs;
+
+/** Returns the UID of the account whose token is in a Secret; undefined if the Secret is unfilled. */
 const accountOf = ({ metadata }: MetadataObject): string | undefined =>
   metadata.annotations?.[ACCOUNT_UID_ANNOTATION];
 
-/** Whether the account is the one that exists: the cache may lag behind that of the Secrets. */
-async function isCurrent(
+const isTokenOf = ({ metadata: { uid } }: MetadataObject, secret?: MetadataObject): boolean =>
+  secret !== undefined && uid !== undefined && accountOf(secret) === uid;
+
+/** Throws NotYet unless the Secret was left unfilled for too long, or is of an earlier account. */
+async function refuseIfInUse(
   kube: KubeClient,
+  secret: MetadataObject,
   { metadata: { name, namespace, uid } }: MetadataObject,
+  nowMs: number,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<void> {
+  if (accountOf(secret) === undefined) {
+    const ageMs = nowMs - Date.parse(secret.metadata.creationTimestamp ?? "");
+    if (ageMs < PATIENCE_MS) throw new NotYet("its token", PATIENCE_MS - ageMs);
+    return;
+  }
+  // The cache of accounts may be older than that of Secrets.
   const live = await kube.find(SERVICE_ACCOUNTS, { name, namespace }, signal);
-  return live?.metadata.uid === uid;
+  if (live?.metadata.uid !== uid) throw new NotYet("its account");
 }
 
-/** Also ends one that somebody keeps from going by a finalizer: its name is needed again. */
 async function deleteSecret(
   kube: KubeClient,
   secret: MetadataObject,
@@ -103,7 +92,7 @@ async function deleteSecret(
   }
 }
 
-/** Lets a terminating token Secret go. */
+/** Removes the finalizers of a terminating token Secret, because its name is needed again. */
 export async function dropFinalizers(
   kube: KubeClient,
   { metadata: { name, namespace, resourceVersion = "" } }: MetadataObject,

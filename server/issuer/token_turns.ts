@@ -1,75 +1,124 @@
-import type { ObjectKey } from "../../common/kube/paths.ts";
+import { LABELS } from "../../common/api/names.ts";
+import type { MetadataObject } from "../../common/kube/metadata.ts";
+import { keyText } from "../../common/kube/paths.ts";
+import { every } from "../../common/time/every.ts";
+import type { Runnable } from "../../common/time/runnable.ts";
+import { isInBoundaryOf } from "./foreign_secrets.ts";
+import { isFilled, type IssuerCaches } from "./issued_caches.ts";
+
+/** What giving turns needs. */
+export interface TurnDeps {
+  readonly caches: Pick<IssuerCaches, "grants" | "secrets">;
+  readonly now: () => number;
+  /** Makes a Grant ask again for a turn. */
+  readonly wake: (grant: string) => void;
+}
+
+/** A bind in the middle of a backlog waits about this long for the Secrets before its own. */
+const BACKLOG_MS = 500;
+const LEAST = 4;
+const MOST = 20;
+const TICK_MS = 1_000;
 
 /**
- * Lets at most `limit()` token Secrets wait for Kubernetes at once, because its token controller
- * serves them in order: a bind that somebody waits for must not stand behind a backlog.
+ * Limits how many token Secrets wait for Kubernetes at once. Its token controller fills them in
+ * order, so a Secret that a bind waits for must not stand behind a long backlog.
  */
-export class TokenSlots {
-  readonly #limit: () => number;
-  readonly #isUnfilled: (secret: ObjectKey) => boolean;
-  readonly #wake: (grant: string) => void;
-  /** By Grant, the Secrets that were asked for; those that are filled or gone go with time. */
-  readonly #asked = new Map<string, ObjectKey>();
+export class TokenTurns {
+  readonly #deps: TurnDeps;
+  /** When the last Secrets were filled, oldest first. */
+  readonly #filledAt: number[] = [];
+  /** Unfilled Secrets in the places of Grants. Other Secrets of tenants do not count. */
+  readonly #unfilled = new Set<string>();
   /** Grants whose Secret is being created. */
-  readonly #reserved = new Set<string>();
-  readonly #waiting = new Map<string, boolean>();
-  /** Grants that were woken for a slot and have not come yet: nobody else may take theirs. */
-  readonly #called = new Set<string>();
+  readonly #creating = new Set<string>();
+  /** Grants that wait, in order. */
+  readonly #waiting = { urgent: new Set<string>(), others: new Set<string>() };
+  /** Grants woken since the last tick that have not asked yet, and whether each is urgent. */
+  readonly #woken = new Map<string, boolean>();
 
-  constructor(
-    limit: () => number,
-    isUnfilled: (secret: ObjectKey) => boolean,
-    wake: (grant: string) => void,
-  ) {
-    this.#limit = limit;
-    this.#isUnfilled = isUnfilled;
-    this.#wake = wake;
+  constructor(deps: TurnDeps) {
+    this.#deps = deps;
+    deps.caches.secrets.onChange(({ before, after }) => {
+      const secret = after ?? before;
+      if (secret) this.#note(secret, after !== undefined && !isFilled(after));
+      if (!after || isFilled(after)) this.#wakeNext();
+    });
   }
 
-  /** Takes a slot until `asked`; without a free one the Grant is woken when its turn comes. */
-  take(grant: string, urgent: boolean): boolean {
-    this.#called.delete(grant);
-    if (this.#free() <= 0) {
-      this.#waiting.set(grant, urgent);
-      return false;
+  /** Gives a turn to create a Secret, or lets the Grant wait: it is woken when it may ask again. */
+  tryTake(grant: string, isUrgent: boolean): Disposable | undefined {
+    for (const place of [this.#waiting.urgent, this.#waiting.others, this.#woken]) {
+      place.delete(grant);
     }
-    this.#waiting.delete(grant);
-    this.#reserved.add(grant);
-    return true;
+    // A woken Grant that a bind waits for loses its turn to no other.
+    const reserved = isUrgent ? 0 : [...this.#woken.values()].filter(Boolean).length;
+    if (this.#free() <= reserved) {
+      this.#waiting[isUrgent ? "urgent" : "others"].add(grant);
+      return undefined;
+    }
+    this.#creating.add(grant);
+    return {
+      [Symbol.dispose]: () => {
+        this.#creating.delete(grant);
+        this.#wakeNext();
+      },
+    };
   }
 
-  /** The issuer made this Secret for the Grant: it counts for as long as it is unfilled. */
-  asked(grant: string, secret: ObjectKey): void {
-    this.#reserved.delete(grant);
-    this.#asked.set(grant, secret);
+  /** Counts the unfilled Secrets of an earlier process, then ticks once a second. */
+  readonly run: Runnable = async (signal) => {
+    for (const secret of this.#deps.caches.secrets.values()) {
+      this.#note(secret, !isFilled(secret));
+    }
+    await every(TICK_MS, () => Promise.resolve(this.tick()), rethrow)(signal);
+  };
+
+  /** Hands on the turns of woken Grants that did not ask: they may be gone. */
+  tick(): void {
+    this.#woken.clear();
+    this.#wakeNext();
   }
 
-  /** The Grant was looked at: if it was woken and took no slot, the next has its turn. */
-  pass(grant: string): void {
-    if (this.#called.delete(grant)) this.freed();
-  }
-
-  /** The Grant makes no use of its slot, and no longer waits for one: the next has its turn. */
-  release(grant: string): void {
-    for (const place of [this.#reserved, this.#waiting, this.#called]) place.delete(grant);
-    this.freed();
-  }
-
-  /** Wakes as many Grants as there are free slots, as after a Secret was filled or deleted. */
-  freed(): void {
-    if (this.#waiting.size === 0 || this.#free() <= 0) return;
-    const inOrder = [...this.#waiting].sort(([, a], [, b]) => Number(b) - Number(a));
-    for (const [grant] of inOrder.slice(0, this.#free())) {
-      this.#waiting.delete(grant);
-      this.#called.add(grant);
-      this.#wake(grant);
+  #note(secret: MetadataObject, isUnfilled: boolean): void {
+    const key = keyText(secret.metadata);
+    if (isUnfilled && this.#isOfGrant(secret)) this.#unfilled.add(key);
+    else if (this.#unfilled.delete(key) && isFilled(secret)) {
+      this.#filledAt.push(this.#deps.now());
+      if (this.#filledAt.length > MOST) this.#filledAt.shift();
     }
   }
 
+  #isOfGrant(secret: MetadataObject): boolean {
+    const name = secret.metadata.labels?.[LABELS.grant] ?? "";
+    const grant = this.#deps.caches.grants.get({ name });
+    try {
+      return grant !== undefined && isInBoundaryOf(grant, secret);
+    } catch {
+      return false; // the reconcile of a broken Grant tells what is wrong with it
+    }
+  }
+
+  #wakeNext(): void {
+    let turns = this.#free() - this.#woken.size;
+    for (const line of [this.#waiting.urgent, this.#waiting.others]) {
+      for (const grant of line) {
+        if (turns-- <= 0) return;
+        line.delete(grant);
+        this.#woken.set(grant, line === this.#waiting.urgent);
+        this.#deps.wake(grant);
+      }
+    }
+  }
+
+  /** As many Secrets may be unfilled as Kubernetes filled in half a second. */
   #free(): number {
-    for (const [grant, secret] of this.#asked) {
-      if (!this.#isUnfilled(secret)) this.#asked.delete(grant);
-    }
-    return this.#limit() - this.#asked.size - this.#reserved.size - this.#called.size;
+    const since = this.#deps.now() - BACKLOG_MS;
+    const limit = Math.max(LEAST, this.#filledAt.filter((at) => at > since).length);
+    return limit - this.#unfilled.size - this.#creating.size;
   }
 }
+
+const rethrow = (error: unknown) => {
+  throw error;
+};

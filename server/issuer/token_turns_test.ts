@@ -1,84 +1,163 @@
 import assert from "node:assert/strict";
-import { TokenSlots } from "./token_turns.ts";
+import { boundaryName, FIELD_MANAGERS, LABELS, tokenSecretName } from "../../common/api/names.ts";
+import { exportCache, grantCache } from "../provider/caches.ts";
+import { ACCOUNT_UID_ANNOTATION } from "./grant_objects.ts";
+import { issuerCaches } from "./issued_caches.ts";
+import { TokenTurns } from "./token_turns.ts";
 
-/** Slots, of which some are taken by unfilled Secrets, and the Grants that they woke. */
-function slotsOf(limit: number, ...unfilled: string[]) {
-  const state = { unfilled: new Set(unfilled), woken: [] as string[] };
-  const slots = new TokenSlots(
-    () => limit,
-    ({ name }) => state.unfilled.has(name),
-    (grant) => state.woken.push(grant),
-  );
-  for (const name of unfilled) slots.asked(name, { name });
-  return { slots, state };
+/** Turns on caches of their own, and the Grants that they woke. */
+function world({ perFill = 1_000 } = {}) {
+  const caches = issuerCaches({ grants: grantCache(), exports: exportCache() });
+  const woken: string[] = [];
+  let now = 0;
+  let version = 0;
+  const turns = new TokenTurns({ caches, now: () => now, wake: (grant) => woken.push(grant) });
+  const secret = (grant: string, namespace: string, annotations = {}) => {
+    const labels = { [LABELS.grant]: grant };
+    const resourceVersion = `${++version}`;
+    const name = tokenSecretName(grant);
+    const metadata = { name, namespace, resourceVersion, labels, annotations };
+    caches.secrets.learn({ metadata }, FIELD_MANAGERS.issuer);
+  };
+  const grant = (name: string) => {
+    const metadata = { name, resourceVersion: `${++version}` };
+    const spec = { identity: { subject: "ada" }, exportName: "widgets", apis: [] };
+    caches.grants.learn({ metadata, spec }, FIELD_MANAGERS.gateway);
+  };
+  return {
+    turns,
+    woken,
+    pass: (ms: number) => now += ms,
+    /** Puts an unfilled Secret where that of the Grant belongs. */
+    ask(name: string) {
+      grant(name);
+      secret(name, boundaryName("ada"));
+    },
+    /** Lets the cache of Secrets be filled before that of Grants. */
+    remember(name: string) {
+      secret(name, boundaryName("ada"));
+      grant(name);
+    },
+    fill(name: string) {
+      now += perFill;
+      secret(name, boundaryName("ada"), { [ACCOUNT_UID_ANNOTATION]: "1" });
+    },
+    /** Puts an unfilled Secret with the label of a Grant somewhere else. */
+    plant: (grant: string) => secret(grant, "elsewhere"),
+    /** Takes turns until there are none. */
+    takeAll: () => {
+      let count = 0;
+      while (turns.tryTake(`all-${count}`, true)) count++;
+      return count;
+    },
+  };
 }
 
-Deno.test("TokenSlots gives out as many slots as are free, counting those in the making", () => {
-  const { slots, state } = slotsOf(3, "x");
-  assert.ok(slots.take("a", false));
-  assert.ok(slots.take("b", false));
-  assert.ok(!slots.take("c", false));
-  state.unfilled.add("a");
-  slots.asked("a", { name: "a" });
-  assert.ok(!slots.take("c", false), "the Secret of a is unfilled now");
-  state.unfilled.delete("a");
-  assert.ok(slots.take("c", false));
+/** Four turns are the least: leaves one of them. */
+function withOneTurn() {
+  const made = world();
+  for (const grant of ["x", "y", "z"]) made.ask(grant);
+  return made;
+}
+
+Deno.test("TokenTurns counts unfilled Secrets and those being created", () => {
+  const { turns, ask, fill } = withOneTurn();
+  const turn = turns.tryTake("a", false);
+  assert.ok(turn);
+  assert.ok(!turns.tryTake("b", false));
+  ask("a");
+  turn[Symbol.dispose]();
+  assert.ok(!turns.tryTake("b", false), "the Secret of a is unfilled now");
+  fill("a");
+  assert.ok(turns.tryTake("b", false));
 });
 
-Deno.test("TokenSlots wakes those that wait, urgent ones first, no more than there are slots", () => {
-  const { slots, state } = slotsOf(2, "x", "y");
-  for (const grant of ["a", "b", "c"]) assert.ok(!slots.take(grant, false));
-  assert.ok(!slots.take("d", true));
-  slots.freed();
-  assert.deepEqual(state.woken, [], "none is free");
-  state.unfilled.clear();
-  slots.freed();
-  slots.freed();
-  assert.deepEqual(state.woken, ["d", "a"]);
-  assert.ok(slots.take("d", true));
-  assert.ok(slots.take("a", false));
-  state.unfilled.add("a");
-  slots.asked("a", { name: "a" });
-  slots.asked("d", { name: "d" });
-  slots.freed();
-  assert.deepEqual(state.woken, ["d", "a", "b"]);
+Deno.test("TokenTurns does not count Secrets of tenants", () => {
+  const { turns, ask, plant } = withOneTurn();
+  for (const grant of ["x", "y", "z", "unknown"]) plant(grant);
+  assert.ok(turns.tryTake("a", false));
+  ask("a");
+  plant("a");
+  assert.ok(!turns.tryTake("b", false), "the Secret elsewhere does not replace that of a");
 });
 
-Deno.test("TokenSlots keeps the slot of a woken Grant from others", () => {
-  const { slots, state } = slotsOf(1, "x");
-  assert.ok(!slots.take("urgent", true));
-  state.unfilled.clear();
-  slots.freed();
-  assert.ok(!slots.take("quick", false));
-  assert.ok(slots.take("urgent", true));
+Deno.test("TokenTurns finds the unfilled Secrets of an earlier process when it starts", async () => {
+  const { turns, plant, takeAll, remember } = world();
+  for (const grant of ["x", "y"]) remember(grant);
+  plant("x");
+  await turns.run(AbortSignal.abort());
+  assert.equal(takeAll(), 2);
 });
 
-Deno.test("TokenSlots hands on the turn of a woken Grant that took no slot", () => {
-  const { slots, state } = slotsOf(1, "x");
-  assert.ok(!slots.take("a", false));
-  assert.ok(!slots.take("b", false));
-  state.unfilled.clear();
-  slots.freed();
-  slots.pass("b");
-  assert.deepEqual(state.woken, ["a"], "only the turn of a woken one can be handed on");
-  slots.pass("a");
-  assert.deepEqual(state.woken, ["a", "b"]);
+Deno.test("TokenTurns wakes as many as there are turns, urgent ones first", () => {
+  const { turns, woken, ask, fill } = withOneTurn();
+  ask("w");
+  for (const grant of ["a", "b", "c"]) assert.ok(!turns.tryTake(grant, false));
+  assert.ok(!turns.tryTake("d", true));
+  turns.tick();
+  assert.deepEqual(woken, [], "there is no turn");
+  fill("w");
+  fill("x");
+  assert.deepEqual(woken, ["d", "a"]);
+  assert.ok(turns.tryTake("d", true));
+  assert.ok(turns.tryTake("a", false));
+  fill("y");
+  assert.deepEqual(woken, ["d", "a", "b"]);
 });
 
-Deno.test("TokenSlots hands on the slot of a Secret that could not be made", () => {
-  const { slots, state } = slotsOf(1);
-  assert.ok(slots.take("a", false));
-  assert.ok(!slots.take("b", false));
-  slots.release("a");
-  assert.deepEqual(state.woken, ["b"]);
+Deno.test("TokenTurns keeps the turn of a woken urgent Grant from others", () => {
+  const { turns, woken, ask, fill } = withOneTurn();
+  ask("w");
+  assert.ok(!turns.tryTake("urgent", true));
+  fill("w");
+  assert.deepEqual(woken, ["urgent"]);
+  assert.ok(!turns.tryTake("quick", false));
+  assert.ok(turns.tryTake("urgent", true));
 });
 
-Deno.test("TokenSlots does not wake a Grant that no longer waits", () => {
-  const { slots, state } = slotsOf(1, "x");
-  assert.ok(!slots.take("a", false));
-  assert.ok(!slots.take("b", false));
-  slots.release("a");
-  state.unfilled.clear();
-  slots.freed();
-  assert.deepEqual(state.woken, ["b"]);
+Deno.test("TokenTurns hands on the turn of a woken Grant that did not ask again", () => {
+  const { turns, woken, ask, fill } = withOneTurn();
+  ask("w");
+  assert.ok(!turns.tryTake("a", true));
+  assert.ok(!turns.tryTake("b", false));
+  fill("w");
+  assert.deepEqual(woken, ["a"]);
+  turns.tick();
+  assert.deepEqual(woken, ["a", "b"]);
+  turns.tick();
+  assert.deepEqual(woken, ["a", "b"], "nobody waits any more");
+});
+
+Deno.test("TokenTurns hands on the turn of a Secret that could not be created", () => {
+  const { turns, woken } = withOneTurn();
+  const turn = turns.tryTake("a", false);
+  assert.ok(!turns.tryTake("b", false));
+  turn?.[Symbol.dispose]();
+  assert.deepEqual(woken, ["b"]);
+});
+
+Deno.test("TokenTurns lets as many be unfilled as were filled in half a second, within bounds", () => {
+  assert.equal(world().takeAll(), 4);
+  const limits = [1, 20, 25, 50, 100, 250, 1_000].map((perFill) => {
+    const { ask, fill, takeAll } = world({ perFill });
+    for (let filled = 0; filled < 50; filled++) {
+      ask(`g-${filled}`);
+      fill(`g-${filled}`);
+    }
+    return takeAll();
+  });
+  assert.deepEqual(limits, [20, 20, 20, 10, 5, 4, 4]);
+});
+
+Deno.test("TokenTurns forgets how fast Kubernetes once was", () => {
+  const limitAfter = (ms: number) => {
+    const { ask, fill, takeAll, pass } = world({ perFill: 20 });
+    for (let filled = 0; filled < 50; filled++) {
+      ask(`g-${filled}`);
+      fill(`g-${filled}`);
+    }
+    pass(ms);
+    return takeAll();
+  };
+  assert.deepEqual([0, 250, 500].map(limitAfter), [20, 13, 4]);
 });

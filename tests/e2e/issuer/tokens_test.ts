@@ -11,10 +11,11 @@ import {
   SERVICE_ACCOUNTS,
 } from "../../../common/api/resources.ts";
 import { grantObjects } from "../../../server/issuer/grant_objects.ts";
-import { ensureToken, type TokenDeps, type TokenState } from "../../../server/issuer/token.ts";
+import { NotYet } from "../../../server/issuer/grant_status.ts";
+import { putToken, type TokenDeps } from "../../../server/issuer/token.ts";
 import { issuerCaches } from "../../../server/issuer/issued_caches.ts";
 import { exportCache, grantCache } from "../../../server/provider/caches.ts";
-import { TokenSlots } from "../../../server/issuer/token_turns.ts";
+import { TokenTurns } from "../../../server/issuer/token_turns.ts";
 import { ANNOTATIONS, FIELD_MANAGERS, LABELS, tokenSecretName } from "../../../common/api/names.ts";
 import { boundaryOf, customType, grantFor, WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
@@ -147,50 +148,47 @@ Deno.test("issuer() finishes the Grant that a bind waits for before it begins th
   );
 });
 
-Deno.test("ensureToken() makes an unfilled Secret anew after a minute, then less and less often", async () => {
+Deno.test("putToken() recreates a Secret that is unfilled after two minutes", async () => {
   await world.stop(); // it would take back what no Grant asks for
   const grant = grantFor({ who: "patient" });
-  const desired = grantObjects(grant, [], { issuerScope: "Cluster" });
-  await kube.create(NAMESPACES, desired.boundary, FIELD_MANAGERS.issuer);
-  const account = await kube.create(SERVICE_ACCOUNTS, desired.account, FIELD_MANAGERS.issuer);
-  const { accounts, secrets } = issuerCaches({
-    grants: grantCache(),
-    exports: exportCache(),
-  });
-  await using _ = await running(secrets, kube);
-  let now = 0;
-  const deps: TokenDeps = {
-    kube,
-    caches: { accounts, secrets },
-    slots: new TokenSlots(() => 20, () => false, () => {}),
-    remakes: new Map(),
-    now: () => now,
-  };
-  /** One look at that time after the Secret was made; gives the Secret that is there then. */
-  const look = async (afterMs: number): Promise<[TokenState, Secret]> => {
+  const wanted = grantObjects(grant, [], { issuerScope: "Cluster" });
+  await kube.create(NAMESPACES, wanted.boundary, FIELD_MANAGERS.issuer);
+  await kube.create(SERVICE_ACCOUNTS, wanted.account, FIELD_MANAGERS.issuer);
+  const caches = issuerCaches({ grants: grantCache(), exports: exportCache() });
+  await using _accounts = await running(caches.accounts, kube);
+  await using _secrets = await running(caches.secrets, kube);
+  let nowMs = 0;
+  const now = () => nowMs;
+  const tokens = new TokenTurns({ caches, now, wake: () => {} });
+  const deps: TokenDeps = { kube, caches, tokens, now };
+  /** Looks that long after the Secret was created; returns what the token waits for, and the Secret. */
+  const look = async (afterMs: number): Promise<[NotYet | undefined, Secret]> => {
     const present = await kube.find(SECRETS, secretOf(grant));
-    now = Date.parse(present?.metadata.creationTimestamp ?? "") + afterMs;
+    nowMs = Date.parse(present?.metadata.creationTimestamp ?? "") + afterMs;
     const signal = AbortSignal.timeout(10_000);
-    const state = await ensureToken(deps, desired.tokenSecret, account, false, signal);
+    const notYet = await putToken(deps, grant, wanted.tokenSecret, signal).catch((error) => {
+      assert.ok(error instanceof NotYet, `${error}`);
+      return error;
+    });
     const secret = await eventually("the cache knows it", async () => {
       const live = await kube.get(SECRETS, secretOf(grant));
-      const { resourceVersion } = secrets.get(secretOf(grant))?.metadata ?? {};
+      const { resourceVersion } = caches.secrets.get(secretOf(grant))?.metadata ?? {};
       return live.metadata.resourceVersion === resourceVersion && live;
     });
-    return [state, secret];
+    return [notYet ?? undefined, secret];
   };
   {
     using _ = await tokenControllerPaused();
-    let [state, secret] = await look(0);
-    assert.deepEqual(state, { filled: false, waitsFor: "its token", lookAgainMs: 60_000 });
-    for (const patienceMs of [60_000, 120_000, 240_000, 300_000, 300_000]) {
-      const [early, same] = await look(patienceMs - 1_000);
-      assert.deepEqual(early, { filled: false, waitsFor: "its token", lookAgainMs: 1_000 });
+    let [notYet, secret] = await look(0);
+    assert.deepEqual([notYet?.waitsFor, notYet?.lookAgainMs], ["its token", 120_000]);
+    for (let times = 0; times < 3; times++) {
+      const [early, same] = await look(119_000);
+      assert.deepEqual([early?.waitsFor, early?.lookAgainMs], ["its token", 1_000]);
       assert.equal(same.metadata.uid, secret.metadata.uid);
-      [state, secret] = await look(patienceMs);
-      assert.notEqual(secret.metadata.uid, same.metadata.uid, `made anew after ${patienceMs} ms`);
+      [notYet, secret] = await look(120_000);
+      assert.deepEqual([notYet?.waitsFor, notYet?.lookAgainMs], ["its token", 120_000]);
+      assert.notEqual(secret.metadata.uid, same.metadata.uid, "recreated");
     }
   }
-  await eventually("Kubernetes has filled it", async () => (await look(0))[0].filled);
-  assert.equal(deps.remakes.size, 0);
+  await eventually("Kubernetes has filled it", async () => (await look(0))[0] === undefined);
 });
