@@ -11,8 +11,7 @@ import { leaseNamespace } from "../common/kube/lease_namespace.ts";
 import { Transport } from "../common/kube/transport.ts";
 import { type AnyCache, type ProviderCaches, runCaches, watchReports } from "./provider/caches.ts";
 import { tellCrowdedBoundaries } from "./reaper/crowded_boundaries.ts";
-import { reaper } from "./reaper/reaper.ts";
-import type { SweepCounts } from "./reaper/sweep.ts";
+import { reaper, type SweepCounts } from "./reaper/sweep.ts";
 import { EventLoopLag } from "../common/control/event_loop_lag.ts";
 import { serveManager } from "../common/control/health_server.ts";
 import type { Log } from "../common/log/log.ts";
@@ -137,7 +136,7 @@ function showSweeps(metrics: Metrics): (counts: SweepCounts | undefined) => void
   show(
     "xbind_grants_would_revoke",
     "Stale Grants that no guard of their own protects from being revoked",
-    ({ wouldRevoke }) => wouldRevoke,
+    ({ wouldReap }) => wouldReap,
   );
   show(
     "xbind_grants_silent_together",

@@ -19,7 +19,7 @@ import {
 } from "../../common/api/names.ts";
 import { auditLine } from "../../common/log/audit_line.ts";
 import type { Log } from "../../common/log/log.ts";
-import { isApproved } from "./examine.ts";
+import { isApproved } from "./staleness.ts";
 
 /** What boundaries are reaped with. */
 export interface BoundariesDeps {

@@ -1,42 +1,83 @@
+import { LABELS } from "../../common/api/names.ts";
 import { type Grant, GRANTS, LEASES, type ObjectMeta } from "../../common/api/resources.ts";
-import type { Config } from "../config.ts";
-import type { Heartbeat } from "../provider/heartbeats.ts";
 import { type Cache, isLater } from "../../common/kube/cache.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
 import { isConflict, isNotFound } from "../../common/kube/kube_error.ts";
 import { METADATA_LIST } from "../../common/kube/metadata.ts";
 import { keyOf } from "../../common/kube/paths.ts";
-import { boundaryName, LABELS } from "../../common/api/names.ts";
 import { auditLine } from "../../common/log/audit_line.ts";
-import type { Boundaries } from "./boundaries.ts";
-import { examine, type ExamineDeps, type Finding, isApproved } from "./examine.ts";
+import type { Log } from "../../common/log/log.ts";
+import type { Config } from "../config.ts";
+import { boundaryOf, type Heartbeat } from "../provider/heartbeats.ts";
 import type { Moment } from "../provider/lease_watch.ts";
-import type { RecordDeps } from "./record_finding.ts";
+import type { Boundaries } from "./boundaries.ts";
 import { isMarkedStale, rfc3339 } from "./stale_condition.ts";
+import { examine, type Examined, type ExamineDeps, isApproved } from "./staleness.ts";
 
-/** What a Grant is revoked with. */
-export interface ReapDeps extends Omit<ExamineDeps, "config">, Omit<RecordDeps, "config"> {
+/** What a sweep does with the Grants that it examined. */
+export interface ReapPlan {
+  /** To reap now, the longest silent first. */
+  readonly reap: readonly Examined[];
+  /** All others. Their conditions are brought up to date. */
+  readonly keep: readonly Examined[];
+  /** How many of `keep` are due but held back by the hold. */
+  readonly held: number;
+  /** How many of `keep` are due but exceed what one sweep may reap. */
+  readonly waiting: number;
+}
+
+/** Picks the Grants to reap: at most `most`, and during a hold only those with approval. */
+export function planReaps(
+  examined: readonly Examined[],
+  { isHolding, most }: { readonly isHolding: boolean; readonly most: number },
+): ReapPlan {
+  const keep: Examined[] = [];
+  const due: Examined[] = [];
+  let held = 0;
+  for (const each of examined) {
+    if (!isDue(each)) keep.push(each);
+    else if (!isHolding || each.sign?.isApproved) due.push(each);
+    else {
+      keep.push(each);
+      held++;
+    }
+  }
+  due.sort((a, b) => lastSignMs(a) - lastSignMs(b));
+  const waiting = due.slice(most);
+  return {
+    reap: due.slice(0, most),
+    keep: [...keep, ...waiting],
+    held,
+    waiting: waiting.length,
+  };
+}
+
+const lastSignMs = ({ sign }: Examined): number => sign?.lastSignMs ?? Infinity;
+
+/** Returns whether a Grant is stale and its own guards allow to reap it. */
+export const isReapable = ({ staleness }: Pick<Examined, "staleness">): boolean =>
+  staleness.kind === "stale" && staleness.mayReap;
+
+/** An earlier sweep must have marked the Grant: everyone can see that it is stale before it goes. */
+const isDue = (examined: Examined): boolean =>
+  isReapable(examined) && isMarkedStale(examined.grant);
+
+/** What `reapGrant` works with. */
+export interface ReapDeps extends ExamineDeps {
+  /** Guarded: it refuses writes once another replica may lead. */
+  readonly kube: KubeClient;
   readonly caches: ExamineDeps["caches"] & {
     readonly heartbeats: Pick<Cache<Heartbeat>, "crowded" | "version">;
   };
   readonly config: ExamineDeps["config"] & Pick<Config, "reaperDeleteBoundary">;
   readonly boundaries: Pick<Boundaries, "mark">;
   readonly now: () => Moment;
+  readonly log: Log;
 }
 
-/** Whether no guard of the Grant itself forbids to revoke it. */
-export const isRevocable = (finding: Finding): boolean =>
-  finding.kind === "stale" && finding.revocability.isAllowed;
-
 /**
- * Whether a finding is enough to revoke: an earlier sweep must have marked the Grant, so that
- * nobody loses credentials without having been shown as stale first.
- */
-export const isDoomed = (grant: Grant, finding: Finding): boolean =>
-  isRevocable(finding) && isMarkedStale(grant);
-
-/**
- * Deletes a stale Grant if live reads agree, and the approval too while the reaper holds; the
- * issuer's finalizer revokes. False when it was spared because something moved in the meantime.
+ * Deletes a Grant if live reads confirm that it is due; the issuer's finalizer then revokes it.
+ * During a hold the live Grant must also have an approval. Returns false if the Grant was spared.
  */
 export async function reapGrant(
   deps: ReapDeps,
@@ -49,9 +90,10 @@ export async function reapGrant(
   const live = await kube.find(GRANTS, key, signal);
   if (!live || live.metadata.uid !== grant.metadata.uid) return false;
   if (isHolding && !isApproved(live)) return false;
-  const { finding } = examine(deps, live, now());
-  if (finding.kind !== "stale" || !isDoomed(live, finding)) return false;
-  if (!await knowsLeasesOf(deps, live, signal)) return false;
+  const examined = examine(deps, live, now());
+  const { staleness } = examined;
+  if (staleness.kind !== "stale" || !isDue(examined)) return false;
+  if (!await areCachedLeasesCurrent(deps, live, signal)) return false;
   const { uid = "", resourceVersion = "" } = live.metadata;
   try {
     if (config.reaperDeleteBoundary) await boundaries.mark(live, signal);
@@ -60,33 +102,35 @@ export async function reapGrant(
     if (isConflict(error) || isNotFound(error)) return false; // a bind in between wins
     throw error;
   }
-  // The Event `Revoked` is the issuer's to tell, once everything is gone.
-  const line = auditLine("grant.reaped", finding.reason, {
+  // The issuer publishes the Event `Revoked` once everything is gone.
+  const line = auditLine("grant.reaped", staleness.reason, {
     grant: key.name,
     subject: live.spec.identity.subject,
     export: live.spec.exportName,
-    since: rfc3339(finding.sinceMs),
+    since: rfc3339(staleness.sinceMs),
   });
   log.info("grant reaped", line);
   return true;
 }
 
-/** Whether the cache knows the Leases of the Grant's boundary exactly as they are. */
-async function knowsLeasesOf(
+/** Lists the Leases of the Grant's boundary, and returns whether the cache has the same versions. */
+async function areCachedLeasesCurrent(
   { kube, caches: { heartbeats } }: ReapDeps,
   grant: Grant,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const namespace = boundaryName(grant.spec.identity.subject);
+  const namespace = boundaryOf(grant);
   const selection = { namespace, labelSelector: `${LABELS.managed}=true` };
-  const held = new Set<string | undefined>();
+  const cached = new Set<string | undefined>();
   for (const { metadata } of heartbeats.find("namespace", namespace)) {
-    held.add(metadata.resourceVersion);
+    cached.add(metadata.resourceVersion);
   }
-  const total = heartbeats.crowded.find((each) => each.namespace === namespace)?.total ?? held.size;
-  // Of a crowd only the newest are held; the others must be older than what the watch has seen.
+  const total = heartbeats.crowded.find((each) => each.namespace === namespace)?.total ??
+    cached.size;
+  // The cache keeps only the newest Leases of a crowded boundary. The others must not have changed
+  // since the version up to which the watch has come.
   const isKnown = (version = "") =>
-    held.has(version) || held.size < total && !isLater(version, heartbeats.version);
+    cached.has(version) || cached.size < total && !isLater(version, heartbeats.version);
   let live = 0;
   let next = "";
   do {

@@ -1,91 +1,190 @@
-import { type Condition, condition, type Grant } from "../../common/api/resources.ts";
-import { ANNOTATIONS } from "../../common/api/names.ts";
-import type { Finding } from "./examine.ts";
+import { ANNOTATIONS, FIELD_MANAGERS } from "../../common/api/names.ts";
+import {
+  type Condition,
+  condition,
+  type Conditioned,
+  type Grant,
+  GRANTS,
+  type KubeObject,
+} from "../../common/api/resources.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { isConflict, isNotFound } from "../../common/kube/kube_error.ts";
+import { keyOf } from "../../common/kube/paths.ts";
+import { auditLine } from "../../common/log/audit_line.ts";
+import type { Log } from "../../common/log/log.ts";
+import type { Config } from "../config.ts";
+import type { Examined, Stale, Staleness } from "./staleness.ts";
 
-/** What has to be written to a Grant; absent parts are as they should be. */
+/** Publishes a Kubernetes Event about a Grant. */
+export type GrantEvents = (
+  grant: Grant,
+  type: "Normal" | "Warning",
+  reason: "Stale",
+  message: string,
+) => void;
+
+/** What `recordStaleness` works with. */
+export interface RecordDeps {
+  /** Guarded: it refuses writes once another replica may lead. */
+  readonly kube: KubeClient;
+  readonly config: Pick<Config, "reaperRevoke">;
+  readonly log: Log;
+  readonly events?: GrantEvents;
+}
+
+/** Writes the condition and annotations that differ from what the sweep found, and tells a change. */
+export async function recordStaleness(
+  deps: RecordDeps,
+  { grant, staleness, sign }: Examined,
+  { isHolding, nowMs }: { readonly isHolding: boolean; readonly nowMs: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const { reaperRevoke: revokes } = deps.config;
+  const isHeld = isHolding && !sign?.isApproved;
+  const { stale, staleSince } = editFor(grant, staleness, { revokes, isHeld, nowMs });
+  const annotations = {
+    ...(staleSince === undefined ? {} : { [ANNOTATIONS.staleSince]: staleSince }),
+    // An approval ends with the silence that it was given for.
+    ...(sign?.isLive && sign.isApproved ? { [ANNOTATIONS.reap]: null } : {}),
+  };
+  try {
+    const written = stale ? await writeCondition(deps, grant, stale, signal) : grant;
+    if (stale) tell(deps, grant, stale, staleSince);
+    if (Object.keys(annotations).length > 0) await annotate(deps, written, annotations, signal);
+  } catch (error) {
+    // The Grant changed or went meanwhile. The next sweep judges it again.
+    if (!isConflict(error) && !isNotFound(error)) throw error;
+  }
+}
+
+/** What has to be written to a Grant. Absent parts are as they should be. */
 export interface GrantEdit {
   readonly stale?: Condition;
   /** The new value of the annotation; null removes it. */
   readonly staleSince?: string | null;
 }
 
-/** What a finding is written with. */
+/** What an edit depends on besides the Grant. */
 export interface EditOptions {
   readonly revokes: boolean;
-  /** The Grant would be revoked, but the reaper holds. */
+  /** The reaper holds, and the Grant has no approval. */
   readonly isHeld: boolean;
   readonly nowMs: number;
 }
 
-/** Without a time or a count, so that it stays the same for as long as the reaper holds. */
+/** It has no time and no count, so that the message stays the same during a hold. */
 const HELD = "; revocation is on hold because many consumers fell silent together";
 
-const LAST_RFC3339_MS = Date.UTC(9999, 11, 31, 23, 59, 59);
-
-/** RFC 3339 in UTC, cut to whole seconds as Kubernetes does. */
-export const rfc3339 = (ms: number): string =>
-  new Date(Math.min(ms, LAST_RFC3339_MS)).toISOString().replace(/\.\d+Z$/, "Z");
-
-/** Whether the Grant says that its revocation is on hold. */
-export const isMarkedHeld = (grant: Grant): boolean =>
-  condition(grant, "Stale")?.message.endsWith(HELD) ?? false;
-
-/** Whether a sweep found the Grant stale and said so. */
-export const isMarkedStale = (grant: Grant): boolean =>
-  condition(grant, "Stale")?.status === "True";
-
 /**
- * What a finding changes about a Grant. Only facts enter the condition that stay the same from
- * sweep to sweep, so that a Grant at rest is not written to; and a Grant that never was stale gets
- * no condition at all.
+ * Returns what to write to a Grant. The condition holds only facts that stay the same from sweep to
+ * sweep, so that a Grant at rest is not written to. A Grant that never was stale gets no condition.
  */
 export function editFor(
   grant: Grant,
-  finding: Finding,
+  staleness: Staleness,
   { revokes, isHeld, nowMs }: EditOptions,
 ): GrantEdit {
-  if (finding.kind === "unjudged") return {};
-  const standing = condition(grant, "Stale");
-  const standingSince = grant.metadata.annotations?.[ANNOTATIONS.staleSince] ?? null;
+  if (staleness.kind === "unjudged") return {};
+  const present = condition(grant, "Stale");
+  const presentSince = grant.metadata.annotations?.[ANNOTATIONS.staleSince] ?? null;
   const generation = grant.metadata.generation ?? 0;
-  const isStale = finding.kind === "stale";
-  const saysSo = isStale && standing?.reason === finding.reason && standingSince !== null &&
-    standing.observedGeneration === generation;
-  // Each beat of a consumer whose clock is wrong would be a write, and tell nothing new.
-  if (saysSo && finding.isMoving && !isMarkedHeld(grant)) return {};
+  const isStale = staleness.kind === "stale";
+  const saysSo = isStale && present?.reason === staleness.reason && presentSince !== null &&
+    present.observedGeneration === generation;
+  // A consumer whose clock is wrong would cause a write at every heartbeat, without any news.
+  if (saysSo && staleness.isMoving && !isMarkedHeld(grant)) return {};
 
   const next: Condition = {
     type: "Stale",
     status: isStale ? "True" : "False",
-    reason: isStale ? finding.reason : "AsExpected",
-    message: isStale ? staleMessage(finding, revokes, isHeld) : "The consumer is not overdue",
+    reason: isStale ? staleness.reason : "AsExpected",
+    message: isStale ? staleMessage(staleness, revokes, isHeld) : "The consumer is not overdue",
     lastTransitionTime: rfc3339(nowMs),
     observedGeneration: generation,
   };
-  if (standing?.status === next.status) next.lastTransitionTime = standing.lastTransitionTime;
-  const since = isStale ? rfc3339(finding.sinceMs) : null;
+  if (present?.status === next.status) next.lastTransitionTime = present.lastTransitionTime;
+  const isSame = present ? COMPARED.every((field) => present[field] === next[field]) : !isStale;
+  const since = isStale ? rfc3339(staleness.sinceMs) : null;
   return {
-    ...(isStale || standing ? conditionEdit(standing, next) : {}),
-    ...(since === standingSince ? {} : { staleSince: since }),
+    ...(isSame ? {} : { stale: next }),
+    ...(since === presentSince ? {} : { staleSince: since }),
   };
 }
 
-const conditionEdit = (standing: Condition | undefined, next: Condition): GrantEdit =>
-  standing && SAID.every((field) => standing[field] === next[field]) ? {} : { stale: next };
-
-const SAID = ["status", "reason", "message", "observedGeneration"] as const;
+const COMPARED = ["status", "reason", "message", "observedGeneration"] as const;
 
 function staleMessage(
-  { reason, sinceMs, revocability }: Extract<Finding, { kind: "stale" }>,
+  { reason, sinceMs, mayReap, notBeforeMs }: Stale,
   revokes: boolean,
   isHeld: boolean,
 ): string {
   const silence = reason === "LeaseExpired"
     ? `No heartbeat since ${rfc3339(sinceMs)}`
     : `No heartbeat since the Grant became Ready at ${rfc3339(sinceMs)}`;
-  const { isAllowed, notBeforeMs } = revocability;
-  if (revokes && isAllowed && isHeld) return `${silence}${HELD}`;
-  return revokes && !isAllowed && notBeforeMs !== undefined
+  if (revokes && mayReap && isHeld) return `${silence}${HELD}`;
+  return revokes && !mayReap && notBeforeMs !== undefined
     ? `${silence}; revocation not before ${rfc3339(notBeforeMs)}`
     : silence;
+}
+
+/** Returns whether the condition of the Grant says that it is stale. */
+export const isMarkedStale = (grant: Grant): boolean =>
+  condition(grant, "Stale")?.status === "True";
+
+/** Returns whether the condition of the Grant says that its revocation is on hold. */
+export const isMarkedHeld = (grant: Grant): boolean =>
+  condition(grant, "Stale")?.message.endsWith(HELD) ?? false;
+
+const LAST_RFC3339_MS = Date.UTC(9999, 11, 31, 23, 59, 59);
+
+/** Formats a time as RFC 3339 in UTC, cut to whole seconds as Kubernetes does. */
+export const rfc3339 = (ms: number): string =>
+  new Date(Math.min(ms, LAST_RFC3339_MS)).toISOString().replace(/\.\d+Z$/, "Z");
+
+async function writeCondition(
+  { kube }: RecordDeps,
+  { apiVersion, kind, metadata: { name, resourceVersion = "" } }: Grant,
+  stale: Condition,
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  // The resourceVersion refuses a Grant that was recreated under the same name; an apply to the
+  // status ignores the UID. Other conditions are not sent, so the reaper does not own them.
+  const metadata = { name, resourceVersion };
+  return await kube.applyStatus<KubeObject & Conditioned>(
+    GRANTS,
+    { apiVersion, kind, metadata, status: { conditions: [stale] } },
+    FIELD_MANAGERS.reaper,
+    signal,
+  );
+}
+
+async function annotate(
+  { kube }: RecordDeps,
+  written: KubeObject,
+  annotations: Readonly<Record<string, string | null>>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { resourceVersion = "" } = written.metadata;
+  const patch = { metadata: { resourceVersion, annotations } };
+  await kube.mergePatch(GRANTS, keyOf(written), patch, FIELD_MANAGERS.reaper, signal);
+}
+
+/** Logs that a Grant became stale or fresh, and publishes an Event for a stale one. */
+function tell(
+  { log, events }: RecordDeps,
+  grant: Grant,
+  { status, reason, message }: Condition,
+  since: string | null | undefined,
+): void {
+  const isStale = status === "True";
+  if (isStale === isMarkedStale(grant)) return;
+  const about = {
+    grant: grant.metadata.name,
+    subject: grant.spec.identity.subject,
+    export: grant.spec.exportName,
+    ...(since ? { since } : {}),
+  };
+  if (!isStale) return log.info("grant is fresh again", auditLine("grant.fresh", "ok", about));
+  log.info("grant is stale", auditLine("grant.stale", reason, about));
+  events?.(grant, "Warning", "Stale", message);
 }

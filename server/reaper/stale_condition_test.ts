@@ -2,18 +2,19 @@ import assert from "node:assert/strict";
 import { IAM_API_VERSION } from "../../common/api/groups.ts";
 import type { Condition, Grant } from "../../common/api/resources.ts";
 import { ANNOTATIONS } from "../../common/api/names.ts";
-import type { Finding } from "./examine.ts";
+import type { Stale, Staleness } from "./staleness.ts";
 import { editFor, isMarkedHeld, isMarkedStale, rfc3339 } from "./stale_condition.ts";
 
 const NOW = Date.parse("2026-05-01T12:00:00.700Z");
 const SINCE = Date.parse("2026-05-01T11:00:00.900Z");
 const SINCE_TEXT = "2026-05-01T11:00:00Z";
 
-const EXPIRED: Extract<Finding, { kind: "stale" }> = {
+const EXPIRED: Stale = {
   kind: "stale",
   reason: "LeaseExpired",
   sinceMs: SINCE,
-  revocability: { isAllowed: false, notBeforeMs: Date.parse("2026-05-01T12:02:00.999Z") },
+  mayReap: false,
+  notBeforeMs: Date.parse("2026-05-01T12:02:00.999Z"),
   isMoving: false,
 };
 
@@ -44,8 +45,8 @@ const grant = (stale?: Condition, since?: string): Grant => ({
   ...(stale ? { status: { conditions: [stale] } } : {}),
 });
 
-const edit = (of: Grant, finding: Finding, revokes = false, isHeld = false) =>
-  editFor(of, finding, { revokes, isHeld, nowMs: NOW });
+const edit = (of: Grant, staleness: Staleness, revokes = false, isHeld = false) =>
+  editFor(of, staleness, { revokes, isHeld, nowMs: NOW });
 
 Deno.test("editFor() marks a Grant that became stale", () => {
   assert.deepEqual(edit(grant(), EXPIRED), {
@@ -58,7 +59,7 @@ Deno.test("editFor() marks a Grant that became stale", () => {
   );
 });
 
-Deno.test("editFor() marks again a Grant that was cleared, with a new time", () => {
+Deno.test("editFor() marks a cleared Grant again, with a new time", () => {
   assert.deepEqual(edit(grant(CLEARED), EXPIRED), {
     stale: { ...MARK, lastTransitionTime: "2026-05-01T12:00:00Z" },
     staleSince: SINCE_TEXT,
@@ -73,27 +74,27 @@ Deno.test("editFor() clears a Grant that was renewed", () => {
 });
 
 Deno.test("editFor() leaves alone", async (t) => {
-  const table: [string, Grant, Finding][] = [
+  const table: [string, Grant, Staleness][] = [
     ["a Grant that never was stale", grant(), { kind: "fresh" }],
     ["a Grant that is cleared", grant(CLEARED), { kind: "fresh" }],
-    ["a Grant that is marked as it should be", grant(MARK, SINCE_TEXT), EXPIRED],
+    ["a marked Grant whose silence goes on", grant(MARK, SINCE_TEXT), EXPIRED],
     ["a marked Grant that is not judged", grant(MARK, SINCE_TEXT), { kind: "unjudged" }],
     [
-      "a marked Grant whose Lease moves with a wrong clock",
+      "a marked Grant whose Lease changes by a wrong clock",
       grant(MARK, SINCE_TEXT),
       { ...EXPIRED, sinceMs: SINCE + 30_000, isMoving: true },
     ],
   ];
-  for (const [what, of, finding] of table) {
-    await t.step(what, () => assert.deepEqual(edit(of, finding), {}));
+  for (const [name, of, staleness] of table) {
+    await t.step(name, () => assert.deepEqual(edit(of, staleness), {}));
   }
 });
 
-Deno.test("editFor() writes just the part that differs", async (t) => {
+Deno.test("editFor() writes only the part that differs", async (t) => {
   const newer = "2026-05-01T11:00:05Z";
-  const table: [string, Grant, Finding, object][] = [
+  const table: [string, Grant, Staleness, object][] = [
     ["a lost annotation", grant(MARK), EXPIRED, { staleSince: SINCE_TEXT }],
-    ["an annotation left over", grant(undefined, SINCE_TEXT), { kind: "fresh" }, {
+    ["a left-over annotation", grant(undefined, SINCE_TEXT), { kind: "fresh" }, {
       staleSince: null,
     }],
     ["another reason, keeping the time", grant(MARK, SINCE_TEXT), {
@@ -107,15 +108,18 @@ Deno.test("editFor() writes just the part that differs", async (t) => {
         message: `No heartbeat since the Grant became Ready at ${SINCE_TEXT}`,
       },
     }],
-    ["a later beginning", grant(MARK, SINCE_TEXT), { ...EXPIRED, sinceMs: Date.parse(newer) }, {
+    ["a later start of the silence", grant(MARK, SINCE_TEXT), {
+      ...EXPIRED,
+      sinceMs: Date.parse(newer),
+    }, {
       stale: { ...MARK, message: `No heartbeat since ${newer}` },
       staleSince: newer,
     }],
-    ["a lost annotation, though the Lease moves", grant(MARK), { ...EXPIRED, isMoving: true }, {
+    ["a lost annotation, though the Lease changes", grant(MARK), { ...EXPIRED, isMoving: true }, {
       staleSince: SINCE_TEXT,
     }],
     [
-      "a newer generation, though the Lease moves",
+      "a newer generation, though the Lease changes",
       grant({ ...MARK, observedGeneration: 2 }, SINCE_TEXT),
       { ...EXPIRED, isMoving: true },
       { stale: MARK },
@@ -124,24 +128,24 @@ Deno.test("editFor() writes just the part that differs", async (t) => {
       stale: CLEARED,
     }],
   ];
-  for (const [what, of, finding, expected] of table) {
-    await t.step(what, () => assert.deepEqual(edit(of, finding), expected));
+  for (const [name, of, staleness, expected] of table) {
+    await t.step(name, () => assert.deepEqual(edit(of, staleness), expected));
   }
 });
 
-Deno.test("editFor() says from when on a guarded Grant may be revoked", () => {
+Deno.test("editFor() says when a guarded Grant may be revoked at the earliest", () => {
   const guarded = `No heartbeat since ${SINCE_TEXT}; revocation not before 2026-05-01T12:02:00Z`;
   assert.equal(edit(grant(), EXPIRED, true).stale?.message, guarded);
   assert.deepEqual(edit(grant({ ...MARK, message: guarded }, SINCE_TEXT), EXPIRED, true), {});
 
-  const allowed = { ...EXPIRED, revocability: { ...EXPIRED.revocability, isAllowed: true } };
+  const allowed = { ...EXPIRED, mayReap: true };
   assert.equal(edit(grant(), allowed, true).stale?.message, MARK.message);
-  const unknown = { ...EXPIRED, revocability: { isAllowed: false } };
+  const { notBeforeMs: _, ...unknown } = EXPIRED;
   assert.equal(edit(grant(), unknown, true).stale?.message, MARK.message);
 });
 
-Deno.test("editFor() says that a revocation is on hold, once, and takes it back", () => {
-  const allowed = { ...EXPIRED, revocability: { ...EXPIRED.revocability, isAllowed: true } };
+Deno.test("editFor() writes once that a revocation is on hold, and once that it is not", () => {
+  const allowed = { ...EXPIRED, mayReap: true };
   const held = `${MARK.message}; revocation is on hold because many consumers fell silent together`;
   assert.equal(edit(grant(), allowed, true, true).stale?.message, held);
   const said = grant({ ...MARK, message: held }, SINCE_TEXT);
@@ -151,13 +155,13 @@ Deno.test("editFor() says that a revocation is on hold, once, and takes it back"
 
   assert.equal(edit(grant(), allowed, false, true).stale?.message, MARK.message);
   const guarded = edit(grant(), EXPIRED, true, true).stale?.message;
-  assert.match(guarded ?? "", /; revocation not before /, "its own guard comes first");
+  assert.match(guarded ?? "", /; revocation not before /, "the guard of the Grant comes first");
   const moving = edit(said, { ...EXPIRED, isMoving: true }, true, true);
-  assert.equal(moving.stale?.message, guarded, "it moves, so it is not held any more");
+  assert.equal(moving.stale?.message, guarded, "it changes, so it is no longer held");
   assert.deepEqual([said, grant(MARK), grant()].map(isMarkedHeld), [true, false, false]);
 });
 
-Deno.test("isMarkedStale() tells a mark from none and from a cleared one", () => {
+Deno.test("isMarkedStale() is false without a condition and for a cleared one", () => {
   assert.deepEqual([MARK, CLEARED, undefined].map((stale) => isMarkedStale(grant(stale))), [
     true,
     false,

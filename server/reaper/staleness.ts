@@ -1,111 +1,139 @@
+import { ANNOTATIONS } from "../../common/api/names.ts";
 import { condition, type Grant, isDeleting, isReady } from "../../common/api/resources.ts";
+import type { Cache } from "../../common/kube/cache.ts";
+import type { Config } from "../config.ts";
 import {
+  boundaryOf,
+  connectionKey,
   countsFor,
   DEFAULT_DURATION_MS,
   effectiveRenewal,
   type Heartbeat,
+  type HeartbeatIndex,
 } from "../provider/heartbeats.ts";
-import { ANNOTATIONS } from "../../common/api/names.ts";
-import { type Moment, type Observation, quietTimeMs } from "../provider/lease_watch.ts";
+import {
+  type LeaseWatch,
+  type Moment,
+  type Observation,
+  quietTimeMs,
+} from "../provider/lease_watch.ts";
+import type { GrantSign } from "./brake.ts";
 
-/** Why a Grant is stale: its Lease ran out, or it never had one. */
-export type StaleReason = "LeaseExpired" | "NoLease";
+/** How the reaper judges a Grant. It does not judge one that is not Ready or is being deleted. */
+export type Staleness = { readonly kind: "unjudged" } | { readonly kind: "fresh" } | Stale;
 
-/** What the reaper thinks of a Grant; one that is not Ready, or going, is not judged. */
-export type Verdict =
-  | { readonly kind: "unjudged" }
-  | { readonly kind: "fresh" }
-  | { readonly kind: "stale"; readonly reason: StaleReason; readonly sinceMs: number };
-
-/** What is known of a Grant's consumer besides the Grant. */
-export interface Evidence {
-  /** Leases that may be the Grant's own; those that do not count are ignored. */
-  readonly own: Iterable<Heartbeat>;
-  /** All managed Leases in the boundary. */
-  readonly inBoundary: Iterable<Heartbeat>;
-  readonly isGrant: (name: string) => boolean;
+/** The consumer has been silent for longer than the TTL. */
+export interface Stale extends ReapGuard {
+  readonly kind: "stale";
+  /** Its Lease expired, or it never had one. */
+  readonly reason: "LeaseExpired" | "NoLease";
+  readonly sinceMs: number;
+  /** A Lease of the Grant changed lately although its time is old: the consumer's clock is wrong. */
+  readonly isMoving: boolean;
 }
 
-/** When a consumer was heard of, and what its Lease calls the time until the next sign. */
-export interface Sign {
+/** Whether the reaper has waited long enough to reap a stale Grant. */
+export interface ReapGuard {
+  readonly mayReap: boolean;
+  /** By the wall clock. It stays the same from sweep to sweep as long as no Lease changes. */
+  readonly notBeforeMs?: number;
+}
+
+/** A Grant and what the reaper found out about it. */
+export interface Examined {
+  readonly grant: Grant;
+  readonly staleness: Staleness;
+  /** For the brake. Absent for a Grant that is not judged. */
+  readonly sign?: GrantSign;
+}
+
+/** What `examine` reads. */
+export interface ExamineDeps {
+  readonly caches: {
+    readonly grants: Pick<Cache<Grant>, "get">;
+    readonly heartbeats: Pick<Cache<Heartbeat, HeartbeatIndex>, "find">;
+  };
+  readonly leaseWatch: Pick<LeaseWatch, "observation">;
+  readonly config: Pick<Config, "reaperTtlMs">;
+}
+
+const FRESH: Staleness = { kind: "fresh" };
+
+/** Judges a Grant, whether cached or just read, by the Leases in the cache. */
+export function examine(
+  { caches: { grants, heartbeats }, leaseWatch, config: { reaperTtlMs: ttlMs } }: ExamineDeps,
+  grant: Grant,
+  now: Moment,
+): Examined {
+  const isGrant = (name: string) => grants.get({ name }) !== undefined;
+  const last = lastSign(grant, heartbeats, isGrant, now.wallMs);
+  if (!last) return { grant, staleness: { kind: "unjudged" } };
+  const sign = { lastSignMs: last.atMs, isApproved: isApproved(grant) };
+  if (isHeardOf(last, ttlMs, now.wallMs)) {
+    return { grant, staleness: FRESH, sign: { ...sign, isLive: true } };
+  }
+  const seen = leaseWatch.observation(
+    boundaryOf(grant),
+    (connection) => connection === grant.metadata.name || !isGrant(connection),
+  );
+  // A Lease that changes proves a live consumer, even if the consumer's clock is wrong.
+  const change = seen.lastChange && { ...last, atMs: seen.lastChange.steadyMs };
+  const isLive = change !== undefined && isHeardOf(change, ttlMs, now.steadyMs);
+  const isOverdue = now.wallMs - last.atMs > ttlMs;
+  const staleness = isOverdue ? stale(grant, last, seen, ttlMs, now) : FRESH;
+  return { grant, staleness, sign: { ...sign, isLive } };
+}
+
+/** The last sign of life of a consumer. */
+interface LastSign extends Renewal {
+  /** Why and since when the Grant is stale, once this sign is older than the TTL. */
+  readonly reason: Stale["reason"];
+  readonly sinceMs: number;
+}
+
+interface Renewal {
   readonly atMs: number;
+  /** How long the Lease says that it holds. */
   readonly durationMs: number;
 }
 
-/** The signs of life of a Grant's consumer. */
-export interface Signs {
-  /** The newest renewal of a Lease of its own. */
-  readonly own?: Sign;
-  /** Without one: that of a Lease whose Connection was given another name. */
-  readonly renamed?: Sign;
-  /** Without one of its own: that it became Ready, as that is when a consumer may begin. */
-  readonly ready?: Sign;
-}
-
-const FRESH: Verdict = { kind: "fresh" };
-const UNJUDGED: Verdict = { kind: "unjudged" };
-const NO_SIGNS: Signs = {};
-
-/** The signs of life that a verdict rests on; none for a Grant that is not Ready, or going. */
-export function signsOf(grant: Grant, evidence: Evidence, nowMs: number): Signs {
-  if (isDeleting(grant) || !isReady(grant)) return NO_SIGNS;
-  const own = newestRenewal(evidence.own, (lease) => countsFor(lease, grant), nowMs);
-  if (own) return { own };
+/**
+ * Returns the newest renewal of a Lease of the Grant. Without one: the newest renewal under a
+ * renamed Connection, or when the Grant became Ready, as that is when a consumer can begin.
+ */
+function lastSign(
+  grant: Grant,
+  heartbeats: ExamineDeps["caches"]["heartbeats"],
+  isGrant: (name: string) => boolean,
+  nowMs: number,
+): LastSign | undefined {
+  if (isDeleting(grant) || !isReady(grant)) return undefined;
+  const { name } = grant.metadata;
+  const boundary = boundaryOf(grant);
+  const ownLeases = heartbeats.find("connection", connectionKey(boundary, name));
+  const own = newestRenewal(ownLeases, (lease) => countsFor(lease, grant), nowMs);
+  if (own) return { ...own, reason: "LeaseExpired", sinceMs: own.atMs };
+  const readyMs = Date.parse(condition(grant, "Ready")?.lastTransitionTime ?? "");
+  if (Number.isNaN(readyMs)) return undefined;
+  // A consumer may give its Connection another name. Its Leases then name no Grant at all.
   const renamed = newestRenewal(
-    evidence.inBoundary,
+    heartbeats.find("namespace", boundary),
     ({ connection, consumerUid }) =>
-      consumerUid !== undefined && connection !== grant.metadata.name &&
-      concerns(grant, connection, evidence.isGrant),
+      consumerUid !== undefined && connection !== undefined && connection !== name &&
+      !isGrant(connection),
     nowMs,
   );
-  const readyMs = Date.parse(condition(grant, "Ready")?.lastTransitionTime ?? "");
-  return {
-    ...(renamed ? { renamed } : {}),
-    ...(Number.isNaN(readyMs) ? {} : { ready: { atMs: readyMs, durationMs: DEFAULT_DURATION_MS } }),
-  };
+  const isRenamed = renamed && renamed.atMs > readyMs;
+  const newest = isRenamed ? renamed : { atMs: readyMs, durationMs: DEFAULT_DURATION_MS };
+  return { ...newest, reason: "NoLease", sinceMs: readyMs };
 }
-
-/** Judges a Grant by its signs of life: silent for longer than the TTL, or not. */
-export function judge({ own, renamed, ready }: Signs, ttlMs: number, nowMs: number): Verdict {
-  const isOverdue = ({ atMs }: Sign) => nowMs - atMs > ttlMs;
-  if (own) {
-    return isOverdue(own) ? { kind: "stale", reason: "LeaseExpired", sinceMs: own.atMs } : FRESH;
-  }
-  if (renamed && !isOverdue(renamed)) return FRESH;
-  if (!ready) return UNJUDGED;
-  return isOverdue(ready) ? { kind: "stale", reason: "NoLease", sinceMs: ready.atMs } : FRESH;
-}
-
-/** The newest sign of life; undefined without any. */
-export function newestSign({ own, renamed, ready }: Signs): Sign | undefined {
-  if (own) return own;
-  return renamed && (!ready || renamed.atMs > ready.atMs) ? renamed : ready;
-}
-
-/**
- * Whether the next sign is not overdue yet. Half the TTL ends it at the latest: a Lease of a long
- * duration would else fall silent and become stale at once.
- */
-export const isHeardOf = ({ atMs, durationMs }: Sign, ttlMs: number, nowMs: number): boolean =>
-  nowMs - atMs <= Math.min(2 * durationMs, ttlMs / 2);
-
-/**
- * Whether a Lease in the Grant's boundary may be about this Grant: it names it, or it names no
- * Grant at all, as when the consumer gave its Connection another name.
- */
-export const concerns = (
-  grant: Pick<Grant, "metadata">,
-  connection: string | undefined,
-  isGrant: (name: string) => boolean,
-): boolean =>
-  connection !== undefined && (connection === grant.metadata.name || !isGrant(connection));
 
 function newestRenewal(
   heartbeats: Iterable<Heartbeat>,
   counts: (heartbeat: Heartbeat) => boolean,
   nowMs: number,
-): Sign | undefined {
-  let newest: Sign | undefined;
+): Renewal | undefined {
+  let newest: Renewal | undefined;
   for (const heartbeat of heartbeats) {
     if (!counts(heartbeat)) continue;
     const atMs = effectiveRenewal(heartbeat, nowMs);
@@ -115,40 +143,56 @@ function newestRenewal(
   return newest;
 }
 
-/** Whether a stale Grant may be revoked now, or not before when. */
-export interface Revocability {
-  readonly isAllowed: boolean;
-  /** By the wall clock; the same from sweep to sweep as long as nothing moves. */
-  readonly notBeforeMs?: number;
-}
+/**
+ * Returns whether the next sign of life is not overdue yet. It is after half the TTL at the latest;
+ * otherwise a Lease of a long duration would fall silent and become stale at the same time.
+ */
+const isHeardOf = ({ atMs, durationMs }: Renewal, ttlMs: number, nowMs: number): boolean =>
+  nowMs - atMs <= Math.min(2 * durationMs, ttlMs / 2);
+
+const stale = (
+  grant: Grant,
+  { reason, sinceMs }: LastSign,
+  seen: Observation,
+  ttlMs: number,
+  now: Moment,
+): Stale => ({
+  kind: "stale",
+  reason,
+  sinceMs,
+  isMoving: seen.lastChange !== undefined &&
+    now.steadyMs - seen.lastChange.steadyMs < quietTimeMs(ttlMs),
+  ...reapGuard(grant, seen, ttlMs, now),
+});
 
 const LONGEST_CONNECT_MS = 10 * 60_000;
 
-/** For how long a consumer whose way is free may need until it is heard of. */
+/** Returns how long a consumer may take to connect when nothing is in its way. */
 export const connectTimeMs = (ttlMs: number): number => Math.min(ttlMs, LONGEST_CONNECT_MS);
 
 /**
- * Guards the living: a consumer that has just bound gets time to connect, and after a restart,
- * an outage, or with a consumer's clock that is wrong, only what the reaper watched itself counts.
+ * Protects live consumers. A consumer that has just bound gets time to connect. The reaper must
+ * also have watched the Leases itself for a while without a change, because after a restart, an
+ * outage, or with a wrong consumer clock the times in the Leases prove nothing.
  */
-export function mayRevoke(
+export function reapGuard(
   grant: Pick<Grant, "metadata">,
   { watchedSince, lastChange }: Observation,
   ttlMs: number,
   now: Moment,
-): Revocability {
-  if (!watchedSince) return { isAllowed: false };
+): ReapGuard {
+  if (!watchedSince) return { mayReap: false };
   const boundMs = Date.parse(grant.metadata.annotations?.[ANNOTATIONS.boundAt] ?? "");
-  const graceEndsMs = Number.isNaN(boundMs) ? -Infinity : boundMs + connectTimeMs(ttlMs);
+  const connectedByMs = Number.isNaN(boundMs) ? -Infinity : boundMs + connectTimeMs(ttlMs);
   const quietSince = lastChange ?? watchedSince;
   const quietMs = quietTimeMs(ttlMs);
   return {
-    // Measured on the steady clock, so that setting the wall clock revokes nobody.
-    isAllowed: now.steadyMs - quietSince.steadyMs >= quietMs && now.wallMs >= graceEndsMs,
-    notBeforeMs: Math.max(quietSince.wallMs + quietMs, graceEndsMs),
+    // Measured on the steady clock, so that a change of the wall clock reaps no Grant.
+    mayReap: now.steadyMs - quietSince.steadyMs >= quietMs && now.wallMs >= connectedByMs,
+    notBeforeMs: Math.max(quietSince.wallMs + quietMs, connectedByMs),
   };
 }
 
-/** Whether a Lease of the Grant changed lately, so that somebody is there in spite of its times. */
-export const isMoving = ({ lastChange }: Observation, ttlMs: number, now: Moment): boolean =>
-  lastChange !== undefined && now.steadyMs - lastChange.steadyMs < quietTimeMs(ttlMs);
+/** Returns whether an operator approved that the Grant is reaped. */
+export const isApproved = ({ metadata }: Pick<Grant, "metadata">): boolean =>
+  metadata.annotations?.[ANNOTATIONS.reap] === "approved";

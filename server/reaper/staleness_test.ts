@@ -1,29 +1,23 @@
 import assert from "node:assert/strict";
 import { IAM_API_VERSION } from "../../common/api/groups.ts";
-import type { Condition, Grant } from "../../common/api/resources.ts";
-import type { Heartbeat } from "../provider/heartbeats.ts";
 import { ANNOTATIONS, boundaryName } from "../../common/api/names.ts";
+import type { Condition, Grant } from "../../common/api/resources.ts";
+import { type Heartbeat, HEARTBEAT_INDEXES } from "../provider/heartbeats.ts";
 import type { Moment, Observation } from "../provider/lease_watch.ts";
-import {
-  concerns,
-  connectTimeMs,
-  isHeardOf,
-  isMoving,
-  judge,
-  mayRevoke,
-  newestSign,
-  type Signs,
-  signsOf,
-  type Verdict,
-} from "./staleness.ts";
+import { connectTimeMs, examine, isApproved, reapGuard, type Stale } from "./staleness.ts";
 
 const SUBJECT = "https://idp.example.org#ada";
-const TTL = 30 * 60_000;
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const TTL = 30 * MINUTE;
 const NOW = Date.parse("2026-05-01T12:00:00Z");
-const FRESH: Verdict = { kind: "fresh" };
-const UNJUDGED: Verdict = { kind: "unjudged" };
+const READY = NOW - 10 * TTL;
+const STEADY_NOW = 50_000_000;
 
 const iso = (ms: number) => new Date(ms).toISOString();
+const at = (wallMs: number, steadyMs = wallMs): Moment => ({ wallMs, steadyMs });
+const ago = (ms: number) => at(NOW - ms, STEADY_NOW - ms);
+const LONG_AGO = ago(100 * TTL);
 
 const ready = (sinceMs: number, edit: Partial<Condition> = {}): Condition => ({
   type: "Ready",
@@ -35,12 +29,7 @@ const ready = (sinceMs: number, edit: Partial<Condition> = {}): Condition => ({
   ...edit,
 });
 
-const grant = (
-  { conditions = [ready(NOW - 10 * TTL)], metadata = {} }: {
-    conditions?: Condition[];
-    metadata?: Partial<Grant["metadata"]>;
-  } = {},
-): Grant => ({
+const grant = (conditions = [ready(READY)], edit: Partial<Grant["metadata"]> = {}): Grant => ({
   apiVersion: IAM_API_VERSION,
   kind: "Grant",
   metadata: {
@@ -48,7 +37,7 @@ const grant = (
     uid: "g",
     generation: 2,
     creationTimestamp: iso(NOW - 11 * TTL),
-    ...metadata,
+    ...edit,
   },
   spec: { identity: { subject: SUBJECT }, exportName: "pg", apis: [{ name: "dbs.example.org" }] },
   status: { conditions },
@@ -62,277 +51,249 @@ const lease = (renewTimeMs: number, edit: Partial<Heartbeat> = {}): Heartbeat =>
   },
   connection: "pg-1",
   consumerUid: "c",
-  durationMs: 60_000,
+  durationMs: MINUTE,
   seenMs: NOW,
   renewTimeMs,
   ...edit,
 });
 
-const elsewhere = (renewTimeMs: number): Heartbeat =>
-  lease(renewTimeMs, { metadata: { name: "forged", namespace: boundaryName("eve") } });
+const renamed = (renewTimeMs: number) =>
+  lease(renewTimeMs, { connection: "mine", durationMs: 7 * SECOND });
 
-const signs = (
-  leases: readonly Heartbeat[],
-  of = grant(),
-  grants = ["pg-1", "pg-2"],
-): Signs => {
-  const inBoundary = leases.filter(({ metadata }) => metadata.namespace === boundaryName(SUBJECT));
-  return signsOf(of, { own: leases, inBoundary, isGrant: (name) => grants.includes(name) }, NOW);
-};
-
-const verdict = (leases: readonly Heartbeat[], of?: Grant, grants?: string[]): Verdict =>
-  judge(signs(leases, of, grants), TTL, NOW);
-
-const stale = (reason: "LeaseExpired" | "NoLease", sinceMs: number): Verdict => ({
-  kind: "stale",
-  reason,
-  sinceMs,
-});
-
-Deno.test("judge()", async (t) => {
-  const READY = NOW - 10 * TTL;
-  const table: [string, Verdict, Verdict][] = [
-    ["finds a renewed Lease fresh", verdict([lease(NOW - 1)]), FRESH],
-    ["finds a Lease as old as the TTL fresh", verdict([lease(NOW - TTL)]), FRESH],
-    [
-      "finds a Lease older than the TTL expired",
-      verdict([lease(NOW - TTL - 1)]),
-      stale("LeaseExpired", NOW - TTL - 1),
-    ],
-    [
-      "goes by the newest Lease, whatever the order",
-      verdict([lease(NOW - 5 * TTL), lease(NOW - 2 * TTL), lease(NOW - 3 * TTL)]),
-      stale("LeaseExpired", NOW - 2 * TTL),
-    ],
-    [
-      "is content with one of several consumers",
-      verdict([lease(NOW - 5 * TTL), lease(NOW)]),
-      FRESH,
-    ],
-    [
-      "counts a renewTime of the future from when it was seen",
-      verdict([lease(NOW + TTL, { seenMs: NOW - TTL - 1 })]),
-      stale("LeaseExpired", NOW - TTL - 1),
-    ],
-    [
-      "finds a renewTime of the future fresh while it was seen within the TTL",
-      verdict([lease(NOW + 5 * TTL, { seenMs: NOW - TTL })]),
-      FRESH,
-    ],
-    [
-      "ignores a Lease forged in another boundary",
-      verdict([elsewhere(NOW)]),
-      stale("NoLease", READY),
-    ],
-    [
-      "ignores what an earlier Grant of that name left behind",
-      verdict(
-        [lease(NOW - 3 * TTL - 1)],
-        grant({
-          conditions: [ready(NOW - 2 * TTL)],
-          metadata: { creationTimestamp: iso(NOW - 3 * TTL) },
-        }),
-      ),
-      stale("NoLease", NOW - 2 * TTL),
-    ],
-    [
-      "lets a fresh Lease of a renamed Connection keep the Grant alive",
-      verdict([lease(NOW - TTL, { connection: "mine" })]),
-      FRESH,
-    ],
-    [
-      "does not when that Lease is older than the TTL",
-      verdict([lease(NOW - TTL - 1, { connection: "mine" })]),
-      stale("NoLease", READY),
-    ],
-    [
-      "does not when that Lease belongs to another Grant",
-      verdict([lease(NOW, { connection: "pg-2" })]),
-      stale("NoLease", READY),
-    ],
-    [
-      "lets the expired Lease of its own name decide over a renamed Connection",
-      verdict([lease(NOW - 2 * TTL), lease(NOW, { connection: "mine" })]),
-      stale("LeaseExpired", NOW - 2 * TTL),
-    ],
-    [
-      "finds a Grant without a Lease fresh until Ready is older than the TTL",
-      verdict([], grant({ conditions: [ready(NOW - TTL)] })),
-      FRESH,
-    ],
-    [
-      "finds a Grant without a Lease stale from then on",
-      verdict([], grant({ conditions: [ready(NOW - TTL - 1)] })),
-      stale("NoLease", NOW - TTL - 1),
-    ],
-    [
-      "takes Ready without a generation for current",
-      verdict([], grant({ conditions: [withoutGeneration(ready(READY))] })),
-      stale("NoLease", READY),
-    ],
-    ["does not judge a Grant without conditions", verdict([], grant({ conditions: [] })), UNJUDGED],
-    [
-      "does not judge a Grant that is not Ready",
-      verdict([lease(NOW - 2 * TTL)], grant({ conditions: [ready(READY, { status: "False" })] })),
-      UNJUDGED,
-    ],
-    [
-      "does not judge a Grant whose Ready is about an older spec",
-      verdict([], grant({ conditions: [ready(READY, { observedGeneration: 1 })] })),
-      UNJUDGED,
-    ],
-    [
-      "does not judge a Grant that is being deleted",
-      verdict([], grant({ metadata: { deletionTimestamp: iso(NOW) } })),
-      UNJUDGED,
-    ],
-    [
-      "does not judge a Grant whose Ready has no time",
-      verdict([], grant({ conditions: [ready(READY, { lastTransitionTime: "soon" })] })),
-      UNJUDGED,
-    ],
-  ];
-  for (const [does, actual, expected] of table) {
-    await t.step(does, () => assert.deepEqual(actual, expected));
-  }
-});
-
-Deno.test("newestSign()", async (t) => {
-  const old = grant({ conditions: [ready(NOW - 10 * TTL)] });
-  const at = (leases: readonly Heartbeat[], of = old) => newestSign(signs(leases, of));
-  const renamed = (ms: number) => lease(ms, { connection: "mine", durationMs: 7_000 });
-  const table: [string, unknown, unknown][] = [
-    [
-      "is the newest own renewal, with its duration",
-      at([lease(NOW - 9), lease(NOW - 5, { durationMs: 8_000 }), lease(NOW - 7), renamed(NOW)]),
-      { atMs: NOW - 5, durationMs: 8_000 },
-    ],
-    ["is a renamed one else", at([renamed(NOW - 5)]), { atMs: NOW - 5, durationMs: 7_000 }],
-    ["is the time it became Ready else", at([]), { atMs: NOW - 10 * TTL, durationMs: 60_000 }],
-    [
-      "is the later of these two",
-      at([renamed(NOW - 11 * TTL)]),
-      { atMs: NOW - 10 * TTL, durationMs: 60_000 },
-    ],
-    ["is none for a Grant that is not judged", at([], grant({ conditions: [] })), undefined],
-  ];
-  for (const [does, actual, expected] of table) {
-    await t.step(does, () => assert.deepEqual(actual, expected));
-  }
-});
-
-Deno.test("isHeardOf() waits for twice the duration, and half the TTL at most", () => {
-  const heard = (durationMs: number, agoMs: number) =>
-    isHeardOf({ atMs: NOW - agoMs, durationMs }, TTL, NOW);
-  assert.deepEqual([120_000, 120_001].map((ago) => heard(60_000, ago)), [true, false]);
-  assert.deepEqual([TTL / 2, TTL / 2 + 1].map((ago) => heard(10 * TTL, ago)), [true, false]);
-});
-
-function withoutGeneration({ observedGeneration: _, ...rest }: Condition): Condition {
-  return rest;
+interface Known {
+  readonly of?: Grant;
+  readonly leases?: readonly Heartbeat[];
+  readonly changedAgoMs?: number;
+  readonly ttlMs?: number;
+  /** Given the Connections whose changes count for the Grant. */
+  readonly onObserve?: (concerns: (connection: string) => boolean) => void;
 }
 
-Deno.test("concerns() takes the Grant's own name and names of nobody", () => {
-  const isGrant = (name: string) => ["pg-1", "pg-2"].includes(name);
-  const about = (connection?: string) => concerns(grant(), connection, isGrant);
-  assert.deepEqual([about("pg-1"), about("mine"), about("pg-2"), about()], [
-    true,
-    true,
-    false,
-    false,
-  ]);
+/** Examines a Grant beside another one, `pg-2`, in the same boundary. */
+function examined({ of = grant(), leases = [], changedAgoMs, ttlMs = TTL, onObserve }: Known) {
+  const lastChange = changedAgoMs === undefined ? {} : { lastChange: ago(changedAgoMs) };
+  const grants = new Map([of, grant([], { name: "pg-2" })].map((one) => [one.metadata.name, one]));
+  return examine(
+    {
+      caches: {
+        grants: { get: ({ name }) => grants.get(name) },
+        heartbeats: {
+          find: (index, value) =>
+            leases.filter((lease) => [...HEARTBEAT_INDEXES[index](lease)].includes(value)).values(),
+        },
+      },
+      leaseWatch: {
+        observation: (_, concerns) => {
+          onObserve?.(concerns);
+          return { watchedSince: LONG_AGO, ...lastChange };
+        },
+      },
+      config: { reaperTtlMs: ttlMs },
+    },
+    of,
+    at(NOW, STEADY_NOW),
+  );
+}
+
+Deno.test("examine() judges a Grant", async (t) => {
+  type Judgement = "fresh" | "unjudged" | readonly [Stale["reason"], sinceMs: number];
+  const without = ({ observedGeneration: _, ...rest }: Condition): Condition => rest;
+  const forged = { metadata: { name: "forged", namespace: boundaryName("eve") } };
+  const recreated = grant([ready(NOW - 2 * TTL)], { creationTimestamp: iso(NOW - 3 * TTL) });
+  const fresh = [lease(NOW)];
+  const old = (ttls: number) => lease(NOW - ttls * TTL);
+  const table: [string, readonly Heartbeat[], Judgement, of?: Grant][] = [
+    ["fresh: just renewed", [lease(NOW - 1)], "fresh"],
+    ["fresh: as old as the TTL", [lease(NOW - TTL)], "fresh"],
+    ["stale: older than the TTL", [lease(NOW - TTL - 1)], ["LeaseExpired", NOW - TTL - 1]],
+    ["stale since the newest Lease", [5, 2, 3].map(old), ["LeaseExpired", NOW - 2 * TTL]],
+    ["fresh: one of several consumers renews", [old(5), lease(NOW)], "fresh"],
+    [
+      "stale: a renewTime in the future was seen before the TTL",
+      [lease(NOW + TTL, { seenMs: NOW - TTL - 1 })],
+      ["LeaseExpired", NOW - TTL - 1],
+    ],
+    [
+      "fresh: a renewTime in the future was seen within the TTL",
+      [lease(NOW + 5 * TTL, { seenMs: NOW - TTL })],
+      "fresh",
+    ],
+    ["stale: forged in another boundary", [lease(NOW, forged)], ["NoLease", READY]],
+    [
+      "stale: left by an earlier Grant of that name",
+      [lease(NOW - 3 * TTL - 1)],
+      ["NoLease", NOW - 2 * TTL],
+      recreated,
+    ],
+    ["fresh: renewed under a renamed Connection", [renamed(NOW - TTL)], "fresh"],
+    ["stale: renamed Connection is silent", [renamed(NOW - TTL - 1)], ["NoLease", READY]],
+    ["stale: of another Grant", [lease(NOW, { connection: "pg-2" })], ["NoLease", READY]],
+    [
+      "stale: an own Lease counts before a renamed Connection",
+      [old(2), renamed(NOW)],
+      ["LeaseExpired", NOW - 2 * TTL],
+    ],
+    ["fresh: Ready within the TTL, no Lease", [], "fresh", grant([ready(NOW - TTL)])],
+    [
+      "stale: Ready before the TTL, no Lease",
+      [],
+      ["NoLease", NOW - TTL - 1],
+      grant([ready(NOW - TTL - 1)]),
+    ],
+    ["stale: Ready without a generation", [], ["NoLease", READY], grant([without(ready(READY))])],
+    ["unjudged: no conditions", fresh, "unjudged", grant([])],
+    ["unjudged: not Ready", fresh, "unjudged", grant([ready(READY, { status: "False" })])],
+    [
+      "unjudged: Ready for an older spec",
+      fresh,
+      "unjudged",
+      grant([{ ...ready(0), observedGeneration: 1 }]),
+    ],
+    ["unjudged: deleting", fresh, "unjudged", grant(undefined, { deletionTimestamp: iso(NOW) })],
+    [
+      "unjudged: Ready has no time",
+      [],
+      "unjudged",
+      grant([{ ...ready(0), lastTransitionTime: "" }]),
+    ],
+  ];
+  for (const [name, leases, expected, of = grant()] of table) {
+    await t.step(name, () => {
+      const { staleness, sign } = examined({ leases, of });
+      const judgement = staleness.kind === "stale"
+        ? [staleness.reason, staleness.sinceMs]
+        : staleness.kind;
+      assert.deepEqual(judgement, expected);
+      assert.equal(sign === undefined, expected === "unjudged");
+    });
+  }
 });
 
-const at = (wallMs: number, steadyMs = wallMs): Moment => ({ wallMs, steadyMs });
-const boundAt = (ms: number) =>
-  grant({ metadata: { annotations: { [ANNOTATIONS.boundAt]: iso(ms) } } });
+Deno.test("examine() tells live consumers from silent ones", async (t) => {
+  type Row = [string, Known, lastSignAgoMs: number, isLive: boolean, kind?: "stale"];
+  const short = { durationMs: 8 * SECOND };
+  const long = { durationMs: 10 * TTL };
+  const own = (agoMs: number, edit: Partial<Heartbeat> = {}) => [lease(NOW - agoMs, edit)];
+  const readyAgo = (ms: number) => grant([ready(NOW - ms)]);
+  const among = (agoMs: number) => [lease(NOW - 50 * SECOND), ...own(agoMs, short), renamed(NOW)];
+  const table: Row[] = [
+    ["twice the duration", { leases: own(2 * MINUTE) }, 2 * MINUTE, true],
+    ["longer", { leases: own(2 * MINUTE + 1), changedAgoMs: 120_001 }, 2 * MINUTE + 1, false],
+    ["half the TTL, long duration", { leases: own(TTL / 2, long) }, TTL / 2, true],
+    ["longer, long duration", { leases: own(TTL / 2 + 1, long) }, TTL / 2 + 1, false],
+    ["stale", { leases: own(TTL + 1) }, TTL + 1, false, "stale"],
+    ["stale, long duration", { leases: own(TTL + 1, long) }, TTL + 1, false, "stale"],
+    [
+      "stale but changing",
+      { leases: own(90 * MINUTE), changedAgoMs: 120_000 },
+      90 * MINUTE,
+      true,
+      "stale",
+    ],
+    [
+      "changed before half a short TTL",
+      { leases: own(MINUTE), changedAgoMs: MINUTE, ttlMs: MINUTE + 1 },
+      MINUTE,
+      false,
+    ],
+    ["newest own Lease, by its duration", { leases: among(16_000) }, 16_000, true],
+    ["newest own Lease, longer", { leases: among(16_001) }, 16_001, false],
+    ["renamed Connection, by its duration", { leases: [renamed(NOW - 14_000)] }, 14_000, true],
+    ["renamed Connection, longer", { leases: [renamed(NOW - 14_001)] }, 14_001, false],
+    [
+      "renamed before it was Ready",
+      { leases: [renamed(NOW - 11 * TTL)] },
+      10 * TTL,
+      false,
+      "stale",
+    ],
+    ["just Ready", { of: readyAgo(2 * MINUTE) }, 2 * MINUTE, true],
+    ["Ready for longer", { of: readyAgo(2 * MINUTE + 1) }, 2 * MINUTE + 1, false],
+  ];
+  for (const [name, known, lastSignAgoMs, isLive, kind = "fresh"] of table) {
+    await t.step(name, () => {
+      const { staleness, sign } = examined(known);
+      assert.equal(staleness.kind, kind);
+      assert.deepEqual(sign, { lastSignMs: NOW - lastSignAgoMs, isLive, isApproved: false });
+    });
+  }
+});
+
+Deno.test("examine() calls a stale Grant moving for the quiet time after a change", () => {
+  const stale = (changedAgoMs?: number) =>
+    examined(changedAgoMs === undefined ? {} : { changedAgoMs }).staleness;
+  const expected = { kind: "stale", reason: "NoLease", sinceMs: READY };
+  const allowed = { ...expected, isMoving: false, mayReap: true };
+  const guarded = { ...expected, isMoving: true, mayReap: false };
+  assert.deepEqual(stale(), { ...allowed, notBeforeMs: LONG_AGO.wallMs + 2 * MINUTE });
+  assert.deepEqual(stale(120_000), { ...allowed, notBeforeMs: NOW });
+  assert.deepEqual(stale(119_999), { ...guarded, notBeforeMs: NOW + 1 });
+});
+
+Deno.test("examine() observes Connections of the Grant's own name and of no Grant", () => {
+  const names = ["pg-1", "mine", "pg-2", ""];
+  let observed: string[] | undefined;
+  examined({ onObserve: (concerns) => observed = names.filter(concerns) });
+  assert.deepEqual(observed, ["pg-1", "mine", ""]);
+});
 
 Deno.test("connectTimeMs() is the TTL, at most ten minutes", () => {
   assert.deepEqual([1, 600_000, TTL].map(connectTimeMs), [1, 600_000, 600_000]);
 });
 
-Deno.test("mayRevoke()", async (t) => {
-  const MINUTES = 60_000;
-  interface Row {
-    readonly does: string;
-    readonly seen: Observation;
-    readonly ttlMs?: number;
-    readonly of?: Grant;
-    /** The first moment at which revoking is allowed. */
-    readonly from: number;
-  }
-  const LONG_AGO = at(NOW - 100 * TTL);
-  const table: Row[] = [
-    {
-      does: "waits for two minutes of watching",
-      seen: { watchedSince: at(NOW) },
-      from: NOW + 2 * MINUTES,
-    },
-    {
-      does: "waits for a TTL of watching when that is shorter",
-      seen: { watchedSince: at(NOW) },
-      ttlMs: 5_000,
-      from: NOW + 5_000,
-    },
-    {
-      does: "waits for two minutes without a change",
-      seen: { watchedSince: LONG_AGO, lastChange: at(NOW) },
-      from: NOW + 2 * MINUTES,
-    },
-    {
-      does: "waits for ten minutes after a bind",
-      seen: { watchedSince: LONG_AGO },
-      of: boundAt(NOW),
-      from: NOW + 10 * MINUTES,
-    },
-    {
-      does: "waits for a TTL after a bind when that is shorter",
-      seen: { watchedSince: LONG_AGO },
-      of: boundAt(NOW),
-      ttlMs: 5_000,
-      from: NOW + 5_000,
-    },
-    {
-      does: "waits for whatever ends last, the bind",
-      seen: { watchedSince: at(NOW), lastChange: at(NOW + 1_000) },
-      of: boundAt(NOW),
-      from: NOW + 10 * MINUTES,
-    },
-    {
-      does: "waits for whatever ends last, the change",
-      seen: { watchedSince: at(NOW), lastChange: at(NOW + 9 * MINUTES) },
-      of: boundAt(NOW),
-      from: NOW + 11 * MINUTES,
-    },
+const boundAt = (time: string) =>
+  grant(undefined, { annotations: { [ANNOTATIONS.boundAt]: time } });
+
+Deno.test("reapGuard() waits", async (t) => {
+  const watched = { watchedSince: at(NOW) };
+  const long = { watchedSince: LONG_AGO };
+  const bound = boundAt(iso(NOW));
+  const table: [string, Observation, waitMs: number, { of?: Grant; ttlMs?: number }?][] = [
+    ["two minutes of watching", watched, 2 * MINUTE],
+    ["a TTL of watching if that is shorter", watched, 5_000, { ttlMs: 5_000 }],
+    ["two minutes without a change", { ...long, lastChange: at(NOW) }, 2 * MINUTE],
+    ["ten minutes after a bind", long, 10 * MINUTE, { of: bound }],
+    ["a TTL after a bind if that is shorter", long, 5_000, { of: bound, ttlMs: 5_000 }],
+    [
+      "for the bind if that ends last",
+      { ...watched, lastChange: at(NOW + 1_000) },
+      10 * MINUTE,
+      { of: bound },
+    ],
+    [
+      "for the change if that ends last",
+      { ...watched, lastChange: at(NOW + 9 * MINUTE) },
+      11 * MINUTE,
+      { of: bound },
+    ],
   ];
-  for (const { does, seen, ttlMs = TTL, of = grant(), from } of table) {
-    await t.step(does, () => {
-      const early = mayRevoke(of, seen, ttlMs, at(from - 1));
-      assert.deepEqual(early, { isAllowed: false, notBeforeMs: from });
-      assert.deepEqual(mayRevoke(of, seen, ttlMs, at(from)), {
-        isAllowed: true,
-        notBeforeMs: from,
-      });
+  for (const [name, seen, waitMs, { of = grant(), ttlMs = TTL } = {}] of table) {
+    await t.step(name, () => {
+      const notBeforeMs = NOW + waitMs;
+      for (const mayReap of [false, true]) {
+        const now = at(notBeforeMs - (mayReap ? 0 : 1));
+        assert.deepEqual(reapGuard(of, seen, ttlMs, now), { mayReap, notBeforeMs });
+      }
     });
   }
-
-  await t.step("never allows it before the Leases were listed", () => {
-    assert.deepEqual(mayRevoke(grant(), {}, 1, at(NOW)), { isAllowed: false });
+  await t.step("for the first list of Leases", () => {
+    assert.deepEqual(reapGuard(grant(), {}, 1, at(NOW)), { mayReap: false });
   });
-  await t.step("ignores a bind time that is none", () => {
-    const of = grant({ metadata: { annotations: { [ANNOTATIONS.boundAt]: "soon" } } });
-    assert.equal(mayRevoke(of, { watchedSince: LONG_AGO }, TTL, at(NOW)).isAllowed, true);
+  await t.step("for no bind at an invalid time", () => {
+    assert.equal(reapGuard(boundAt("soon"), long, TTL, at(NOW)).mayReap, true);
   });
-  await t.step("measures its watching on the steady clock", () => {
-    const seen = { watchedSince: at(NOW, 1_000) };
-    assert.equal(mayRevoke(grant(), seen, TTL, at(NOW + 10 * TTL, 120_999)).isAllowed, false);
-    assert.equal(mayRevoke(grant(), seen, TTL, at(NOW - 10 * TTL, 121_000)).isAllowed, true);
+  await t.step("by the steady clock", () => {
+    const mayReap = (now: Moment) =>
+      reapGuard(grant(), { watchedSince: at(NOW, 1_000) }, TTL, now).mayReap;
+    assert.equal(mayReap(at(NOW + 10 * TTL, 120_999)), false);
+    assert.equal(mayReap(at(NOW - 10 * TTL, 121_000)), true);
   });
 });
 
-Deno.test("isMoving() holds for the quiet time after a change", () => {
-  const moving = (afterMs: number) => isMoving({ lastChange: at(NOW) }, TTL, at(NOW + afterMs));
-  assert.equal(moving(119_999), true);
-  assert.equal(moving(120_000), false);
-  assert.equal(isMoving({ watchedSince: at(NOW) }, TTL, at(NOW)), false);
+Deno.test("isApproved() accepts only the word approved", () => {
+  const given = (value: string) => grant(undefined, { annotations: { [ANNOTATIONS.reap]: value } });
+  const accepted = ["approved", "true", "Approved", ""].filter((value) => isApproved(given(value)));
+  assert.deepEqual(accepted, ["approved"]);
+  assert.equal(isApproved({ metadata: { name: "pg-1" } }), false);
+  assert.equal(examined({ of: given("approved") }).sign?.isApproved, true);
 });

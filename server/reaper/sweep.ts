@@ -1,17 +1,49 @@
 import { type Grant, isDeleting } from "../../common/api/resources.ts";
-import type { Config } from "../config.ts";
+import type { Cache } from "../../common/kube/cache.ts";
 import { KubeError } from "../../common/kube/kube_error.ts";
-import type { Boundaries } from "./boundaries.ts";
-import { type Hold, mostPerSweep, silenceOf } from "./brake.ts";
-import { examine, type Examined } from "./examine.ts";
-import type { Moment } from "../provider/lease_watch.ts";
-import { planRevocations, type RevocationPlan } from "./plan_revocations.ts";
-import { type RecordDeps, recordFinding } from "./record_finding.ts";
-import { isRevocable, type ReapDeps, reapGrant } from "./reap_grant.ts";
-import { isMarkedHeld } from "./stale_condition.ts";
+import { every } from "../../common/time/every.ts";
+import type { Runnable } from "../../common/time/runnable.ts";
+import { forEachAtOnce } from "../../common/time/slots.ts";
+import type { Config } from "../config.ts";
+import type { Heartbeat } from "../provider/heartbeats.ts";
+import { type Moment, moment } from "../provider/lease_watch.ts";
+import { Boundaries } from "./boundaries.ts";
+import { Hold, mostPerSweep, silenceOf } from "./brake.ts";
+import { isReapable, planReaps, type ReapDeps, reapGrant, type ReapPlan } from "./reap_grant.ts";
+import { isMarkedHeld, type RecordDeps, recordStaleness } from "./stale_condition.ts";
+import { connectTimeMs, examine, type Examined } from "./staleness.ts";
+
+/** What the reaper works with. */
+export interface ReaperDeps extends Omit<SweepDeps, "boundaries" | "hold" | "config" | "now"> {
+  readonly config: SweepDeps["config"] & Pick<Config, "reaperIntervalMs">;
+  readonly now?: SweepDeps["now"];
+  /** Called with the result of each sweep, for the metrics. */
+  readonly onSwept?: (counts: SweepCounts) => void;
+}
+
+/** Sweeps once per interval, first after one interval. Run it only while leading. */
+export const reaper = (deps: ReaperDeps): Runnable => async (signal) => {
+  const { kube, log, config, now = moment, onSwept } = deps;
+  // New for each term as leader: another replica may have held or marked boundaries in between.
+  const boundaries = new Boundaries({ kube, log });
+  const hold = new Hold({ calmMs: connectTimeMs(config.reaperTtlMs), log });
+  const sweeping = every(
+    config.reaperIntervalMs,
+    async (term) => {
+      const counts = await sweep({ ...deps, boundaries, hold, now }, term);
+      if (counts) onSwept?.(counts);
+    },
+    (error) => log.error("sweep failed", { error }),
+  );
+  await sweeping(signal);
+};
 
 /** What a sweep works with. */
-export interface SweepDeps extends ReapDeps {
+export interface SweepDeps extends ReapDeps, Omit<RecordDeps, "config"> {
+  readonly caches: ReapDeps["caches"] & {
+    readonly grants: Pick<Cache<Grant>, "values" | "hasSynced" | "brokenForMs">;
+    readonly heartbeats: Pick<Cache<Heartbeat>, "hasSynced" | "brokenForMs">;
+  };
   readonly config:
     & ReapDeps["config"]
     & RecordDeps["config"]
@@ -23,71 +55,71 @@ export interface SweepDeps extends ReapDeps {
 /** What a sweep found and did. */
 export interface SweepCounts {
   readonly stale: number;
-  /** Stale Grants that no guard protects; without `--reaper-revoke` they just stay. */
-  readonly wouldRevoke: number;
-  /** Silent Grants that fell silent together, stale or not yet. */
+  /** Stale Grants that no guard of their own protects. Without `--reaper-revoke` they stay. */
+  readonly wouldReap: number;
+  /** The most Grants that fell silent together, whether stale or not yet. */
   readonly silentTogether: number;
-  /** Nothing is revoked without approval, because these are too many; never so without the flag. */
+  /** The sweep reaped only Grants with approval. Never true without `--reaper-revoke`. */
   readonly isHolding: boolean;
-  /** Grants that a sweep would have revoked if it did not hold. */
+  /** Grants that the sweep would have reaped without the hold. */
   readonly held: number;
-  readonly revoked: number;
-  /** Grants that are left to the next sweeps, because one may revoke only a part. */
+  readonly reaped: number;
+  /** Grants left to the next sweeps, because one sweep reaps only a part. */
   readonly waiting: number;
   readonly boundariesDeleted: number;
-  /** Grants that could not be dealt with; the log says why. */
+  /** Grants whose examination or writes failed; the log says why. */
   readonly failed: number;
 }
 
 const WRITERS = 8;
 
 /**
- * Judges every Grant once: marks the silent and clears the renewed, then revokes and deletes what
- * the flags and the brake allow. A Grant at rest costs no request. Undefined when the caches cannot
- * be trusted.
+ * Judges every Grant once. Marks the stale and clears the renewed ones, then reaps Grants and
+ * boundaries as the flags and the brake allow. Sends no request for a Grant that did not change.
+ * Returns undefined if the caches are not current.
  */
 export async function sweep(
   deps: SweepDeps,
   signal: AbortSignal,
 ): Promise<SweepCounts | undefined> {
   const { caches: { grants, heartbeats }, config, boundaries, log } = deps;
-  if (![grants, heartbeats].every(isCurrent)) {
+  if (!isCurrent(grants) || !isCurrent(heartbeats)) {
     log.warn("skipped a sweep: the present Grants and Leases are not known");
     return undefined;
   }
   const now = deps.now();
-  const counts = { revoked: 0, boundariesDeleted: 0, failed: 0 };
-  const failed = ({ metadata: { name } }: Grant, error: unknown) => {
+  const counts = { reaped: 0, boundariesDeleted: 0, failed: 0 };
+  const fail = ({ metadata: { name } }: Grant, error: unknown) => {
     counts.failed++;
     log.error("cannot sweep a Grant", { grant: name, error });
   };
+  /** One Grant that fails does not stop the sweep; an API server that is away does. */
   const guarded = async (grant: Grant, run: () => Promise<void>) => {
     try {
       signal.throwIfAborted();
       await run();
     } catch (error) {
       signal.throwIfAborted();
-      if (isUnreachable(error)) throw error; // the others would fare no better
-      failed(grant, error);
+      if (isUnreachable(error)) throw error;
+      fail(grant, error);
     }
   };
 
-  const examined = examineAll(deps, now, failed);
+  const examined = examineAll(deps, now, fail);
   const { isHolding, plan, ...found } = decide(deps, examined, now);
-  const writing = { isHolding, nowMs: now.wallMs };
-  await forEach(
-    plan.keep,
-    WRITERS,
-    (each) => guarded(each.grant, () => recordFinding(deps, each, writing, signal)),
-  );
-  for (const { grant } of plan.revoke) {
+  await forEachAtOnce(plan.keep, WRITERS, (each) =>
+    guarded(
+      each.grant,
+      () => recordStaleness(deps, each, { isHolding, nowMs: now.wallMs }, signal),
+    ));
+  for (const { grant } of plan.reap) {
     await guarded(grant, async () => {
-      if (await reapGrant(deps, grant, { isHolding }, signal)) counts.revoked++;
+      if (await reapGrant(deps, grant, { isHolding }, signal)) counts.reaped++;
     });
   }
   const { held, waiting } = plan;
   if (waiting > 0) {
-    const { revoked } = counts;
+    const { reaped: revoked } = counts;
     log.info("revoked a part of the silent Grants; the others wait", { revoked, waiting });
   }
   if (config.reaperRevoke && config.reaperDeleteBoundary) {
@@ -101,11 +133,11 @@ export async function sweep(
   return { ...found, ...counts, isHolding, held, waiting };
 }
 
-/** Examines all Grants that are there to stay. */
+/** Examines all Grants except those that are being deleted. */
 function examineAll(
   deps: SweepDeps,
   now: Moment,
-  failed: (grant: Grant, error: unknown) => void,
+  fail: (grant: Grant, error: unknown) => void,
 ): Examined[] {
   const examined: Examined[] = [];
   for (const grant of deps.caches.grants.values()) {
@@ -113,56 +145,38 @@ function examineAll(
     try {
       examined.push(examine(deps, grant, now));
     } catch (error) {
-      failed(grant, error);
+      fail(grant, error);
     }
   }
   return examined;
 }
 
-interface Decided extends Pick<SweepCounts, "stale" | "wouldRevoke" | "silentTogether"> {
+interface Decision extends Pick<SweepCounts, "stale" | "wouldReap" | "silentTogether"> {
   readonly isHolding: boolean;
-  readonly plan: RevocationPlan;
+  readonly plan: ReapPlan;
 }
 
-/** Counts what was found, and picks what to do about it. */
-function decide({ config, hold }: SweepDeps, examined: readonly Examined[], now: Moment): Decided {
+/** Looks at all Grants together: whether to hold, and which of them to reap. */
+function decide({ config, hold }: SweepDeps, examined: readonly Examined[], now: Moment): Decision {
   const { reaperRevoke, reaperHoldPercent, reaperMaxPercent } = config;
-  const stale = examined.filter(({ finding }) => finding.kind === "stale");
+  const stale = examined.filter(({ staleness }) => staleness.kind === "stale");
   const signs = examined.flatMap(({ sign }) => sign ?? []);
   const silence = silenceOf(signs, reaperHoldPercent);
   const wasHeld = reaperHoldPercent < 100 && stale.some(({ grant }) => isMarkedHeld(grant));
   const isHolding = reaperRevoke && hold.update({ silence, wasHeld }, now);
   return {
     stale: stale.length,
-    wouldRevoke: stale.filter(({ finding }) => isRevocable(finding)).length,
+    wouldReap: stale.filter(isReapable).length,
     silentTogether: silence.together,
     isHolding,
     plan: reaperRevoke
-      ? planRevocations(examined, { isHolding, most: mostPerSweep(signs.length, reaperMaxPercent) })
-      : { revoke: [], keep: examined, held: 0, waiting: 0 },
+      ? planReaps(examined, { isHolding, most: mostPerSweep(signs.length, reaperMaxPercent) })
+      : { reap: [], keep: examined, held: 0, waiting: 0 },
   };
 }
 
 const isUnreachable = (error: unknown): boolean =>
   error instanceof KubeError && error.reason === "ConnectionFailed";
 
-const isCurrent = (cache: Pick<SweepDeps["caches"]["grants"], "hasSynced" | "brokenForMs">) =>
+const isCurrent = (cache: Pick<Cache<Grant>, "hasSynced" | "brokenForMs">): boolean =>
   cache.hasSynced && cache.brokenForMs() === undefined;
-
-/** Runs for each item, several at a time; after a failure no further item is begun. */
-async function forEach<T>(
-  items: readonly T[],
-  width: number,
-  run: (item: T) => Promise<void>,
-): Promise<void> {
-  const rest = items.values();
-  let failure: { readonly error: unknown } | undefined;
-  const work = async () => {
-    for (const item of rest) {
-      if (failure) return;
-      await run(item).catch((error) => void (failure ??= { error }));
-    }
-  };
-  await Promise.all(Array.from({ length: width }, work));
-  if (failure) throw failure.error;
-}

@@ -137,7 +137,7 @@ Deno.test("reaper() holds when many consumers fall silent together", async (t) =
     assert.deepEqual(requests, [], "a hold at rest costs nothing");
     await assertUntouched(grants);
     assert.ok(
-      reaper.counts.every(({ revoked, boundariesDeleted }) => !revoked && !boundariesDeleted),
+      reaper.counts.every(({ reaped, boundariesDeleted }) => !reaped && !boundariesDeleted),
     );
     const { silentTogether, isHolding, stale, held } = reaper.counts.at(-1) ?? assert.fail();
     assert.deepEqual([silentTogether, isHolding, stale, held], [12, true, 12, 12]);
@@ -187,7 +187,7 @@ Deno.test("reaper() holds when many consumers fall silent together", async (t) =
       await eventually("it is gone", async () => !await world.stored(grant));
       await eventually("its boundary goes", () => isGoing(boundaryOf(world, grant)));
     }
-    assert.ok(reaper.counts.every(({ revoked }) => revoked <= 5));
+    assert.ok(reaper.counts.every(({ reaped }) => reaped <= 5));
   });
   assert.deepEqual(reaper.records.filter(({ level }) => level === "error"), []);
 });

@@ -39,7 +39,7 @@ const readyToRevoke = async (
   const reaper = await world.reaper({ reaperTtlMs: 1_500, reaperRevoke: true, ...flags });
   await world.upToDate(reaper);
   const config = { ...reaper.deps.config, reaperRevoke: false };
-  await eventually("no guard holds", async () => (await reaper.sweep({ config }))?.wouldRevoke);
+  await eventually("no guard holds", async () => (await reaper.sweep({ config }))?.wouldReap);
   await world.upToDate(reaper);
   return reaper;
 };
@@ -49,18 +49,18 @@ Deno.test("sweep() without --reaper-revoke deletes nothing, but counts what it w
   const grant = await silentGrant(world);
   const reaper = await world.reaper({ reaperTtlMs: 300 });
   await world.upToDate(reaper);
-  assert.equal((await reaper.sweep())?.wouldRevoke, 0, "it has not watched for long enough");
+  assert.equal((await reaper.sweep())?.wouldReap, 0, "it has not watched for long enough");
   const counts = await eventually("no guard holds", async () => {
     const found = await reaper.sweep();
-    return found && found.wouldRevoke > 0 && found;
+    return found && found.wouldReap > 0 && found;
   });
   assert.deepEqual(counts, {
     stale: 1,
-    wouldRevoke: 1,
+    wouldReap: 1,
     silentTogether: 1,
     isHolding: false,
     held: 0,
-    revoked: 0,
+    reaped: 0,
     waiting: 0,
     boundariesDeleted: 0,
     failed: 0,
@@ -95,7 +95,7 @@ Deno.test("reaper() shows a Grant as stale, then deletes it, and the finalizer h
     !isDeleting(await world.stored(live) ?? assert.fail()),
     "the same identity's other one",
   );
-  assert.ok(reaper.counts.some(({ revoked }) => revoked === 1));
+  assert.ok(reaper.counts.some(({ reaped }) => reaped === 1));
 });
 
 Deno.test("reaper() leaves a bound Grant the time to connect", async () => {
@@ -146,7 +146,7 @@ Deno.test("sweep() spares a Grant", async (t) => {
       await reaper.freeze();
       await meanwhile(world, grant);
       const counts = await reaper.sweep();
-      assert.deepEqual([counts?.wouldRevoke, counts?.revoked, counts?.failed], [1, 0, 0]);
+      assert.deepEqual([counts?.wouldReap, counts?.reaped, counts?.failed], [1, 0, 0]);
       assert.ok(await world.stored(grant));
     });
   }
@@ -160,7 +160,7 @@ Deno.test("sweep() spares a Grant", async (t) => {
     };
     const config = { ...reaper.deps.config, reaperDeleteBoundary: true };
     const counts = await reaper.sweep({ boundaries, config });
-    assert.deepEqual([counts?.wouldRevoke, counts?.revoked, counts?.failed], [1, 0, 0]);
+    assert.deepEqual([counts?.wouldReap, counts?.reaped, counts?.failed], [1, 0, 0]);
     const stored = await world.stored(grant);
     assert.deepEqual(
       stored?.metadata.annotations?.[ANNOTATIONS.boundAt],
@@ -171,7 +171,7 @@ Deno.test("sweep() spares a Grant", async (t) => {
     await using world = await ReaperWorld.start(provider);
     const grant = await silentGrant(world);
     const reaper = await readyToRevoke(world);
-    assert.equal((await reaper.sweep())?.revoked, 1);
+    assert.equal((await reaper.sweep())?.reaped, 1);
     assert.equal(await world.stored(grant), undefined);
   });
 });
@@ -181,7 +181,7 @@ Deno.test("sweep() revokes all five Grants of a small provider", async () => {
   const grants = await silentGrants(world, 5);
   const reaper = await readyToRevoke(world);
   const counts = await reaper.sweep();
-  assert.deepEqual([counts?.silentTogether, counts?.isHolding, counts?.revoked], [5, false, 5]);
+  assert.deepEqual([counts?.silentTogether, counts?.isHolding, counts?.reaped], [5, false, 5]);
   for (const grant of grants) assert.equal(await world.stored(grant), undefined);
 });
 
@@ -191,7 +191,7 @@ Deno.test("sweep() works off a backlog in parts, the longest silent first", asyn
   const reaper = await readyToRevoke(world);
   for (const [revoked, waiting] of [[5, 7], [5, 2], [2, 0]]) {
     const counts = await reaper.sweep();
-    assert.deepEqual([counts?.revoked, counts?.waiting, counts?.isHolding], [
+    assert.deepEqual([counts?.reaped, counts?.waiting, counts?.isHolding], [
       revoked,
       waiting,
       false,
@@ -210,11 +210,11 @@ Deno.test("sweep() with --reaper-hold-percent=100 never holds", async () => {
   await silentGrants(world, 12);
   const held = await readyToRevoke(world);
   const before = await held.sweep();
-  assert.deepEqual([before?.isHolding, before?.held, before?.revoked], [true, 12, 0]);
+  assert.deepEqual([before?.isHolding, before?.held, before?.reaped], [true, 12, 0]);
   const reaper = await readyToRevoke(world, { reaperHoldPercent: 100, reaperMaxPercent: 100 });
   const counts = await reaper.sweep();
   assert.deepEqual([counts?.silentTogether, counts?.isHolding], [12, false]);
-  assert.equal(counts?.revoked, 12);
+  assert.equal(counts?.reaped, 12);
 });
 
 Deno.test("sweep() spares a held Grant whose approval was taken back", async () => {
@@ -225,7 +225,7 @@ Deno.test("sweep() spares a held Grant whose approval was taken back", async () 
   await reaper.freeze();
   await world.annotate(grant, { [ANNOTATIONS.reap]: "no" });
   const counts = await reaper.sweep();
-  assert.deepEqual([counts?.isHolding, counts?.held, counts?.revoked], [true, 6, 0]);
+  assert.deepEqual([counts?.isHolding, counts?.held, counts?.reaped], [true, 6, 0]);
   for (const each of [grant, ...others]) assert.ok(await world.stored(each));
 });
 

@@ -1,5 +1,5 @@
 import { type Grant, GRANTS } from "../../../common/api/resources.ts";
-import { heartbeatCache } from "../../../server/provider/heartbeats.ts";
+import { type Heartbeat, heartbeatCache } from "../../../server/provider/heartbeats.ts";
 import { Cache } from "../../../common/kube/cache.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
 import { wholeObjects } from "../../../common/kube/follow.ts";
@@ -7,16 +7,26 @@ import { Boundaries } from "../../../server/reaper/boundaries.ts";
 import { Hold } from "../../../server/reaper/brake.ts";
 import { LeaseWatch, moment, quietTimeMs } from "../../../server/provider/lease_watch.ts";
 import { connectTimeMs } from "../../../server/reaper/staleness.ts";
-import { reaper, type ReaperDeps } from "../../../server/reaper/reaper.ts";
-import { sweep, type SweepCounts, type SweepDeps } from "../../../server/reaper/sweep.ts";
+import {
+  reaper,
+  type ReaperDeps,
+  sweep,
+  type SweepCounts,
+  type SweepDeps,
+} from "../../../server/reaper/sweep.ts";
 import { createLogger } from "../../../common/log/log.ts";
 
 /** The flags a test sets; the others are those of a reaper that only marks. */
 export type ReaperFlags = Partial<ReaperDeps["config"]>;
 
+/** What its sweeps work with; tests also look up single heartbeats. */
+interface TestDeps extends SweepDeps {
+  readonly caches: SweepDeps["caches"] & { readonly heartbeats: Pick<Cache<Heartbeat>, "get"> };
+}
+
 /** A reaper of one test, with caches of its own. */
 export interface TestReaper extends AsyncDisposable {
-  readonly deps: SweepDeps;
+  readonly deps: TestDeps;
   /** What it logged. */
   readonly records: readonly Readonly<Record<string, unknown>>[];
   /** What it published, such as `pg-1 Warning Stale: …`. */
@@ -70,7 +80,7 @@ export async function startTestReaper(
       events.push(`${grant.metadata.name} ${type} ${reason}: ${message}`);
     },
   };
-  const deps: SweepDeps = {
+  const deps: TestDeps = {
     ...common,
     now: moment,
     boundaries: new Boundaries({ kube, log }),

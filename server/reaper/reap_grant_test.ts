@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { IAM_API_VERSION } from "../../common/api/groups.ts";
-import type { Examined } from "./examine.ts";
-import { planRevocations } from "./plan_revocations.ts";
+import { planReaps } from "./reap_grant.ts";
+import type { Examined } from "./staleness.ts";
 
 interface Sample {
   readonly isMarked?: boolean;
-  readonly isAllowed?: boolean;
+  readonly mayReap?: boolean;
   readonly isApproved?: boolean;
 }
 
 const stale = (
   name: string,
   lastSignMs: number,
-  { isMarked = true, isAllowed = true, isApproved = false }: Sample = {},
+  { isMarked = true, mayReap = true, isApproved = false }: Sample = {},
 ): Examined => ({
   grant: {
     apiVersion: IAM_API_VERSION,
@@ -30,11 +30,11 @@ const stale = (
       }],
     },
   },
-  finding: {
+  staleness: {
     kind: "stale",
     reason: "LeaseExpired",
     sinceMs: lastSignMs,
-    revocability: { isAllowed },
+    mayReap,
     isMoving: false,
   },
   sign: { lastSignMs, isLive: false, isApproved },
@@ -44,25 +44,25 @@ const SILENT = [
   stale("newer", 30),
   stale("oldest", 10),
   stale("approved", 40, { isApproved: true }),
-  stale("guarded", 1, { isAllowed: false, isApproved: true }),
+  stale("guarded", 1, { mayReap: false, isApproved: true }),
   stale("unmarked", 2, { isMarked: false, isApproved: true }),
   stale("old", 20),
 ];
 
 const planned = (isHolding: boolean, most: number) => {
-  const { revoke, keep, held, waiting } = planRevocations(SILENT, { isHolding, most });
+  const { reap, keep, held, waiting } = planReaps(SILENT, { isHolding, most });
   const names = (some: readonly Examined[]) => some.map(({ grant }) => grant.metadata.name);
-  assert.deepEqual([...names(revoke), ...names(keep)].sort(), names(SILENT).sort());
-  return { revoke: names(revoke), held, waiting };
+  assert.deepEqual([...names(reap), ...names(keep)].sort(), names(SILENT).sort());
+  return { reap: names(reap), held, waiting };
 };
 
-Deno.test("planRevocations() takes the longest silent first, and what is over the part waits", () => {
+Deno.test("planReaps() picks the longest silent first, and lets the rest wait", () => {
   const all = ["oldest", "old", "newer", "approved"];
-  assert.deepEqual(planned(false, 9), { revoke: all, held: 0, waiting: 0 });
-  assert.deepEqual(planned(false, 2), { revoke: all.slice(0, 2), held: 0, waiting: 2 });
+  assert.deepEqual(planned(false, 9), { reap: all, held: 0, waiting: 0 });
+  assert.deepEqual(planned(false, 2), { reap: all.slice(0, 2), held: 0, waiting: 2 });
 });
 
-Deno.test("planRevocations() takes only the approved while the reaper holds", () => {
-  assert.deepEqual(planned(true, 9), { revoke: ["approved"], held: 3, waiting: 0 });
-  assert.deepEqual(planned(true, 0), { revoke: [], held: 3, waiting: 1 });
+Deno.test("planReaps() picks only approved Grants during a hold", () => {
+  assert.deepEqual(planned(true, 9), { reap: ["approved"], held: 3, waiting: 0 });
+  assert.deepEqual(planned(true, 0), { reap: [], held: 3, waiting: 1 });
 });
