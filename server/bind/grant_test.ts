@@ -1,9 +1,17 @@
 import assert from "node:assert/strict";
 import { CATALOG_API_VERSION } from "../../common/api/groups.ts";
-import type { Export } from "../../common/api/resources.ts";
+import type { Condition, Export, Grant } from "../../common/api/resources.ts";
 import { XbindError } from "../../common/errors.ts";
-import { grantName } from "../../common/api/names.ts";
-import { grantFor } from "./grant.ts";
+import { ANNOTATIONS, grantName } from "../../common/api/names.ts";
+import {
+  grantEdit,
+  grantFor,
+  grantToCreate,
+  hasStamp,
+  type Stamp,
+  stampEdit,
+  stampFor,
+} from "./grant.ts";
 
 const SUBJECT = "https://idp.example.org#ada";
 
@@ -83,4 +91,66 @@ Deno.test("grantFor() refuses subjects that cannot be stored as they are", () =>
     grantFor({ subject: "x".repeat(2048) }, exportOf()).spec.identity.subject.length,
     2048,
   );
+});
+
+const NOW = new Date("2030-01-01T00:00:00Z");
+const later = (ms: number) => new Date(NOW.getTime() + ms);
+const UNTIL = later(30_000);
+const WANTED = grantFor({ subject: SUBJECT }, exportOf());
+const PICKUP = { token: "token", hash: "hash", ttlMs: 300_000 };
+
+const stored = (annotations: Stamp, status: Condition["status"] = "False"): Grant => {
+  const ready = { type: "Ready", status, reason: "", message: "", lastTransitionTime: "" };
+  const metadata = { ...WANTED.metadata, annotations };
+  return { ...WANTED, metadata, status: { conditions: [ready] } };
+};
+
+Deno.test("grantEdit() replaces another spec, and removes the fields that are not wanted", () => {
+  const old = stored({}, "True");
+  const edit = grantEdit({ ...old, spec: { ...old.spec, apis: [] } }, WANTED, UNTIL, NOW);
+  assert.deepEqual(edit, {
+    annotations: { [ANNOTATIONS.wantedUntil]: UNTIL.toISOString() },
+    spec: {
+      ...WANTED.spec,
+      conflictPolicy: null,
+      relatedResources: null,
+      identity: { subject: SUBJECT, displayName: null, groups: null },
+    },
+  });
+});
+
+Deno.test("grantEdit() asks for priority unless the Grant is Ready or another bind waits", () => {
+  const until = (at: Date) => ({ [ANNOTATIONS.wantedUntil]: at.toISOString() });
+  const ask = { annotations: until(UNTIL) };
+  const cases: [Grant, object | undefined][] = [
+    [stored({}), ask],
+    [stored(until(NOW)), ask],
+    [stored(until(later(1))), undefined],
+    [stored({}, "True"), undefined],
+  ];
+  for (const [grant, edit] of cases) assert.deepEqual(grantEdit(grant, WANTED, UNTIL, NOW), edit);
+});
+
+Deno.test("hasStamp() takes a Grant that was created with the stamp, for a sixtieth of its life", () => {
+  const stamp = stampFor(PICKUP, NOW);
+  const grant = grantToCreate(WANTED, stamp, UNTIL);
+  assert.ok(hasStamp(grant, stamp, later(5_000)));
+  assert.ok(!hasStamp(grant, stamp, later(5_001)));
+  assert.ok(!hasStamp(stored({}), stamp, NOW));
+  for (const key of Object.keys(stamp)) {
+    assert.ok(!hasStamp(stored({ ...stamp, [key]: "of another bind" }), stamp, NOW), key);
+  }
+  const plain = stampFor(undefined, NOW);
+  assert.ok(hasStamp(stored(plain), plain, later(3_600_000)), "without a pickup nothing expires");
+});
+
+Deno.test("stampEdit() renews a pickup, and leaves it alone if the stamp has none", () => {
+  const bound = { [ANNOTATIONS.boundAt]: NOW.toISOString(), [ANNOTATIONS.wantedUntil]: null };
+  assert.deepEqual(stampEdit(stampFor(undefined, NOW)).annotations, bound);
+  assert.deepEqual(stampEdit(stampFor(PICKUP, NOW)).annotations, {
+    ...bound,
+    [ANNOTATIONS.pickupSha256]: "hash",
+    [ANNOTATIONS.pickupExpiry]: later(300_000).toISOString(),
+    [ANNOTATIONS.pickupConsumed]: null,
+  });
 });
