@@ -63,8 +63,8 @@ export class Boundaries {
     this.#marked ??= await this.#findMarked(signal);
     const wanted = isHolding ? this.#marked.intersection(this.#approved) : this.#marked;
     if (wanted.size === 0) return 0;
-    // The namespaces first: a bind makes its Grant, then takes the mark away. Either we see the
-    // Grant, or the namespace is no longer the version that we read.
+    // Read the namespaces first: the issuer removes the mark only after the Grant exists. Either we
+    // see the Grant, or the namespace is no longer the version that we read.
     const namespaces = await this.#stillMarked(wanted, signal);
     if (namespaces.length === 0) return 0;
     const inUse = await this.#inUse(signal);
