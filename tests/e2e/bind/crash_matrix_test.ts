@@ -113,17 +113,10 @@ const SCENARIOS: readonly Scenario[] = [
     writes: ["patch grants", "patch grants"],
   },
   {
-    name: "a bind that saves a boundary from the reaper",
-    prepare: async (who) => {
-      await bind(who);
-      const { metadata } = await provider.kube.get(GRANTS, { name: nameFor(who) });
-      const name = boundaryName(sealedSubject(who));
-      const annotations = { [ANNOTATIONS.reapBoundary]: metadata.uid };
-      await provider.edit(NAMESPACES, { name }, { metadata: { annotations } });
-      return "";
-    },
+    name: "a bind of a Ready Grant",
+    prepare: async (who) => (await bind(who)).grant,
     act: bind,
-    writes: ["patch namespaces", "patch grants"],
+    writes: ["patch grants"],
   },
   {
     name: "a pickup",
