@@ -16,10 +16,15 @@ import {
 } from "../../common/api/resources.ts";
 import type { Cache } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
-import { isAlreadyExists } from "../../common/kube/kube_error.ts";
+import {
+  isAlreadyExists,
+  isConflict,
+  isForbidden,
+  isNotFound,
+} from "../../common/kube/kube_error.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { keyOf } from "../../common/kube/paths.ts";
-import { FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
+import { ANNOTATIONS, FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
 import { foreignObject, NotYet, otherType, ProvisioningFault } from "./grant_status.ts";
 import {
   bindingContent,
@@ -185,4 +190,33 @@ async function refuseIfUsed(
       `and holds ${first.kind} "${first.metadata.name}": empty or remove the namespace, or label ` +
       "it if nobody but xbind made what it holds",
   );
+}
+
+/**
+ * Removes the reaper's mark from a boundary. Returns false if the boundary is gone or terminates.
+ * Call it for a Grant that exists: the reaper reads the namespace, then the Grants, and deletes only
+ * the version that it read.
+ */
+export async function keepBoundary(
+  kube: KubeClient,
+  name: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  for (;;) {
+    const namespace = await kube.find(NAMESPACES, { name }, signal);
+    if (!namespace || isDeleting(namespace)) return false;
+    const { annotations, resourceVersion = "" } = namespace.metadata;
+    if (annotations?.[ANNOTATIONS.reapBoundary] === undefined) return true;
+    const patch = {
+      metadata: { resourceVersion, annotations: { [ANNOTATIONS.reapBoundary]: null } },
+    };
+    try {
+      await kube.mergePatch(NAMESPACES, { name }, patch, issuer, signal);
+      return true;
+    } catch (error) {
+      // Without the right to patch, leave it to the reaper: its sweep sees the Grant.
+      if (isForbidden(error)) return true;
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    }
+  }
 }

@@ -26,8 +26,7 @@ import { isConflict, isForbidden, isNotFound } from "../../common/kube/kube_erro
 import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { together } from "../../common/time/wait.ts";
 import type { Config } from "../config.ts";
-import { keepBoundary } from "../provider/keep_boundary.ts";
-import { boundaryTerminates, put, putBoundary } from "./ensure.ts";
+import { boundaryTerminates, keepBoundary, put, putBoundary } from "./ensure.ts";
 import { type GrantObjects, grantObjects } from "./grant_objects.ts";
 import {
   failed,
@@ -171,7 +170,7 @@ async function unmarkBoundary(
   signal: AbortSignal,
 ): Promise<void> {
   const name = boundaryName(spec.identity.subject);
-  if (!await keepBoundary(kube, name, FIELD_MANAGERS.issuer, signal)) throw boundaryTerminates();
+  if (!await keepBoundary(kube, name, signal)) throw boundaryTerminates();
 }
 
 /** Recognises a boundary that began to terminate before its watch told us. */

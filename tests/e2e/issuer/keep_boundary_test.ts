@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { CONFIG_MAPS, NAMESPACES } from "../../../common/api/resources.ts";
-import { keepBoundary } from "../../../server/provider/keep_boundary.ts";
+import { keepBoundary } from "../../../server/issuer/ensure.ts";
 import { ANNOTATIONS, FIELD_MANAGERS } from "../../../common/api/names.ts";
 import { sharedProvider } from "../../support/planes/control_planes.ts";
 import { configMap, uniqueName, workspace } from "../../support/planes/kube.ts";
@@ -9,14 +9,14 @@ import { configMap, uniqueName, workspace } from "../../support/planes/kube.ts";
 // Before any test, so that no test is charged with processes it does not end.
 const provider = await sharedProvider();
 
-const { issuer, reaper, cli } = FIELD_MANAGERS;
+const { reaper, cli } = FIELD_MANAGERS;
 const patience = () => AbortSignal.timeout(20_000);
 
-Deno.test("keepBoundary() says whether a boundary stays, and takes the mark from it", async (t) => {
+Deno.test("keepBoundary() removes the mark from a boundary, and tells whether it stays", async (t) => {
   await using at = await workspace(provider, "keep");
   const { kube, namespace: name } = at;
   const metadata = async () => (await kube.get(NAMESPACES, { name })).metadata;
-  const keep = () => keepBoundary(kube, name, issuer, patience());
+  const keep = () => keepBoundary(kube, name, patience());
 
   await t.step("one without a mark is only read", async () => {
     const { resourceVersion } = await metadata();
@@ -45,6 +45,6 @@ Deno.test("keepBoundary() says whether a boundary stays, and takes the mark from
     });
   });
   await t.step("nor does one that is not there", async () => {
-    assert.equal(await keepBoundary(kube, uniqueName("keep"), issuer, patience()), false);
+    assert.equal(await keepBoundary(kube, uniqueName("keep"), patience()), false);
   });
 });
