@@ -1,6 +1,6 @@
 /**
  * The demo: a provider and a consumer control plane, the backend, and a sample service, until
- * Ctrl-C. With `--check` it looks whether everything is in place and ends.
+ * Ctrl-C. With `--check` it checks that everything is there and ends.
  */
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -29,7 +29,7 @@ const CONSUMER_CRDS = [
 ];
 const SAMPLE_CRD = "widgets.example.org";
 
-/** What must be there once the demo is up, in kubectl's words. */
+/** The objects that the demo installs, as arguments of kubectl. */
 const PROVIDER_OBJECTS = [
   ...[...PROVIDER_CRDS, SAMPLE_CRD].map((name) => `crd/${name}`),
   "exports.catalog.xbind.io/widgets",
@@ -54,7 +54,7 @@ const applyCrds = async (plane: ControlPlane, names: string[], files: string[]):
   await kubectl(plane, ["wait", "--for=condition=Established", "--timeout=30s", ...crds]);
 };
 
-/** Where the backend of the demo can be looked at. */
+/** The addresses and log of the backend. */
 interface Backend {
   url: string;
   metrics: string;
@@ -62,7 +62,7 @@ interface Backend {
   log: string;
 }
 
-/** Runs the backend from its sources on the provider; it installs its own definitions there. */
+/** Runs the backend from source on the provider; it installs its CRDs there. */
 const startBackend = async (provider: ControlPlane, guard: Guard): Promise<Backend> => {
   await buildUi();
   const port = freePort();
@@ -135,7 +135,7 @@ const isOnPath = async (program: string): Promise<boolean> => {
 const shellWord = (text: string): string =>
   /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** What a reader's shell needs: where things are, and the programs on its `PATH`. */
+/** Writes the variables and the `PATH` for the user's shell. */
 const writeEnvironment = async (
   provider: ControlPlane,
   consumer: ControlPlane,
@@ -247,7 +247,7 @@ const signIn = async (url: string): Promise<string> => {
   return `xbind_session=${jar.get("xbind_session") ?? ""}`;
 };
 
-/** Waits for Ctrl-C or for a request to end. */
+/** Waits for Ctrl-C or another signal to end. */
 const untilStopped = (): Promise<void> =>
   new Promise((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {

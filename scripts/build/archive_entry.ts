@@ -1,4 +1,4 @@
-/** One thing in an archive; whoever unpacks it becomes its owner. */
+/** A file, folder or link in an archive; the user who unpacks it owns it. */
 export type ArchiveEntry =
   | {
     readonly kind: "file";
@@ -10,17 +10,17 @@ export type ArchiveEntry =
   | { readonly kind: "folder"; readonly path: string }
   | { readonly kind: "link"; readonly path: string; readonly target: string };
 
-/** Permission bits of an entry; one of three, so that no umask shows in an archive. */
+/** The permission bits of an entry, regardless of the umask of the build machine. */
 export function modeOf(entry: ArchiveEntry): number {
   if (entry.kind === "link") return 0o777;
   return entry.kind === "folder" || entry.isExecutable ? 0o755 : 0o644;
 }
 
-/** Entries by path, so that the order of a directory listing shows in no archive. */
+/** Sorts entries by path, so that archives do not depend on the file system. */
 export const inOrder = (entries: readonly ArchiveEntry[]): ArchiveEntry[] =>
   [...entries].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
 
-/** These folders and all above them, for archives whose readers do not make them. */
+/** Lists all folders above these paths, for readers that do not create them. */
 export function foldersOf(paths: readonly string[]): ArchiveEntry[] {
   const folders = new Set<string>();
   for (const path of paths) {

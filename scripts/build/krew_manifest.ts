@@ -4,7 +4,7 @@ import { BuildError } from "./run_build.ts";
 import type { Platform } from "./platforms.ts";
 import { ROOT } from "./source_state.ts";
 
-/** Where the archives of a release lie unless the build is told otherwise. */
+/** The default URL of the archives of a release. */
 export const releaseUrl = (version: string): string =>
   `https://github.com/xbind/xbind/releases/download/v${version}`;
 
@@ -13,14 +13,14 @@ export interface PluginArchive {
   readonly platform: Platform;
   readonly name: string;
   readonly sha256: string;
-  /** The file in it that is run. */
+  /** The file in it that krew runs. */
   readonly bin: string;
 }
 
-/** What people read about the plugin; the rest of the manifest is known only to a build. */
+/** The texts of the manifest; a build adds version and archives. */
 export const KREW_TEMPLATE: string = path.join(ROOT, "deploy", "krew", "bind.yaml");
 
-/** The manifest by which krew installs the plugin; throws on one that krew would refuse. */
+/** Makes the manifest that krew installs the plugin from; throws if krew would refuse it. */
 export function krewManifest(
   template: string,
   version: string,
@@ -46,7 +46,7 @@ export function krewManifest(
   return stringify(manifest, { version: "1.1", lineWidth: 0 });
 }
 
-/** Fields that krew reads; whatever else stands there it would ignore, so a typo would pass. */
+/** The fields that krew reads. It ignores all others, so a typo would go unnoticed. */
 const FIELDS = {
   manifest: ["apiVersion", "kind", "metadata", "spec"],
   metadata: ["name"],
@@ -55,17 +55,17 @@ const FIELDS = {
   file: ["from", "to"],
 } as const;
 
-/** Longer ones are cut off in the list that `kubectl krew search` prints. */
+/** `kubectl krew search` cuts off longer ones. */
 const SHORT_DESCRIPTION_LENGTH = 50;
 const OS = ["linux", "darwin", "windows"];
 const ARCH = ["amd64", "arm64", "386", "arm", "ppc64le"];
-/** Names of devices on Windows. */
+/** Device names on Windows. */
 const RESERVED = /^(con|prn|aux|nul|com[1-9]|lpt[1-9])$/i;
 const VERSION = /^v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/;
 
 type Fields = Record<string, unknown>;
 
-/** Why krew, or the index of its plugins, would refuse a manifest of this name. */
+/** Lists why krew, or its plugin index, would refuse a manifest of this name. */
 export function krewFaults(name: string, manifest: unknown): string[] {
   const faults: string[] = [];
   const fault = (text: string) => void faults.push(text);

@@ -1,24 +1,24 @@
 import { BuildError } from "./run_build.ts";
 
-/** What deno.lock says of the packages. */
+/** The packages in deno.lock. */
 export interface LockFile {
   readonly npm: Readonly<
     Record<string, { readonly integrity: string; readonly dependencies?: readonly string[] }>
   >;
 }
 
-/** One package of a certain version, with the packages it needs. */
+/** A package of one version, and its dependencies. */
 export interface LockedPackage {
   /** As the lock file spells it, such as `@hono/node-server@2.1.6_hono@4.13.17`. */
   readonly id: string;
   readonly name: string;
   readonly version: string;
   readonly sha512: string;
-  /** Ids. */
+  /** Ids of packages. */
   readonly dependencies: readonly string[];
 }
 
-/** The packages that are reached from these ids, by id; throws on one that is not locked. */
+/** Lists these packages and all their dependencies; throws if one is not locked. */
 export function lockedPackages(lock: LockFile, roots: readonly string[]): LockedPackage[] {
   const found = new Map<string, LockedPackage>();
   const visit = (id: string) => {
@@ -33,7 +33,7 @@ export function lockedPackages(lock: LockFile, roots: readonly string[]): Locked
   return [...found.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** The lock file leaves the version out where there is only one. */
+/** The lock file omits the version of a package that it has only once. */
 function idOf(lock: LockFile, dependency: string): string {
   if (lock.npm[dependency]) return dependency;
   const ids = Object.keys(lock.npm).filter((id) =>
@@ -46,7 +46,7 @@ function idOf(lock: LockFile, dependency: string): string {
   );
 }
 
-/** After the version an id may name the peers that it was resolved with. */
+/** An id may name peer packages after the version. */
 function nameAndVersion(id: string): { name: string; version: string } {
   const [, name = id, version = ""] = /^(@?[^@]+)@([^_]+)/.exec(id) ?? [];
   return { name, version };

@@ -1,6 +1,6 @@
 import { BuildError } from "./run_build.ts";
 
-/** A machine that executables are made for, in the words of Kubernetes and of Deno. */
+/** A platform of executables, by the names of Kubernetes and of Deno. */
 export interface Platform {
   readonly os: "linux" | "darwin" | "windows";
   readonly arch: "amd64" | "arm64";
@@ -21,7 +21,7 @@ export const PLATFORMS: readonly Platform[] = [
 export const platformName = ({ os, arch }: Pick<Platform, "os" | "arch">): string =>
   `${os}_${arch}`;
 
-/** The platform of this machine; throws on one that Deno does not compile for. */
+/** The platform of this machine; throws if Deno cannot compile for it. */
 export function hostPlatform(target: string = Deno.build.target): Platform {
   const platform = PLATFORMS.find((known) => known.target === target);
   if (platform) return platform;
@@ -29,6 +29,6 @@ export function hostPlatform(target: string = Deno.build.target): Platform {
   throw new BuildError(`Cannot build on "${target}": Deno compiles for ${known} only`);
 }
 
-/** The name of an executable file there. */
+/** The file name of an executable on a platform. */
 export const executableName = (name: string, { os }: Pick<Platform, "os">): string =>
   os === "windows" ? `${name}.exe` : name;

@@ -4,18 +4,18 @@ import { BuildError } from "./run_build.ts";
 /** The root of the sources. */
 export const ROOT: string = path.join(import.meta.dirname ?? "", "..", "..");
 
-/** What version control knows of the sources. */
+/** The commit of the sources. */
 export interface SourceState {
-  /** Seconds since 1970: the last commit, or a fixed day without version control. */
+  /** The time of the last commit in seconds since 1970; a fixed day without git. */
   readonly dateSeconds: number;
   /** The commit; ends in `-dirty` when files differ from it. */
   readonly revision?: string;
 }
 
-/** 1980: every archive format can hold it. */
+/** 1980, the first date that every archive format can hold. */
 const NO_DATE_SECONDS = 315_532_800;
 
-/** The commit that is checked out, if there is one. */
+/** Reads the commit that is checked out, if any. */
 export async function sourceState(root: string = ROOT): Promise<SourceState> {
   const head = await git(root, ["log", "-1", "--format=%ct %H"]);
   const [, seconds, revision] = /^(\d+) ([0-9a-f]+)$/.exec(head?.trim() ?? "") ?? [];

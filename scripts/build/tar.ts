@@ -5,7 +5,7 @@ const BLOCK = 512;
 const TYPE_FLAGS = { file: "0", link: "2", folder: "5" } as const;
 const encoder = new TextEncoder();
 
-/** A ustar archive: the same entries and date give the same bytes. */
+/** Makes a ustar archive; the same entries and date give the same bytes. */
 export function tarOf(entries: readonly ArchiveEntry[], dateSeconds: number): Uint8Array {
   const parts: Uint8Array[] = [];
   for (const entry of inOrder(entries)) {
@@ -17,7 +17,7 @@ export function tarOf(entries: readonly ArchiveEntry[], dateSeconds: number): Ui
   return concatenated(parts);
 }
 
-/** The same, compressed. */
+/** Makes a ustar archive, compressed with gzip. */
 export const tarGzOf = (entries: readonly ArchiveEntry[], dateSeconds: number): Uint8Array =>
   gzipSync(tarOf(entries, dateSeconds));
 
@@ -47,7 +47,7 @@ function headerOf(entry: ArchiveEntry, dateSeconds: number): Uint8Array {
   return header;
 }
 
-/** Long names are cut in two at a slash. */
+/** Splits a long name at a slash, as ustar demands. */
 function splitName(path: string): { prefix: string; name: string } {
   if (encoder.encode(path).length <= 100) return { prefix: "", name: path };
   const cut = path.indexOf("/", path.length - 101);
@@ -56,7 +56,7 @@ function splitName(path: string): { prefix: string; name: string } {
     : { prefix: path.slice(0, cut), name: path.slice(cut + 1) };
 }
 
-/** All parts in one array. */
+/** Joins parts into one array. */
 export function concatenated(parts: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let offset = 0;

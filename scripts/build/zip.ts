@@ -15,7 +15,7 @@ const UTF8_NAMES = 0x0800;
 const DEFLATED = 8;
 const encoder = new TextEncoder();
 
-/** A zip archive of files: the same entries and date give the same bytes. */
+/** Makes a zip archive; the same entries and date give the same bytes. */
 export function zipOf(entries: readonly FileEntry[], dateSeconds: number): Uint8Array {
   const { time, date } = dosTime(dateSeconds);
   const local: Uint8Array[] = [];

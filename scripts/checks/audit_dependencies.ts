@@ -1,12 +1,12 @@
 /**
- * Asks the package registry for known vulnerabilities of what is shipped. Exit code 0: none;
- * 1: some; 3: nobody could be asked.
+ * Asks the package registry for known vulnerabilities of shipped packages. Exit code 0: none;
+ * 1: some; 3: the registry could not be asked.
  */
 import { join } from "node:path";
 import { runtimePackages } from "./runtime_packages.ts";
 import { say } from "../say.ts";
 
-/** What is known about the shipped packages; undefined when the registry could not be asked. */
+/** The known vulnerabilities of shipped packages. */
 export interface DependencyAudit {
   /** `name: severity`, sorted. */
   readonly vulnerabilities: readonly string[];
@@ -26,7 +26,7 @@ const npm = async (dir: string, args: readonly string[]): Promise<string> => {
   return new TextDecoder().decode(stdout);
 };
 
-/** Audits the packages that are shipped, and what they depend on. */
+/** Audits shipped packages and their dependencies; undefined if the registry cannot be asked. */
 export async function auditDependencies(): Promise<DependencyAudit | undefined> {
   const dir = await Deno.makeTempDir({ prefix: "xbind-audit-" });
   try {
@@ -39,7 +39,7 @@ export async function auditDependencies(): Promise<DependencyAudit | undefined> 
     const found = Object.entries(report.vulnerabilities);
     return { vulnerabilities: found.map(([name, { severity }]) => `${name}: ${severity}`).sort() };
   } catch (error) {
-    // No npm, or something else than JSON in the place of its report.
+    // There is no npm, or it printed an error instead of JSON.
     if (error instanceof Deno.errors.NotFound || error instanceof SyntaxError) return undefined;
     throw error;
   } finally {

@@ -1,10 +1,10 @@
 /**
- * Fails when this Deno is older than the pinned one, or when a place that has to spell the pinned
- * version out (for people and CI to copy) spells another.
+ * Fails when this Deno is older than the pinned one, or when a file that spells out the pinned
+ * version names another.
  */
 import { say } from "../say.ts";
 
-/** The pin: our HTTP client relies on internals of this very line of Deno. */
+/** The pinned version; our HTTP client relies on internals of this release line. */
 export const PINNED_DENO = "2.9.5";
 
 const PLACES = [

@@ -1,5 +1,5 @@
 /**
- * Fails when an import points upwards, when modules import each other in a circle, or when a
+ * Fails when an import points upwards, when modules import each other in a cycle, or when a
  * program could reach code that starts processes. ARCHITECTURE.md explains the directions.
  */
 import path from "node:path";
@@ -63,21 +63,21 @@ const MAY_IMPORT: readonly (readonly [part: string, allowed: readonly string[]])
   ["bench/", [...COMMON, "server/", "cli/", "ui/", "scripts/", "tests/support/", "deno.json"]],
 ];
 
-/** What a unit test may import besides what its module may. */
+/** What a unit test may import besides the imports of its module. */
 const FOR_UNIT_TESTS = [...COMMON, "scripts/", "tests/support/", "tests/testdata/"];
 
-/** Starts processes: for the command-line client, and for tests that play its part. */
+/** Starts processes; only the command-line client and tests may import it. */
 const STARTS_PROCESSES = "common/kube/exec_credential.ts";
 const ENTRIES = ["server/main.ts", "cli/main.ts"];
 
-/** Parts that hold other parts: their own files are those directly in them. */
+/** Parts that hold other parts; only files directly in them are their own. */
 const ROOTS = ["common/", "server/"];
 
 const isUnder = (file: string, rule: string): boolean =>
   rule.endsWith("/") ? file.startsWith(rule) : file === rule;
 const isTest = (file: string): boolean => /_test\.tsx?$/.test(file);
 
-/** What is wrong with these imports (file → imported files), one line per fault. */
+/** Lists the faults of these imports (file → imported files), one line each. */
 export function importFaults(imports: ReadonlyMap<string, readonly string[]>): string[] {
   const faults: string[] = [];
   for (const [file, targets] of imports) {

@@ -5,7 +5,7 @@ const ROOT = new URL("../../", import.meta.url);
 /** A package and the version that `deno.json` pins. */
 export type PinnedPackage = readonly [name: string, version: string];
 
-/** The packages in an import map such as `deno.json` has, each with its exact version. */
+/** The packages of an import map with their exact versions. */
 export function pinnedPackages(imports: Readonly<Record<string, string>>): PinnedPackage[] {
   return Object.entries(imports).filter(([key]) => !key.endsWith("/")).map(([key, target]) => {
     const [, name, version] = /^npm:(@?[^@]+)@(\d+\.\d+\.\d+)$/.exec(target) ?? [];
@@ -25,7 +25,7 @@ export function packagesIn(source: string): string[] {
   });
 }
 
-/** The packages that are shipped, with their versions. */
+/** The packages that shipped code imports, with their versions. */
 export async function runtimePackages(): Promise<PinnedPackage[]> {
   const config = JSON.parse(await Deno.readTextFile(new URL("deno.json", ROOT)));
   const used = new Set<string>();

@@ -1,4 +1,4 @@
-/** The parts of an audit event that tests look at. */
+/** The fields of an audit event that tests read. */
 export interface AuditEvent {
   auditID: string;
   stage: "ResponseStarted" | "ResponseComplete" | "Panic";
@@ -18,15 +18,15 @@ export interface AuditEvent {
   stageTimestamp: string;
 }
 
-/** The events in the text of an audit log; a last line that is still being written is left out. */
+/** Parses an audit log; skips a last line that is not complete yet. */
 export const parseAuditLog = (text: string): AuditEvent[] => {
   const complete = text.slice(0, text.lastIndexOf("\n") + 1);
   return complete.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
 };
 
 /**
- * What a control plane's audit log holds now. A request appears a moment after its answer: await
- * a condition on this, or look for an absence only after a later request has appeared.
+ * Reads the audit log of a control plane. A request appears shortly after its answer: await a
+ * condition, or check for an absence only after a later request has appeared.
  */
 export const auditEvents = async (
   plane: { readonly auditLog?: string | undefined },

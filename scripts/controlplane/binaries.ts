@@ -18,7 +18,7 @@ const PACKAGES: Readonly<Record<BinaryName, string>> = {
 /** The environment variables that can name a directory with the programs; the first one wins. */
 const DIRECTORY_VARIABLES = ["XBIND_CONTROLPLANE_DIR", "KUBEBUILDER_ASSETS"];
 
-/** The usual content of KUBEBUILDER_ASSETS lacks it. */
+/** KUBEBUILDER_ASSETS usually lacks it. */
 const MAY_BE_MISSING: BinaryName = "kube-controller-manager";
 
 const isFile = (path: string): Promise<boolean> =>
@@ -49,7 +49,7 @@ const explicitBinaries = async (env: Record<string, string>): Promise<Partial<Bi
   return present;
 };
 
-/** What `kubectl version` shows. */
+/** The Go variables behind `kubectl version`. */
 const versionStamps = (version: string): Record<string, string> => {
   const [major = "", minor = ""] = version.replace(/^v/, "").split(".");
   return {

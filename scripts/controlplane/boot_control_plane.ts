@@ -23,7 +23,7 @@ import type { Guard } from "./guard.ts";
 import { kubeconfigFor } from "./kubeconfig.ts";
 import { probe, probeSocket, type ProbeTarget } from "./probe.ts";
 
-/** What a control plane is booted from. */
+/** The options of a control plane. */
 export interface BootOptions {
   name: string;
   auditLog: boolean;
@@ -116,14 +116,14 @@ const startControllerManager = async (
     name: "kube-controller-manager",
     command,
     args: controllerManagerArgs(limits),
-    // It serves nothing, but its first work shows. Without an API there is nothing to wait for.
+    // It serves no endpoint, so wait for its first ServiceAccount, unless the API is down.
     isReady: async () => await probe(target, DEFAULT_ACCOUNT) !== 404,
   });
   await controllerManager.start();
   return controllerManager;
 };
 
-/** Starts the processes in the guard's directory; gives them back once the API is ready. */
+/** Starts the processes in the guard's directory; returns them once the API is ready. */
 export const bootControlPlane = async (
   guard: Guard,
   binaries: Binaries,

@@ -1,4 +1,4 @@
-/** The client limits of kube-controller-manager; Kubernetes' own defaults where left out. */
+/** The client limits of kube-controller-manager; undefined ones have Kubernetes' defaults. */
 export interface ControllerManagerLimits {
   kubeApiQps?: number;
   kubeApiBurst?: number;
@@ -37,7 +37,7 @@ const flags = (values: Record<string, string | number | boolean | undefined>): s
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `--${name}=${value}`);
 
-/** etcd on sockets alone; without fsync data survives the end of the process, not of the machine. */
+/** etcd on sockets only. Without fsync, data survives a crash of the process, not of the machine. */
 export const etcdArgs = (): string[] => {
   const client = `unix://${ETCD_SOCKET}`;
   const peer = "unix://peer.sock:0";
@@ -77,7 +77,7 @@ export const apiServerArgs = (
     "authorization-mode": "RBAC",
     "endpoint-reconciler-type": "none", // a loopback address may not be an endpoint
     profiling: false,
-    // Without it a stop takes up to a minute, as long as anybody watches anything.
+    // The default would make a stop take up to a minute while there are watches.
     "shutdown-watch-termination-grace-period": "1s",
     "audit-policy-file": options.auditLog ? FILES.auditPolicy : undefined,
     "audit-log-path": options.auditLog ? FILES.auditLog : undefined,
@@ -102,7 +102,7 @@ export const controllerManagerArgs = (limits: ControllerManagerLimits): string[]
     "concurrent-serviceaccount-token-syncs": limits.concurrentTokenSyncs,
   });
 
-/** Every request by whoever, Leases included, without bodies; once each, when it is answered. */
+/** Logs every request once, when it is answered, without bodies. */
 export const AUDIT_POLICY = {
   apiVersion: "audit.k8s.io/v1",
   kind: "Policy",

@@ -24,30 +24,30 @@ export interface ControlPlaneOptions {
   controllerManager?: boolean | ControllerManagerLimits;
   /** Further flags of kube-apiserver. */
   apiServerArgs?: string[];
-  /** What the API server proves itself with; P-256 unless told otherwise. */
+  /** The kind of the API server's key; P-256 by default. */
   serverKey?: ServerKey;
   /**
-   * Where it keeps its files. The directory must not exist and is removed at the end, and so is
-   * its parent if that is left empty. Without it, a new one under the system's temporary directory.
+   * The directory for its files. It must not exist, and is removed at the end together with an
+   * empty parent. By default a new one under the system's temporary directory.
    */
   dir?: string;
 }
 
-/** What kubectl answered. */
+/** The result of a kubectl run. */
 export interface KubectlResult {
   code: number;
   stdout: string;
   stderr: string;
 }
 
-/** What kubectl gets besides its arguments; it speaks as the admin unless told otherwise. */
+/** The input of a kubectl run; it has admin rights by default. */
 export interface KubectlOptions {
   stdin?: string;
   kubeconfig?: string;
   env?: Record<string, string>;
 }
 
-/** What another process needs to know to attach. */
+/** The facts that another process needs to attach. */
 interface Description {
   name: string;
   server: string;
@@ -55,7 +55,7 @@ interface Description {
   kubectl: string;
 }
 
-/** The longest path of a unix socket, on the system with the least. */
+/** The longest path of a unix socket on any system. */
 const MAX_SOCKET_PATH = 103;
 
 const planeDir = ({ name = "plane", dir }: ControlPlaneOptions): string => {
@@ -72,7 +72,7 @@ const planeDir = ({ name = "plane", dir }: ControlPlaneOptions): string => {
   return path;
 };
 
-/** A real Kubernetes control plane on this machine, of which nothing outlives our process. */
+/** A real Kubernetes control plane on this machine; it ends with our process. */
 export class ControlPlane implements AsyncDisposable {
   readonly #description: Description;
   readonly #authority: Certificate;
@@ -121,7 +121,7 @@ export class ControlPlane implements AsyncDisposable {
     }
   }
 
-  /** Uses a control plane that another process started; its processes are not ours to control. */
+  /** Uses a control plane that another process started, without control of its processes. */
   static async attach(dir: string): Promise<ControlPlane> {
     const path = resolve(dir);
     const read = (name: string) => Deno.readTextFile(join(path, name));

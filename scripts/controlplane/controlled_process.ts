@@ -2,7 +2,7 @@ import { eventually } from "./eventually.ts";
 import type { Guard, GuardedProcess } from "./guard.ts";
 import { tailOf } from "../tools/tail_of.ts";
 
-/** What a controlled process runs, and when it counts as ready. */
+/** The command of a controlled process, and its readiness check. */
 export interface ProcessDefinition {
   name: string;
   command: string;
@@ -21,7 +21,7 @@ const isStopped = async (pid: number): Promise<boolean> => {
   return new TextDecoder().decode(stdout).trim().startsWith("T");
 };
 
-/** One process of a control plane, which can be taken down and brought back on the same data. */
+/** One process of a control plane; it can be stopped and started again on the same data. */
 export class ControlledProcess {
   readonly #guard: Guard;
   readonly #definition: ProcessDefinition;
@@ -36,7 +36,7 @@ export class ControlledProcess {
     return this.#definition.name;
   }
 
-  /** True from start to end; a paused process runs too. */
+  /** True from start to end, also while paused. */
   get running(): boolean {
     return this.#process !== undefined && !this.#process.status;
   }
@@ -65,7 +65,7 @@ export class ControlledProcess {
     if (process.status) throw new Error(await this.#failure(ending(process.status)));
   }
 
-  /** Asks it to end and waits; one that takes over 30 s is killed. */
+  /** Asks it to end and waits; kills it after 30 s. */
   async stop(): Promise<void> {
     const process = this.#last();
     process.signal("SIGTERM");
@@ -95,7 +95,7 @@ export class ControlledProcess {
     await eventually(`${this.name} is paused`, () => isStopped(process.pid), { everyMs: 5 });
   }
 
-  /** Lets a paused process go on. */
+  /** Continues a paused process. */
   resume(): void {
     this.#last().signal("SIGCONT");
   }

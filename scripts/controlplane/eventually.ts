@@ -5,8 +5,8 @@ export interface Patience {
 }
 
 /**
- * Resolves with the first truthy value that `look` gives; rejects after the timeout, naming what
- * was awaited. What `look` throws counts as "not yet" and becomes the cause of that rejection.
+ * Calls `look` until it returns a truthy value, and returns that value. Rejects after the timeout
+ * with the text `what`. An error of `look` counts as "not yet", and is the cause of the rejection.
  */
 export const eventually = async <T>(
   what: string,

@@ -1,4 +1,4 @@
-/** Below the ranges from which Linux and macOS give ports to outgoing connections. */
+/** Below the port ranges of outgoing connections on Linux and macOS. */
 const FIRST = 20_000;
 const LAST = 32_000;
 
@@ -12,8 +12,8 @@ const isFree = (port: number): boolean => {
 };
 
 /**
- * A loopback port nobody listens on, and which no outgoing connection will take while its owner
- * restarts. Somebody may still be faster: the caller must be ready to ask again.
+ * Finds a free loopback port that no outgoing connection takes while its owner restarts. Another
+ * process may still take it first, so callers must retry.
  */
 export const freePort = (): number => {
   for (let tries = 0; tries < 1_000; tries++) {

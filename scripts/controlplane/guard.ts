@@ -9,9 +9,9 @@ export interface GuardedCommand {
 }
 
 /**
- * Blocks on its standard input, a pipe that our process holds open and that the kernel closes
- * however our process ends. Whoever runs is killed first, lest it make the directory anew by its
- * old name; then again those who got on record before the directory was moved away: see CHILD.
+ * Blocks on its standard input, a pipe that the kernel closes when our process ends in any way. It
+ * kills running processes first, because they could recreate the directory. It kills again those
+ * that were recorded before the directory was moved away: see CHILD.
  */
 const GUARD = `
 trap '' HUP INT TERM
@@ -34,8 +34,8 @@ true
 `;
 
 /**
- * Becomes the command once its pid is on record. Looking for the pid file again closes the gap in
- * which the guard has moved the directory but the pid was not yet written: then it gives up.
+ * Records its pid, then becomes the command. It looks for the pid file again and gives up without
+ * it, because the guard may have moved the directory before the pid was written.
  */
 const CHILD = `
 set -e
@@ -46,10 +46,10 @@ shift 2
 exec "$@" >> "$log" 2>&1
 `;
 
-/** A started process. It does not keep ours alive, but waiting for its end does. */
+/** A started process. It does not keep our process alive; waiting for its end does. */
 export class GuardedProcess {
   readonly #child: Deno.ChildProcess;
-  /** How it ended, once it has. */
+  /** How it ended; undefined while it runs. */
   status: Deno.CommandStatus | undefined;
 
   constructor(child: Deno.ChildProcess, onEnd: (process: GuardedProcess) => void) {
@@ -65,7 +65,7 @@ export class GuardedProcess {
     return this.#child.pid;
   }
 
-  /** Does nothing to a process that has ended. */
+  /** Sends a signal; does nothing to a process that has ended. */
   signal(signal: Deno.Signal): void {
     try {
       if (!this.status) this.#child.kill(signal);
@@ -81,7 +81,7 @@ export class GuardedProcess {
   }
 }
 
-/** Every guard that is not disposed: a collected pipe would be closed, and the guard would act. */
+/** Keeps guards from garbage collection, which would close the pipe and trigger the guard. */
 const live = new Set<Guard>();
 
 /**
@@ -122,7 +122,7 @@ export class Guard implements AsyncDisposable {
 
   /** Starts a process whose output goes to `<name>.log`. */
   spawn({ name, command, args, cwd, env }: GuardedCommand): GuardedProcess {
-    // Of its own for each start, so that the end of the last one never removes the next one's.
+    // One pid file per start, so that the end of one process never removes that of the next.
     const pidFile = `${this.dir}/${name}.${++this.#started}.pid`;
     const child = new Deno.Command("sh", {
       args: ["-c", CHILD, "sh", pidFile, this.logFile(name), command, ...args],
@@ -141,12 +141,12 @@ export class Guard implements AsyncDisposable {
     return process;
   }
 
-  /** Where a process of that name writes its output. */
+  /** The file with the output of a process. */
   logFile(name: string): string {
     return `${this.dir}/${name}.log`;
   }
 
-  /** Kills what still runs and removes the directory. */
+  /** Kills all processes and removes the directory. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (!live.delete(this)) return;
     const ends = [...this.#running].map((process) => process.ended());
@@ -157,8 +157,8 @@ export class Guard implements AsyncDisposable {
 }
 
 /**
- * Puts a process, `detached` so that it leads a group of its own, on the record of whoever guards
- * the directory: it ends with that guard at the latest.
+ * Records a process in a guarded directory, so that the guard kills it at the end. Start it
+ * `detached`, so that it leads a process group.
  */
 export function putOnRecord(dir: string, name: string, child: Deno.ChildProcess): void {
   const pidFile = `${dir}/${name}.${child.pid}.pid`;
@@ -166,11 +166,11 @@ export function putOnRecord(dir: string, name: string, child: Deno.ChildProcess)
   child.status.then(() => forget(pidFile));
 }
 
-/** A number that may soon be another process's must not stay on record. */
+/** Removes a pid from the record, because the system may reuse the number. */
 function forget(pidFile: string): void {
   try {
     Deno.removeSync(pidFile);
   } catch {
-    // Not there: the directory went with the guard.
+    // The guard has removed the directory.
   }
 }

@@ -1,9 +1,9 @@
 import { stringify } from "yaml";
 
-/** Who a kubeconfig speaks as: a client certificate or a token. */
+/** The credentials of a kubeconfig: a client certificate or a token. */
 export type Credentials = { cert: string; key: string } | { token: string };
 
-/** What a kubeconfig is made of. */
+/** The parts of a kubeconfig. */
 export interface KubeconfigParts {
   cluster: string;
   server: string;

@@ -1,14 +1,14 @@
 import { request } from "node:https";
 import type { Certificate } from "./certificates.ts";
 
-/** Where to ask and as whom. */
+/** The server to ask, and the credentials. */
 export interface ProbeTarget {
   server: string;
   caPem: string;
   client: Certificate;
 }
 
-/** The status of one GET, or 0 when no answer came within two seconds. */
+/** The status of one GET, or 0 without an answer within two seconds. */
 export const probe = ({ server, caPem, client }: ProbeTarget, path: string): Promise<number> =>
   new Promise((resolve) => {
     const call = request(

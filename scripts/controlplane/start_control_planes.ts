@@ -4,7 +4,7 @@ import { ControlPlane, type ControlPlaneOptions } from "./control_plane.ts";
 /** One control plane for each set of options. */
 type Planes<T> = { [K in keyof T]: ControlPlane };
 
-/** Boots several control planes at once, in order; when one fails, none is left running. */
+/** Boots several control planes at once; if one fails, none is left running. */
 export const startControlPlanes = async <T extends ControlPlaneOptions[]>(
   options: [...T],
 ): Promise<Planes<T>> => {

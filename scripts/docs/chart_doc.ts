@@ -30,7 +30,7 @@ export const chartDoc = (values: readonly ChartValue[], flags: readonly ChartFla
 const flagCell = (path: string, flags: readonly ChartFlag[]): string =>
   flags.filter((flag) => sets(flag, path)).map(({ flag }) => code(`--${flag}`)).join(", ");
 
-/** Names of values, URLs in the making and the like. */
+/** Marks names of values, placeholders and lists as code. */
 const asCode = (text: string): string =>
   text.replace(
     /<[a-zA-Z-]+>[/a-z]*|\b[a-z][a-zA-Z]+(?:\.[a-z][a-zA-Z]+)+\b(?!\.io)|\[\{.*?\}\]/g,

@@ -1,6 +1,6 @@
 import { parse } from "yaml";
 
-/** One row of the chart's table of flags: what of the values sets a flag, and how. */
+/** One row of the chart's table of flags: the value that sets a flag, and how. */
 export interface ChartFlag {
   readonly flag: string;
   /** The path of a value that becomes the flag. */
@@ -11,7 +11,7 @@ export interface ChartFlag {
   readonly key?: string;
   /** The path of a value that names a ConfigMap or Secret to mount. */
   readonly file?: string;
-  /** The module without which the flag is left out. */
+  /** The module that must be enabled for the flag to be set. */
   readonly of?: string;
 }
 
@@ -24,6 +24,6 @@ export const chartFlags = (template: string): readonly ChartFlag[] => {
   return parse(table);
 };
 
-/** Whether a value has a part in setting a flag. */
+/** Whether a value takes part in setting a flag. */
 export const sets = ({ value, secret, key, file }: ChartFlag, path: string): boolean =>
   [value, secret, key].includes(path) || (file !== undefined && path.startsWith(`${file}.`));

@@ -1,6 +1,6 @@
 import { isMap, isScalar, isSeq, type Node, parseDocument, type YAMLMap } from "yaml";
 
-/** One value of the chart that people set as a whole. */
+/** One value of the chart that users set as a whole. */
 export interface ChartValue {
   /** Such as `gateway.enabled`. */
   readonly path: string;
@@ -23,7 +23,7 @@ export const chartValues = (text: string): readonly ChartValue[] => {
 const valuesIn = (map: YAMLMap<Node, Node | null>, above: readonly string[]): ChartValue[] =>
   map.items.flatMap(({ key, value }, index) => {
     const path = [...above, isScalar(key) ? String(key.value) : ""];
-    // The comment above the first key of a map is that of the map, to the parser.
+    // The parser attaches the comment above the first key of a map to the map.
     const comment = key.commentBefore ?? (index === 0 ? map.commentBefore : undefined);
     if (isMap<Node, Node | null>(value) && !comment) return valuesIn(value, path);
     if (!comment) throw new Error(`Cannot read the values: "${path.join(".")}" has no comment`);

@@ -1,6 +1,6 @@
 import { code, markdownTable } from "./markdown_table.ts";
 
-/** The part of a structural schema that readers ask about. */
+/** The part of a structural schema that the page shows. */
 export interface Schema {
   readonly type: string;
   readonly description?: string;
@@ -37,7 +37,7 @@ first three (\`--install-crds\`); the konnector's manifest brings the others to 
 required when its parent is given.
 `;
 
-/** Providers' resources come first, in the order in which they are met. */
+/** Providers' resources come first, in the order of use. */
 const ORDER = ["Export", "Collection", "Grant", "Connection", "ClusterBinding", "Binding"];
 
 /** The text of docs/crds.md. */
@@ -100,7 +100,7 @@ const meaning = (schema: Schema): string => {
   ].join(" ");
 };
 
-/** The rules of a field; those of a list's items have no row of their own. */
+/** The rules of a field, and of a list's items, which have no row of their own. */
 const rulesOf = (schema: Schema): string[] => {
   const inner = schema.items ?? schema.additionalProperties;
   const own = (schema["x-kubernetes-validations"] ?? []).map(({ message }) => message);

@@ -1,17 +1,17 @@
-/** How the command blocks of a page are to be run, as the markers before them say. */
+/** How to run a command block; the marker before it says so. */
 export type BlockMode =
   | { readonly kind: "run" }
-  /** Runs on while the blocks after it run, which wait for this text in its output. */
+  /** Keeps running; the next blocks wait for this text in its output. */
   | { readonly kind: "stays"; readonly until: string }
   | { readonly kind: "not run"; readonly reason: string };
 
 /** A block of commands in a page. */
 export interface CommandBlock {
-  /** Of its first command, for messages. */
+  /** The line of its first command, for messages. */
   readonly line: number;
   readonly commands: string;
   readonly mode: BlockMode;
-  /** What the page says that the commands print. */
+  /** The output that the page shows. */
   readonly prints?: string;
 }
 
@@ -19,7 +19,7 @@ interface Fence {
   readonly language: string;
   readonly line: number;
   readonly text: string;
-  /** The line before it that is not blank. */
+  /** The last line before it that is not blank. */
   readonly before: string;
 }
 
@@ -27,9 +27,9 @@ interface Fence {
 const OTHER_SHELLS = ["bash", "shell", "console", "zsh", "sh-session", ""];
 
 /**
- * The command blocks (`sh`) of a Markdown page, in order. A comment right before one says how it
- * is run: `<!-- not run: reason -->`, or `<!-- stays until: text -->`. A block of `text` right
- * after one is what it prints. Throws on a marker that says nothing, and on other shells' blocks.
+ * Lists the command blocks (`sh`) of a Markdown page, in order. A comment right before one says how
+ * to run it: `<!-- not run: reason -->`, or `<!-- stays until: text -->`. A `text` block right after
+ * one is its output. Throws on an empty marker, and on blocks of other shells.
  */
 export function commandBlocks(markdown: string): CommandBlock[] {
   const blocks: CommandBlock[] = [];
@@ -84,8 +84,8 @@ function modeIn(before: string, line: number): BlockMode {
 }
 
 /**
- * Whether output is what a page shows, spacing aside. There, `…` stands for the rest of a word or
- * line, and on a line of its own for any number of lines.
+ * Whether output equals the output that a page shows, except for spacing. In the page, `…` stands
+ * for the rest of a word or line, and on a line of its own for any number of lines.
  */
 export function isPrinted(shown: string, output: string): boolean {
   const lines = tidy(shown).map((line) =>
@@ -98,8 +98,8 @@ const tidy = (text: string): string[] =>
   text.split("\n").map((line) => line.trim().replaceAll(/\s+/g, " ")).filter((line) => line !== "");
 
 /**
- * Commands with each line that holds `…` replaced by the line of `output` that fits it: that is
- * what a reader would copy from there.
+ * Replaces each command line with `…` by the line of `output` that fits it, as a reader would copy
+ * it from there.
  */
 export function filledIn(commands: string, output: string): string {
   return commands.split("\n").map((line) => {

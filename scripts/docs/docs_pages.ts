@@ -1,6 +1,6 @@
 import path from "node:path";
 
-/** Pages outside docs/ that people read. */
+/** Pages outside docs/. */
 const OTHER_PAGES = [
   "README.md",
   "ARCHITECTURE.md",
@@ -12,7 +12,7 @@ const OTHER_PAGES = [
 
 const ROOT = new URL("../../", import.meta.url);
 
-/** Every page of the documentation, its text by its path. */
+/** Reads every page of the documentation; returns texts by path. */
 export async function docsPages(): Promise<Map<string, string>> {
   const paths = [...OTHER_PAGES];
   for (const folder of ["docs", "docs/adr"]) {
@@ -39,7 +39,7 @@ export const chartValuesIn = (markdown: string): string[] =>
     .flatMap(([, pairs = ""]) => [...pairs.matchAll(/(?:^|,)([A-Za-z][\w.]*)=/g)])
     .flatMap(([, key]) => key ?? []);
 
-/** The files of the repository that a page names, other than by a link. */
+/** The files of the repository that a page names outside of links. */
 export const filesIn = (markdown: string): string[] =>
   unique(
     markdown.matchAll(
@@ -47,7 +47,7 @@ export const filesIn = (markdown: string): string[] =>
     ),
   );
 
-/** Where the links of a page lead, as it stands there; code is left out. */
+/** The targets of the links in a page, except in code. */
 export const linksIn = (markdown: string): string[] =>
   unique(withoutCode(markdown).matchAll(/\]\(([^)\s]+)\)/g));
 
@@ -57,7 +57,7 @@ export const anchorsIn = (markdown: string): string[] =>
     heading.toLowerCase().replaceAll(/[^\p{L}\p{N}\s_-]/gu, "").trim().replaceAll(/\s/g, "-")
   );
 
-/** What is wrong with the links of these pages; `exists` knows every other file and folder. */
+/** Lists the broken links of these pages; `exists` knows every other file and folder. */
 export function brokenLinks(
   pages: ReadonlyMap<string, string>,
   exists: (path: string) => boolean,

@@ -1,4 +1,4 @@
-/** A table whose columns line up in the source, too. */
+/** Makes a table whose columns line up in the source. */
 export const markdownTable = (
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -12,7 +12,7 @@ export const markdownTable = (
   return [first, rule, ...rest, ""].join("\n");
 };
 
-/** A text as code. */
+/** Marks a text as code. */
 export const code = (text: string): string => `\`${text}\``;
 
 const escapeCell = (text: string) => text.replaceAll("|", "\\|");

@@ -1,4 +1,4 @@
-/** What an executable or library of Linux says about what it needs to start. */
+/** The files that a Linux executable or library needs to start. */
 export interface ElfNeeds {
   /** The loader that the kernel starts first, such as `/lib64/ld-linux-x86-64.so.2`. */
   readonly interpreter?: string;
@@ -55,7 +55,7 @@ export function elfNeeds(bytes: Uint8Array): ElfNeeds {
   };
 }
 
-/** Where an address of the running program lies in the file. */
+/** Translates an address of the running program into an offset in the file. */
 function fileOffset(segments: readonly Segment[], address: number): number {
   const segment = segments.find(({ type, address: start, size }) =>
     type === PT_LOAD && address >= start && address < start + size

@@ -4,7 +4,7 @@ import { type ArchiveEntry, foldersOf } from "../build/archive_entry.ts";
 import { tarOf } from "../build/tar.ts";
 import type { ImageConfig } from "./image_config.ts";
 
-/** What an image consists of. */
+/** The parts of an image. */
 export interface Image {
   readonly config: ImageConfig;
   readonly layers: readonly (readonly ArchiveEntry[])[];
@@ -31,7 +31,7 @@ const encoder = new TextEncoder();
 const sha256 = (content: Uint8Array): string =>
   `sha256:${createHash("sha256").update(content).digest("hex")}`;
 
-/** The files of an OCI image layout; the same image gives the same bytes. */
+/** Makes the files of an OCI image layout; the same image gives the same bytes. */
 export function ociLayout(image: Image): Map<string, Uint8Array> {
   const { config, arch, reference, dateSeconds } = image;
   const files = new Map<string, Uint8Array>();

@@ -4,7 +4,7 @@ import { Guard } from "../controlplane/guard.ts";
 import type { Progress } from "./progress.ts";
 import { tailOf } from "./tail_of.ts";
 
-/** Programs of one pinned Go module, and how people hear of them. */
+/** Programs of one pinned Go module, and their name in messages. */
 export interface GoPrograms<Name extends string> {
   /** Such as `the control plane`. */
   readonly what: string;
@@ -13,11 +13,11 @@ export interface GoPrograms<Name extends string> {
   readonly packages: Readonly<Record<Name, string>>;
   /** Go variables that tell the programs their version. */
   readonly stamps: Readonly<Record<string, string>>;
-  /** What to do without Go, after "Install Go …, or". */
+  /** The alternative to Go, for a message "Install Go …, or". */
   readonly orElse: string;
 }
 
-/** The first Go that fetches a newer one by itself, unless GOTOOLCHAIN=local forbids it. */
+/** The first Go that fetches a newer one itself, unless GOTOOLCHAIN=local forbids it. */
 const FIRST_GO_WITH_TOOLCHAINS = "1.21";
 
 const remedy = ({ module: { goVersion }, orElse }: GoPrograms<string>): string =>
@@ -62,7 +62,7 @@ const lockedFile = async (
   return file;
 };
 
-/** What a build left that was killed together with its guard, as when the machine went down. */
+/** Removes leftovers of a build that was killed with its guard, such as by a power cut. */
 const removeLeftovers = async (target: string): Promise<void> => {
   for await (const { name } of Deno.readDir(dirname(target))) {
     if (!name.startsWith(`${basename(target)}.partial-`)) continue;
@@ -97,14 +97,14 @@ const buildInto = async <Name extends string>(
   for (const [index, name] of names.entries()) {
     const output = join(guard.dir, name);
     await go(index + 2, name, goBuildArgs(packages[name], output, stamps));
-    // One by one, so that a build which is interrupted goes on where it was.
+    // One by one, so that an interrupted build continues where it stopped.
     await Deno.rename(output, join(target, name));
   }
 };
 
 /**
- * Builds the programs that `missing` lists into the target directory, each appearing there only
- * when it is whole. Of two builds at once the second waits, then finds its work done.
+ * Builds the programs that `missing` lists into the target directory, where each appears only when
+ * it is complete. A second build at the same time waits, then finds its work done.
  */
 export const buildPrograms = async <Name extends string>(
   programs: GoPrograms<Name>,

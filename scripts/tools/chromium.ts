@@ -1,6 +1,6 @@
 /**
  * Prints the path of a Chromium: the one that `CHROME_PATH` names, one on PATH under its usual
- * names, or one installed from the system's packages where that is possible.
+ * names, or one that it installs from the system's packages.
  */
 import { join, resolve } from "node:path";
 import { type Progress, progressTo } from "./progress.ts";
@@ -18,9 +18,9 @@ const REMEDY = "Install Chromium or Chrome with your system's packages, " +
   "or set CHROME_PATH to its executable";
 const SHOWN_LINES = 20;
 
-/** Who may install what is missing. */
+/** Installs missing programs. */
 export interface Installer {
-  /** Whether this user may change the system. */
+  /** Whether this user may install packages. */
   readonly isRoot: boolean;
   /** Runs a program to its end; rejects when it cannot be started. */
   readonly run: (
@@ -39,7 +39,7 @@ const run: Installer["run"] = async (command, args) => {
   return { success, output: decoder.decode(stdout) + decoder.decode(stderr) };
 };
 
-/** Some systems have a script of that name that only tells what to install. */
+/** On some systems the program of that name is a script that only names a package. */
 const isChromium = async (path: string): Promise<boolean> => {
   try {
     const { success, output } = await run(path, ["--version"]);
@@ -85,7 +85,7 @@ const install = async ({ isRoot, run }: Installer, progress: Progress): Promise<
   }
 };
 
-/** The path of a Chromium that runs; of two that install it at once, one waits for the other. */
+/** Finds or installs a Chromium that runs; a second installation waits for the first. */
 export const chromiumBinary = async (
   progress: Progress = progressTo(),
   env: Record<string, string> = Deno.env.toObject(),

@@ -1,8 +1,8 @@
-/** What a pinned Go module says, and the name its builds are cached under. */
+/** A pinned Go module, and the cache key of its builds. */
 export interface GoModule {
   /** The folder with go.mod and go.sum. */
   dir: string;
-  /** The version of what it pins, such as `v1.36.3`. */
+  /** The version of the pinned module, such as `v1.36.3`. */
   version: string;
   /** The oldest Go that can build it, such as `1.26.0`. */
   goVersion: string;
@@ -16,7 +16,7 @@ const found = (text: string, pattern: RegExp, what: string): string => {
   return value;
 };
 
-/** Reads the module in the given folder, which is there for the sake of the pinned one. */
+/** Reads the Go module in a folder that pins another module. */
 export const readGoModule = async (
   dir: string,
   pinned: string,

@@ -14,7 +14,7 @@ const MAJOR = "v4.";
 const isFile = (path: string): Promise<boolean> =>
   Deno.stat(path).then((info) => info.isFile, () => false);
 
-/** What a Helm says its version is, such as `v4.3.1`; undefined when it cannot be run. */
+/** The version that a Helm prints, such as `v4.3.1`; undefined if it does not run. */
 const versionOf = async (
   helm: string,
   env: Record<string, string>,
@@ -46,7 +46,7 @@ const helmOnPath = async (env: Record<string, string>): Promise<string | undefin
   return undefined;
 };
 
-/** The path of a Helm 4; building the pinned one takes minutes, but once. */
+/** Finds a Helm 4, or builds the pinned one once, which takes minutes. */
 export const helmBinary = async (
   progress: Progress = progressTo(),
   env: Record<string, string> = Deno.env.toObject(),

@@ -1,12 +1,12 @@
-/** Tells a human what is going on and for how long. */
+/** Shows users the current step and its duration. */
 export interface Progress {
-  /** Shows the label and the time passed while the work runs; gives back what the work gives. */
+  /** Shows the label and the time passed while the work runs; returns its result. */
   run<T>(label: string, work: () => Promise<T>): Promise<T>;
-  /** Says something that takes no time. */
+  /** Prints a line. */
   note(text: string): void;
 }
 
-/** Where progress is written to. */
+/** The stream that progress is written to. */
 export interface ProgressOutput {
   isTerminal(): boolean;
   writeSync(octets: Uint8Array): number;
@@ -15,7 +15,7 @@ export interface ProgressOutput {
 /** The time passed in milliseconds and a timer, replaceable in tests. */
 export interface ProgressClock {
   now(): number;
-  /** Calls back again and again until the returned function is called. */
+  /** Calls back repeatedly until the returned function is called. */
   every(ms: number, callback: () => void): () => void;
 }
 
@@ -68,5 +68,5 @@ export const progressTo = (
   };
 };
 
-/** Says nothing. */
+/** Shows nothing. */
 export const noProgress: Progress = { run: (_label, work) => work(), note: () => {} };

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { type Progress, progressTo } from "./progress.ts";
 import { userCacheDir } from "./user_cache_dir.ts";
 
-/** The one version that tests run with. */
+/** The version that tests run with. */
 export const SCHEMATHESIS_VERSION = "4.32.5";
 
 const PIP_INSTALL = ["install", "--quiet", "--disable-pip-version-check"];
@@ -23,8 +23,8 @@ const run = async (program: string, args: readonly string[]): Promise<boolean> =
 };
 
 /**
- * The path of the pinned Schemathesis, installed into the user's cache at the first use; undefined
- * where there is no Python, or its packages cannot be had.
+ * The path of the pinned Schemathesis, installed into the user's cache at the first use. Undefined
+ * without Python, or if its packages cannot be downloaded.
  */
 export const schemathesis = async (
   progress: Progress = progressTo(),
@@ -35,7 +35,7 @@ export const schemathesis = async (
   if (await run(program, ["--version"])) return program;
   const isInstalled = await progress.run(
     `installing Schemathesis ${SCHEMATHESIS_VERSION}`,
-    // A half-finished one, of an installation that was interrupted, is made anew.
+    // Replaces the leftovers of an interrupted installation.
     async () =>
       await run("python3", ["-m", "venv", "--clear", dir]) &&
       await run(join(dir, "bin", "pip"), [...PIP_INSTALL, `schemathesis==${SCHEMATHESIS_VERSION}`]),

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-/** The directory for things that can be made again, by the customs of the operating system. */
+/** The operating system's directory for files that can be made again. */
 export const userCacheDir = (
   env: Record<string, string> = Deno.env.toObject(),
   os: typeof Deno.build.os = Deno.build.os,
