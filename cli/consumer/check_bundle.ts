@@ -1,16 +1,29 @@
 import { CORE_API_VERSION } from "../../common/api/groups.ts";
-import { CONSUMER_NAMESPACE, isDnsSubdomain } from "../../common/api/names.ts";
-import type { BindingSpec, KubeObject } from "../../common/api/resources.ts";
+import {
+  CONSUMER_NAMESPACE,
+  isDnsSubdomain,
+  isReservedGroup,
+  parseApiName,
+} from "../../common/api/names.ts";
+import type { BindingSpec, KubeObject, RelatedResource } from "../../common/api/resources.ts";
 import {
   type Bundle,
   bundleFor,
   bundleObjects,
   KUBECONFIG_KEY,
 } from "../../common/consumer/bundle.ts";
-import { ShapeError } from "../../common/shape.ts";
+import {
+  list,
+  mapOf,
+  oneOf,
+  record,
+  refined,
+  type Shape,
+  ShapeError,
+  text,
+} from "../../common/shape.ts";
 import { checkProviderKubeconfig } from "./check_provider_kubeconfig.ts";
 import { differences, isMapping, refused } from "./differences.ts";
-import { parseBindingSpec } from "./parse_binding_spec.ts";
 
 /** A bundle that has passed the checks, built anew from the checked parts. */
 export interface CheckedBundle extends Bundle {
@@ -39,10 +52,12 @@ export function checkBundle(given: unknown, grant: string): CheckedBundle {
   if (!Array.isArray(given) || given.length !== 3) {
     throw refusedBundle("it is not a list of exactly three objects");
   }
-  const { server, text } = checkProviderKubeconfig(kubeconfigIn(objectOf(given, "Secret")));
-  const bundle = bundleFor(grant, text, specOf(objectOf(given, "ClusterBinding")));
+  const { server, text: kubeconfig } = checkProviderKubeconfig(
+    kubeconfigIn(objectOf(given, "Secret")),
+  );
+  const bundle = bundleFor(grant, kubeconfig, specOf(objectOf(given, "ClusterBinding")));
   for (const model of bundleObjects(bundle)) {
-    const [path] = differences(comparable(objectOf(given, model.kind), text), model);
+    const [path] = differences(comparable(objectOf(given, model.kind), kubeconfig), model);
     if (path === undefined) continue;
     throw refusedBundle(`its ${model.kind} is not as it should be at "${path}"`);
   }
@@ -68,9 +83,41 @@ function kubeconfigIn({ stringData }: Record<string, unknown>): string {
   throw refusedBundle("its Secret holds no kubeconfig");
 }
 
+/** An API that a provider can offer; groups without a dot belong to Kubernetes. */
+const apiName = refined(text(), (name) => {
+  const { group = "" } = parseApiName(name) ?? {};
+  return group.includes(".") && !isReservedGroup(group);
+}, "is no API that a provider can offer");
+
+const requirement = record({
+  key: text(),
+  operator: oneOf("In", "NotIn", "Exists", "DoesNotExist"),
+}, { values: list(text()) });
+
+const labelSelector = record({}, {
+  matchLabels: mapOf(text()),
+  matchExpressions: list(requirement),
+});
+
+const relatedResource = record({
+  resource: oneOf("secrets", "configmaps"),
+  direction: oneOf("FromProvider", "FromConsumer"),
+}, {
+  group: oneOf(""),
+  selector: record({}, { labelSelector, names: list(text()) }),
+}) as Shape<RelatedResource>;
+
+const apis = list(record({ name: apiName }));
+
+/** The known fields of a ClusterBinding's spec. */
+const BINDING_SPEC = record({ apis: refined(apis, ({ length }) => length > 0, "is empty") }, {
+  conflictPolicy: oneOf("Fail", "Adopt"),
+  relatedResources: list(relatedResource),
+}) as Shape<unknown> as Shape<Omit<BindingSpec, "connectionRef">>;
+
 function specOf({ spec }: Record<string, unknown>): Omit<BindingSpec, "connectionRef"> {
   try {
-    return parseBindingSpec(spec, "spec");
+    return BINDING_SPEC.parse(spec, "spec");
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
     throw refusedBundle(`its ClusterBinding is not as it should be: ${error.message}`);

@@ -4,7 +4,7 @@ import { parse, stringify } from "yaml";
 import { createAuthority } from "../../scripts/controlplane/certificates.ts";
 import type { BindingSpec } from "../../common/api/resources.ts";
 import { bundleFor, bundleObjects, providerKubeconfig } from "../../common/consumer/bundle.ts";
-import { toYaml } from "../../common/to_yaml.ts";
+import { toYaml } from "../../common/yaml.ts";
 import { CliError } from "../cli_error.ts";
 import { checkBundle } from "./check_bundle.ts";
 

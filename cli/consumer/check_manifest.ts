@@ -1,5 +1,5 @@
 import type { ClusterRole, KubeObject, PolicyRule, Role } from "../../common/api/resources.ts";
-import { parseUntrustedYaml } from "../../common/untrusted_yaml.ts";
+import { parseUntrustedYaml } from "../../common/yaml.ts";
 import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
 import { differences, isMapping, refused } from "./differences.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
-import { toYaml } from "../../common/to_yaml.ts";
+import { toYaml } from "../../common/yaml.ts";
 import { CliError } from "../cli_error.ts";
 import { checkManifest, widerRule } from "./check_manifest.ts";
 

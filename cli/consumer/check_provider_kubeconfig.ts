@@ -4,8 +4,7 @@ import {
   parseInlineKubeconfig,
 } from "../../common/kube/inline_kubeconfig.ts";
 import type { KubeTarget } from "../../common/kube/kube_target.ts";
-import { toYaml } from "../../common/to_yaml.ts";
-import { parseUntrustedYaml } from "../../common/untrusted_yaml.ts";
+import { parseUntrustedYaml, toYaml } from "../../common/yaml.ts";
 import { differences, isMapping, refused } from "./differences.ts";
 
 /** A provider's kubeconfig that has passed the checks. */

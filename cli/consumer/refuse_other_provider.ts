@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { type Secret, SECRETS } from "../../common/api/resources.ts";
 import { KUBECONFIG_KEY } from "../../common/consumer/bundle.ts";
-import { parseUntrustedYaml } from "../../common/untrusted_yaml.ts";
+import { parseUntrustedYaml } from "../../common/yaml.ts";
 import { isForbidden } from "../../common/kube/kube_error.ts";
 import { keyOf } from "../../common/kube/paths.ts";
 import { CliError } from "../cli_error.ts";

@@ -1,5 +1,5 @@
 import { CLUSTER_BINDINGS, CONNECTIONS, type KubeObject } from "../../common/api/resources.ts";
-import { toYaml } from "../../common/to_yaml.ts";
+import { toYaml } from "../../common/yaml.ts";
 import { FIELD_MANAGERS, grantName } from "../../common/api/names.ts";
 import { connectGateway } from "../gateway/connect.ts";
 import type { GatewayClient } from "../gateway/client.ts";

@@ -33,7 +33,7 @@ export const printList = async (io: Io, options: ListOptions, list: Listing): Pr
 /** Prints a value as JSON or YAML, with every dangerous character escaped. */
 export const printData = async (io: Io, form: "json" | "yaml", data: object): Promise<void> => {
   if (form === "json") return io.out(linesOf(safeJson(data)));
-  const { toYaml } = await import("../../common/to_yaml.ts");
+  const { toYaml } = await import("../../common/yaml.ts");
   io.out(linesOf(toYaml([data])));
 };
 

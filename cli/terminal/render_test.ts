@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { parse } from "yaml";
 import type { SyncedApi } from "../../common/api/wire.ts";
-import { toYaml } from "../../common/to_yaml.ts";
+import { toYaml } from "../../common/yaml.ts";
 import type { Io } from "./io.ts";
 import { createOutput, linesOf } from "./output.ts";
 import {

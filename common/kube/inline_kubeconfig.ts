@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { REFUSED_CLUSTER_FIELDS, REFUSED_USER_FIELDS } from "../api/kubeconfig_fields.ts";
 import { isDnsLabel } from "../api/names.ts";
-import { parseUntrustedYaml, UntrustedYamlError } from "../untrusted_yaml.ts";
+import { parseUntrustedYaml, UntrustedYamlError } from "../yaml.ts";
 import type { KubeTarget, TargetAuth } from "./kube_target.ts";
 import { tlsFault } from "./tls_fault.ts";
 

@@ -13,8 +13,6 @@ const BASE = [
   "common/unsafe_characters.ts",
   "common/version.ts",
   "common/yaml.ts",
-  "common/to_yaml.ts",
-  "common/untrusted_yaml.ts",
 ];
 const TOOLS = ["common/api/", "common/time/", "common/log/"];
 const CLI_BASE = ["cli/argv.ts", "cli/cli_error.ts", "cli/closest.ts", "cli/options.ts"];

@@ -5,7 +5,7 @@ import { bundleFor, bundleObjects, providerKubeconfig } from "../../common/consu
 import { providerFailed } from "../../common/errors.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import { KubeError } from "../../common/kube/kube_error.ts";
-import { toYaml } from "../../common/to_yaml.ts";
+import { toYaml } from "../../common/yaml.ts";
 import { plainReason } from "./plain_reason.ts";
 
 /** How consumers reach the provider. */

@@ -5,7 +5,7 @@ import type { BindDeps } from "../bind/bind.ts";
 import type { Config } from "../config.ts";
 import type { Outage } from "../inventory/outage.ts";
 import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
-import { toYaml } from "../../common/to_yaml.ts";
+import { toYaml } from "../../common/yaml.ts";
 import type { Log } from "../../common/log/log.ts";
 import { VERSION } from "../../common/version.ts";
 import { allowedMethods } from "./http/allowed_methods.ts";

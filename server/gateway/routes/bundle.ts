@@ -9,7 +9,7 @@ import {
 } from "../../bind/pickup.ts";
 import { tooManyPickups } from "../../bind/slots.ts";
 import { providerFailed } from "../../../common/errors.ts";
-import { toYaml } from "../../../common/to_yaml.ts";
+import { toYaml } from "../../../common/yaml.ts";
 import { auditLine, outcomeOf } from "../../../common/log/audit_line.ts";
 import { deadline } from "../../../common/time/deadline.ts";
 import type { Slots } from "../../../common/time/slots.ts";

@@ -7,7 +7,7 @@ import {
   NAMESPACES,
 } from "../../../common/api/resources.ts";
 import { konnectorManifest } from "../../../common/consumer/konnector_manifest.ts";
-import { toYaml } from "../../../common/to_yaml.ts";
+import { toYaml } from "../../../common/yaml.ts";
 import { FIELD_MANAGERS, KONNECTOR_IMAGE } from "../../../common/api/names.ts";
 import { sharedConsumer } from "../../support/planes/control_planes.ts";
 import { connect, uniqueName } from "../../support/planes/kube.ts";

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { KubeObject, RelatedResource } from "../../../common/api/resources.ts";
 import { grantBundle } from "../../../server/bind/bundle.ts";
 import { konnectorManifest } from "../../../common/consumer/konnector_manifest.ts";
-import { toYaml } from "../../../common/to_yaml.ts";
+import { toYaml } from "../../../common/yaml.ts";
 import { grantName } from "../../../common/api/names.ts";
 import { PEMS } from "../../testdata/hostile_kubeconfigs/parts.ts";
 import { HostileApiServer } from "./hostile_api_server.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import process from "node:process";
 import fc from "fast-check";
 import { parseAllDocuments } from "yaml";
-import { toYaml } from "./to_yaml.ts";
+import { parseUntrustedYaml, toYaml } from "./yaml.ts";
 
 const parsed = (yaml: string, version: "1.1" | "1.2"): unknown[] =>
   parseAllDocuments(yaml, { version, merge: false }).map((document) => document.toJS());
@@ -64,4 +65,20 @@ Deno.test("toYaml() keeps any text as it is", () => {
       assert.deepEqual(parsed(toYaml(objects), "1.1"), objects);
     }),
   );
+});
+
+Deno.test("parseUntrustedYaml() never quotes its text on stderr", async () => {
+  const warnings: unknown[] = [];
+  const onWarning = (warning: unknown) => warnings.push(warning);
+  process.on("warning", onWarning);
+  for (const text of ["? [a, b]\n: c", "? {a: b}\n: c", "!unknown a", "%UNKNOWN a\n---\nb"]) {
+    try {
+      parseUntrustedYaml(text);
+    } catch {
+      // Refusing it is as good.
+    }
+  }
+  await new Promise((resolve) => setTimeout(resolve, 0)); // warnings are emitted in the next tick
+  process.off("warning", onWarning);
+  assert.deepEqual(warnings, []);
 });
