@@ -8,7 +8,7 @@ export interface Flag {
   readonly long: string;
   /** One letter, without its dash. */
   readonly short?: string | undefined;
-  /** `optional` takes a value only behind `=`; alone it stands for `preset`. */
+  /** `optional` takes a value only after `=`; without one it means `preset`. */
   readonly kind: "boolean" | "value" | "optional";
   readonly preset?: string | undefined;
 }
@@ -23,9 +23,10 @@ const TRUE = ["true", "t", "1"];
 const FALSE = ["false", "f", "0"];
 
 /**
- * The arguments in the one spelling that the parser understands: the command first, every flag
- * long and with its value behind `=`. Takes what kubectl takes (`-oyaml`, `-o=yaml`, `--wait=false`,
- * flags before the command), and long flags with one dash. Unknown commands and flags are refused.
+ * Rewrites arguments in the one spelling that the parser understands: the command first, every flag
+ * long and with its value after `=`. Accepts the spellings of kubectl (`-oyaml`, `-o=yaml`,
+ * `--wait=false`, flags before the command), and long flags with one dash. Refuses unknown commands
+ * and flags.
  */
 export const normalizeArgs = (args: readonly string[], line: CommandLine): string[] => {
   const at = commandIndex(args, line);
@@ -37,7 +38,7 @@ export const normalizeArgs = (args: readonly string[], line: CommandLine): strin
   return [command, ...spelledOut(rest, [...line.global, ...flags], `kubectl bind ${command}`)];
 };
 
-/** Where the first word stands that is neither a flag nor the value of one. */
+/** Finds the command: the first word that is neither a flag nor the value of one. */
 export const commandIndex = (args: readonly string[], line: CommandLine): number | undefined => {
   const all = [...line.global, ...[...line.commands.values()].flat()];
   for (let i = 0; i < args.length; i++) {
@@ -57,11 +58,11 @@ interface ReadFlag {
 
 const isFlag = (arg: string): boolean => arg.startsWith("-") && arg !== "-";
 
-/** Whether the next word is this flag's value. */
+/** Tells whether the next word is this flag's value. */
 export const takesNext = ({ flag, value }: ReadFlag): boolean =>
   flag.kind === "value" && value === undefined;
 
-/** The flag that an argument names, and the value that it carries itself. */
+/** Reads an argument as a flag, with the value that the same argument holds. */
 export const readFlag = (arg: string, flags: readonly Flag[]): ReadFlag | undefined => {
   if (!isFlag(arg)) return undefined;
   const equals = arg.indexOf("=");

@@ -22,7 +22,7 @@ const LINE: CommandLine = {
   ]),
 };
 
-Deno.test("normalizeArgs() takes every spelling that kubectl users type", async (t) => {
+Deno.test("normalizeArgs() accepts every spelling that kubectl accepts", async (t) => {
   const spellings: [given: string, normal: string][] = [
     ["", ""],
     ["--help", "--help"],
@@ -79,7 +79,7 @@ Deno.test("normalizeArgs() takes every spelling that kubectl users type", async 
   }
 });
 
-Deno.test("normalizeArgs() refuses what it does not know, and guesses what was meant", async (t) => {
+Deno.test("normalizeArgs() refuses unknown words, and suggests the closest", async (t) => {
   const refusals: [given: string, message: RegExp, remedy: RegExp][] = [
     ["catlog", /unknown command "catlog"/, /Did you mean "catalog"\?/],
     ["frobnicate", /unknown command "frobnicate"/, /^See: kubectl bind --help$/],

@@ -1,4 +1,4 @@
-/** Why a command ended; scripts may rely on these numbers. */
+/** Exit codes; scripts may rely on these numbers. */
 export const EXIT = {
   ok: 0,
   failure: 1,
@@ -9,17 +9,17 @@ export const EXIT = {
   pickupGone: 6,
 } as const;
 
-/** What a failure is called inside; only `cli/run_program.ts` turns it into an exit code. */
+/** The name of a failure; only `cli/run_program.ts` turns it into an exit code. */
 export type Failure = Exclude<keyof typeof EXIT, "ok">;
 
-/** A failure to tell the person at the terminal: what was tried and why it failed, then what to do. */
+/** A failure to show to the user: the attempt and the reason, then the remedy. */
 export class CliError extends Error {
   override readonly name: string = "CliError";
 
   constructor(
     readonly failure: Failure,
     message: string,
-    /** What to do next, as a sentence or a command. */
+    /** The next step, as a sentence or a command. */
     readonly remedy?: string,
     options?: ErrorOptions,
   ) {

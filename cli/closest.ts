@@ -1,4 +1,4 @@
-/** The candidate that a mistyped word was probably meant to be; undefined when none is near. */
+/** Finds the candidate that a mistyped word probably means; undefined when none is close. */
 export const closest = (word: string, candidates: readonly string[]): string | undefined => {
   const wanted = word.toLowerCase();
   const limit = Math.max(1, Math.floor(Math.max(wanted.length, 3) / 3));
@@ -12,7 +12,7 @@ export const closest = (word: string, candidates: readonly string[]): string | u
   return best?.candidate;
 };
 
-/** Insertions, deletions, replacements and swaps of neighbours between two words. */
+/** Counts insertions, deletions, replacements and swaps of neighbours between two words. */
 const editDistance = (a: string, b: string, limit: number): number => {
   if (Math.abs(a.length - b.length) > limit) return Infinity;
   let before: number[] = [];

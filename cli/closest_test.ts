@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { closest } from "./closest.ts";
 
-Deno.test("closest() finds what was meant, and nothing far off", () => {
+Deno.test("closest() finds the intended word, and no distant one", () => {
   const names = ["catalog", "clusters", "connect", "export", "login", "logout"];
   const guesses: [word: string, meant: string | undefined][] = [
     ["catlog", "catalog"],

@@ -4,7 +4,7 @@ import { VERSION } from "../common/version.ts";
 async function main(args: readonly string[]): Promise<number> {
   const [first, ...others] = args;
   if (others.length === 0 && (first === "--version" || first === "-v")) {
-    // Before anything is loaded: scripts ask for it often.
+    // Answer before loading anything else, because scripts ask for it often.
     Deno.stdout.writeSync(new TextEncoder().encode(`kubectl bind ${VERSION}\n`));
     return 0;
   }

@@ -33,7 +33,7 @@ const parsed = async (line: string) => {
   return seen;
 };
 
-Deno.test("createProgram() understands every example that it prints, and says kubectl bind", async (t) => {
+Deno.test("createProgram() parses every example in its help, which says kubectl bind", async (t) => {
   const help: string[] = [];
   const io = silentIo((lines) => help.push(...lines.map(String)));
   for (const command of [createProgram(io), ...createProgram(io).commands]) command.outputHelp();
@@ -79,7 +79,7 @@ Deno.test("createProgram() reads the flags of export in every spelling", async (
   }
 });
 
-Deno.test("completionOf() offers what may come next", async (t) => {
+Deno.test("completionOf() offers the candidates for the last word", async (t) => {
   const names = () => Promise.resolve(["widgets", "gears"]);
   const rows: [words: string[], expected: string[]][] = [
     [["ca"], ["catalog"]],

@@ -6,22 +6,22 @@ import { createProgram } from "./program.ts";
 
 import { createRealIo, InterruptedError } from "./terminal/real_io.ts";
 
-// All that the entry needs, in one piece to load.
+// main.ts loads both in one chunk.
 export { createRealIo };
 
-/** Asked by shells rather than people, in their own words. */
+/** The command that shells call for completion. */
 const COMPLETE = "__complete";
 
 const AFTER_INTERRUPTION = "Run the command again when you are ready";
 const AFTER_BUG = "This should not happen: please report it, with the command that you ran";
 
-/** Runs the command line of `io`, says what went wrong, and gives the exit code. */
+/** Runs the command line of `io`, prints a failure, and returns the exit code. */
 export const runProgram = async (io: LoginIo): Promise<number> => {
   try {
     await Promise.race([runCommand(io), unhandledFailure()]);
     return EXIT.ok;
   } catch (error) {
-    if (error instanceof Deno.errors.BrokenPipe) return EXIT.failure; // nobody reads on
+    if (error instanceof Deno.errors.BrokenPipe) return EXIT.failure; // the reader of stdout is gone
     const { failure, message, remedy } = failureOf(error);
     io.say([{ style: "red", text: "error:" }, ` ${message}`]);
     if (remedy !== undefined) io.say(remedy);
@@ -29,7 +29,7 @@ export const runProgram = async (io: LoginIo): Promise<number> => {
   }
 };
 
-/** Rejects with what is thrown where no code catches it, as on a socket or in a timer. */
+/** Rejects with an error that no code catches, such as one of a socket or a timer. */
 const unhandledFailure = (): Promise<never> =>
   new Promise((_, reject) => {
     const fail = (event: Event, failure: unknown) => {

@@ -73,13 +73,13 @@ const spec = (fields: Fields) => sent(({ binding }) => void Object.assign(bindin
 const text = (kubeconfig: string) =>
   sent(({ secret }) => void (secret.stringData["kubeconfig"] = kubeconfig));
 
-Deno.test("checkBundle() gives back what a gateway of this version sends, to the letter", () => {
+Deno.test("checkBundle() returns the bundle of a gateway of this version unchanged", () => {
   const bundle = checkBundle(sent(), NAME);
   assert.deepEqual(bundleObjects(bundle), sent());
   assert.equal(bundle.server, SERVER);
 });
 
-Deno.test("checkBundle() takes other forms of the same", async (t) => {
+Deno.test("checkBundle() accepts other forms of the same bundle", async (t) => {
   const table: [what: string, given: unknown[]][] = [
     ["another order", sent().reverse()],
     ["a Secret without a type", sent(({ secret }) => delete secret["type"])],
@@ -103,7 +103,7 @@ Deno.test("checkBundle() takes other forms of the same", async (t) => {
 const kubeconfigIn = ([secret]: unknown[]): string =>
   (secret as Parts["secret"]).stringData["kubeconfig"] ?? "";
 
-Deno.test("checkBundle() refuses what is not exactly a bundle", async (t) => {
+Deno.test("checkBundle() refuses everything but an exact bundle", async (t) => {
   const exec = { apiVersion: "client.authentication.k8s.io/v1", command: "sh" };
   const [first] = sent();
   const table: [what: string, given: unknown, reason: RegExp][] = [

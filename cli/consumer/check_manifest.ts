@@ -6,12 +6,12 @@ import { differences, isMapping, refused } from "./differences.ts";
 const MAX_LENGTH = 1024 * 1024;
 
 /**
- * Where a provider's manifest may differ from ours: schemas of other versions, the image, and what
- * tunes the process. None of it reaches beyond the konnector's own pod and permissions.
+ * Paths where a provider's manifest may differ from ours: schemas of other versions, the image, and
+ * settings of the process. None of them reaches beyond the konnector's own pod and permissions.
  */
 const MAY_DIFFER: Record<string, RegExp> = {
   CustomResourceDefinition: /^spec\.versions\[0\]\.(schema|additionalPrinterColumns)\b/,
-  // Compared as permissions.
+  // `widerRule` compares these.
   ClusterRole: /^rules\b/,
   Role: /^rules\b/,
   Deployment: new RegExp(
@@ -21,8 +21,8 @@ const MAY_DIFFER: Record<string, RegExp> = {
 };
 
 /**
- * The objects of a manifest that a gateway served, once it is certain that they are those of the
- * konnector and can do no more than ours; in the order of ours.
+ * Accepts a manifest that holds exactly the objects of the konnector, with no more permissions than
+ * ours. Returns them in our order.
  */
 export function checkManifest(yaml: string): KubeObject[] {
   if (yaml.length > MAX_LENGTH) throw refusedManifest("it is too long");
@@ -49,7 +49,7 @@ function checkObject(object: unknown, model: KubeObject): KubeObject {
   const [path] = differences(object, model).filter((place) => !mayDiffer?.test(place));
   const name = identityOf(model);
   if (path !== undefined) throw refusedManifest(`${name} is not as it should be at "${path}"`);
-  const checked = object as KubeObject; // its own fields and those of the model are the same
+  const checked = object as KubeObject; // it has the same fields as the model
   if (model.kind === "ClusterRole" || model.kind === "Role") {
     const wider = widerRule((checked as Role).rules, (model as ClusterRole).rules ?? []);
     if (wider) throw refusedManifest(`${name} asks for more than a konnector needs: ${wider}`);
@@ -61,8 +61,8 @@ const RULE_FIELDS = ["apiGroups", "resources", "verbs", "resourceNames"] as cons
 type RuleField = typeof RULE_FIELDS[number];
 
 /**
- * The first permission among `given` that `ours` do not hold already, in words; undefined when
- * there is none. What cannot be understood counts as wider.
+ * Describes the first permission in `given` that `ours` do not include; undefined when there is
+ * none. A rule of an unknown form counts as wider.
  */
 export function widerRule(given: unknown, ours: readonly PolicyRule[]): string | undefined {
   if (!Array.isArray(given)) return "its rules are not a list";
@@ -82,7 +82,7 @@ export function widerRule(given: unknown, ours: readonly PolicyRule[]): string |
   return undefined;
 }
 
-/** `resourceNames` only narrow a rule; `nonResourceURLs` are refused with everything unknown. */
+/** Reads a rule. `resourceNames` only narrow it; `nonResourceURLs` and unknown fields are refused. */
 function readRule(rule: unknown): Record<RuleField, string[]> | undefined {
   if (!isMapping(rule)) return undefined;
   if (Object.keys(rule).some((key) => !RULE_FIELDS.includes(key as RuleField))) return undefined;
@@ -107,7 +107,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** `Kind/name`, with the namespace in front of the name where there is one. */
+/** Names an object: `Kind/name`, or `Kind/namespace/name`. */
 function identityOf(object: unknown): string {
   const { kind, metadata } = isMapping(object) ? object : {};
   const { name, namespace } = isMapping(metadata) ? metadata : {};
@@ -115,7 +115,7 @@ function identityOf(object: unknown): string {
   return `${String(kind)}/${place}${String(name)}`;
 }
 
-/** The image of a Deployment with one container; undefined for everything else. */
+/** Finds the image of a Deployment's first container; undefined for other objects. */
 export function imageOf(object: unknown): string | undefined {
   const template = at(at(at(object, "spec"), "template"), "spec");
   const containers = at(template, "containers");

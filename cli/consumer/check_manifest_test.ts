@@ -28,15 +28,15 @@ const set = (kind: string, path: string, value: unknown): object[] =>
 const POD = "spec.template.spec";
 const CONTAINER = `${POD}.containers.0`;
 
-Deno.test("checkManifest() takes what a gateway of this version serves, whatever its image", () => {
+Deno.test("checkManifest() accepts the manifest of a gateway of this version with any image", () => {
   assert.deepEqual(checkManifest(toYaml(manifest())), konnectorManifest(IMAGE));
 });
 
-Deno.test("checkManifest() takes another order and gives ours", () => {
+Deno.test("checkManifest() accepts another order and returns ours", () => {
   assert.deepEqual(checkManifest(toYaml(manifest().reverse())), konnectorManifest(IMAGE));
 });
 
-Deno.test("checkManifest() takes differences that stay within the konnector", async (t) => {
+Deno.test("checkManifest() accepts differences that stay within the konnector", async (t) => {
   const rules = [{ apiGroups: ["core.xbind.io"], resources: ["bindings"], verbs: ["get"] }];
   const table: [what: string, objects: object[]][] = [
     ["arguments", set("Deployment", `${CONTAINER}.args`, ["--leader-elect=true"])],
@@ -52,7 +52,7 @@ Deno.test("checkManifest() takes differences that stay within the konnector", as
   }
 });
 
-Deno.test("checkManifest() refuses what is more than a konnector", async (t) => {
+Deno.test("checkManifest() refuses a manifest with more than a konnector", async (t) => {
   const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "a", namespace: "xbind" } };
   const aggregation = { clusterRoleSelectors: [{}] };
   const webhook = { strategy: "Webhook", webhook: { clientConfig: { url: "https://evil" } } };
@@ -104,7 +104,7 @@ Deno.test("checkManifest() refuses what is more than a konnector", async (t) => 
   }
 });
 
-Deno.test("checkManifest() refuses text that costs too much to read", async (t) => {
+Deno.test("checkManifest() refuses text that is too expensive to parse", async (t) => {
   const table: [what: string, yaml: string][] = [
     ["no YAML", "{"],
     ["aliases", "a: &a [1]\nb: *a"],
@@ -129,7 +129,7 @@ const rule = (apiGroups: string[], resources: string[], verbs: string[], more: o
   ...more,
 });
 
-Deno.test("widerRule() finds permissions that ours do not hold", async (t) => {
+Deno.test("widerRule() finds permissions that ours do not include", async (t) => {
   const table: [what: string, given: unknown, wider: string | undefined][] = [
     ["ours", OURS, undefined],
     ["none", [], undefined],

@@ -19,18 +19,18 @@ import type { ConsumerOptions } from "../options.ts";
 import type { Io } from "../terminal/io.ts";
 import { clusterText, consumerFailure, kubeconfigFailure } from "./consumer_failure.ts";
 
-/** A consumer cluster that answered. */
+/** A connection to a consumer cluster that answers. */
 export interface Consumer extends Disposable {
   readonly kube: KubeClient;
   readonly target: KubeTarget;
-  /** As the API server gives it, such as `v1.36.3`. */
+  /** The version of the API server, such as `v1.36.3`. */
   readonly version: string;
 }
 
-/** The first version that checks the rules in our CRDs. */
+/** The first version that enforces the validation rules in our CRDs. */
 const OLDEST_MINOR = 25;
 
-/** Finds the consumer cluster that kubectl would use, and asks it for its version. */
+/** Connects to the cluster that kubectl would use, and reads its version. */
 export async function connectConsumer(
   io: Pick<Io, "env">,
   options: ConsumerOptions,
@@ -58,10 +58,7 @@ export async function connectConsumer(
   }
 }
 
-/**
- * Connects to the consumer cluster for as long as the work takes, and tells failures of that
- * cluster as such.
- */
+/** Connects to the consumer cluster during the work, and names the cluster in failures. */
 export async function withConsumer<T>(
   io: Pick<Io, "env" | "signal">,
   options: ConsumerOptions,
@@ -118,12 +115,12 @@ async function consumerTarget(io: Pick<Io, "env">, options: ConsumerOptions): Pr
     return throughProxy(target, io.env);
   } catch (error) {
     if (!(error instanceof ConfigFileError)) throw error;
-    // What the command line names itself is a matter of usage.
+    // A wrong --kubeconfig or --context is an error of usage.
     throw kubeconfigFailure(error, kubeconfig || context ? "usage" : "failure");
   }
 }
 
-/** As kubectl: the cluster's own proxy, else the one of the environment. */
+/** Chooses the proxy as kubectl does: that of the cluster, else that of the environment. */
 function throughProxy(target: KubeTarget, env: Io["env"]): KubeTarget {
   const proxyUrl = target.proxyUrl ?? proxyFor(new URL(target.server), env)?.href;
   if (proxyUrl === undefined) return target;

@@ -4,13 +4,13 @@ import type { KubeTarget } from "../../common/kube/kube_target.ts";
 import { NoAnswerError } from "../../common/http/exchange.ts";
 import { CliError, type Failure } from "../cli_error.ts";
 
-/** A cluster as people know it: the context, where there is one, and the server. */
+/** Names a cluster: the context, if there is one, and the server. */
 export const clusterText = ({ context, server }: Pick<KubeTarget, "context" | "server">): string =>
   context === "" ? server : `context "${context}" (${server})`;
 
 /**
- * What to tell about a failed call to the consumer cluster, with what to do next; anything that is
- * not the cluster's or the kubeconfig's fault stays as it is.
+ * Turns a failed call to the consumer cluster into an error with a remedy. Returns errors that are
+ * not the fault of the cluster or the kubeconfig unchanged.
  */
 export function consumerFailure(error: unknown, target: KubeTarget): unknown {
   if (error instanceof ConfigFileError) return kubeconfigFailure(error);
@@ -20,7 +20,7 @@ export function consumerFailure(error: unknown, target: KubeTarget): unknown {
   return new CliError(failure, message, remedy, { cause: error });
 }
 
-/** What to tell about a kubeconfig that cannot be used. */
+/** Builds the error for a kubeconfig that cannot be used. */
 export function kubeconfigFailure(error: ConfigFileError, failure: Failure = "failure"): CliError {
   const { file, fault, remedy = "correct it, or choose another with --kubeconfig or --context" } =
     error;

@@ -18,7 +18,7 @@ const TARGET: KubeTarget = {
 const noAnswer = (code: string) =>
   new NoAnswerError(Object.assign(new Error(code), { code }), false);
 
-Deno.test("consumerFailure() says what to do about a failed call", async (t) => {
+Deno.test("consumerFailure() gives a remedy for each failed call", async (t) => {
   const failed = (status: number, reason: string, cause?: unknown) =>
     new KubeError("Cannot get a: why", { status, reason, cause });
   const table: [error: KubeError, failure: string, remedy: RegExp][] = [
@@ -42,7 +42,7 @@ Deno.test("consumerFailure() says what to do about a failed call", async (t) => 
   }
 });
 
-Deno.test("consumerFailure() keeps the remedy of a kubeconfig's fault, and leaves bugs alone", () => {
+Deno.test("consumerFailure() keeps the remedy of a kubeconfig error, and returns other errors unchanged", () => {
   const told = consumerFailure(new ConfigFileError("f", "it is bad", "mend it"), TARGET);
   assert.ok(told instanceof CliError);
   assert.deepEqual([told.message, told.remedy], ["Cannot use f: it is bad", "Mend it"]);

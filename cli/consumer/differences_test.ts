@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { differences } from "./differences.ts";
 
-Deno.test("differences() names every place that is not like the model", async (t) => {
+Deno.test("differences() lists every path that differs from the model", async (t) => {
   const table: [given: unknown, model: unknown, paths: string[]][] = [
     [{ a: 1, b: [{ c: "x" }] }, { b: [{ c: "x" }], a: 1 }, []],
     [1, 2, [""]],

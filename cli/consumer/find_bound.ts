@@ -16,13 +16,13 @@ import type { GlobalOptions } from "../options.ts";
 import type { Consumer } from "./connect_consumer.ts";
 import { clusterText } from "./consumer_failure.ts";
 
-/** An object of a bundle as it stands on the consumer. */
+/** An object of a bundle on the consumer cluster. */
 export interface BoundObject {
   readonly type: ResourceType;
   readonly object: KubeObject;
 }
 
-/** The bundle's kinds in the order in which they are taken back: users before what they use. */
+/** The kinds of a bundle in the order to delete them: each before the one it refers to. */
 const KINDS = [
   { type: CLUSTER_BINDINGS, selection: {} },
   { type: CONNECTIONS, selection: {} },
@@ -30,8 +30,8 @@ const KINDS = [
 ];
 
 /**
- * The objects of one bundle on the consumer: that of the caller's own Grant of the Export or, where
- * nobody can say who the caller is, the only one there is. A Grant's full name is taken as it is.
+ * Finds the objects of one bundle on the consumer: the bundle of the caller's own Grant or, without
+ * a session, the only bundle of the Export. Also accepts the full name of a Grant.
  */
 export async function findBound(
   io: Io,
@@ -63,7 +63,7 @@ async function listCandidates(
   );
 }
 
-/** Only metadata: whose credentials are where is nobody's business here. */
+/** Lists only metadata, so that no credentials are read. */
 async function listMetadata(
   kube: KubeClient,
   type: ResourceType,
@@ -111,7 +111,7 @@ async function chooseName(
   );
 }
 
-/** The caller's Grant of the Export; undefined where there is no session that could tell. */
+/** Computes the name of the caller's Grant; undefined without a session. */
 async function ownGrant(
   io: Io,
   exportName: string,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { grantName } from "../../common/api/names.ts";
 import { isGrantOf } from "./find_bound.ts";
 
-Deno.test("isGrantOf() knows the Grants of an Export, whoever they belong to", async (t) => {
+Deno.test("isGrantOf() recognises the Grants of an Export for any identity", async (t) => {
   const long = "an-export-with-a-name-that-is-longer-than-it-should-be";
   const hash = "0123456789abcdef0123";
   const table: [exportName: string, name: string, expected: boolean][] = [

@@ -10,16 +10,16 @@ import { checkManifest, imageOf } from "./check_manifest.ts";
 export interface KonnectorPlan {
   readonly objects: readonly KubeObject[];
   readonly image: string;
-  /** Who says so, for people. */
+  /** Where the image comes from, in words. */
   readonly origin: string;
 }
 
-/** Where the konnector's Deployment is. */
+/** The key of the konnector's Deployment. */
 export const KONNECTOR_KEY = { name: "konnector", namespace: CONSUMER_NAMESPACE } as const;
 
 /**
- * The konnector to install: with the image that was asked for, else as the gateway serves it, else
- * as this program knows it. What a gateway serves has been checked.
+ * Chooses the konnector to install: our manifest with the requested image, else the checked manifest
+ * of the gateway, else our manifest with the default image.
  */
 export async function planKonnector(
   gateway: GatewayClient | undefined,
@@ -36,7 +36,7 @@ export async function planKonnector(
   return { objects, image: served, origin: serverText(gateway.base) };
 }
 
-/** The konnector's Deployment, if one is installed. */
+/** Finds the konnector's Deployment. */
 export const installedKonnector = (
   kube: KubeClient,
   signal: AbortSignal,

@@ -10,7 +10,7 @@ import { checkBundle, type CheckedBundle } from "./check_bundle.ts";
 
 const BIND_BACKOFF = { baseMs: 500, capMs: 5_000 };
 
-/** Binds an Export and picks the bundle up; gives it once it was found to be nothing else. */
+/** Binds an Export, downloads its bundle, and returns it once it has passed the checks. */
 export async function obtainBundle(
   io: Io,
   gateway: GatewayClient,
@@ -20,13 +20,13 @@ export async function obtainBundle(
   io.say(`Binding Export "${exportName}" at ${serverText(gateway.base)}`);
   using _spinner = spinner(io, "waiting for the provider");
   return await patiently(io, async () => {
-    // Both each time: whether a pickup that failed was spent is not known.
+    // Bind again before each pickup: a failed pickup may be used up.
     const result = await gateway.bind(exportName, signal);
     return checkBundle(await gateway.pickup(result, signal), result.grant);
   }, signal);
 }
 
-/** The provider keeps what it began: asking again continues there, until the time is up. */
+/** Retries until the time is up; the provider continues the bind that it began. */
 async function patiently<T>(io: Io, ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
   const backoff = new Backoff(BIND_BACKOFF);
   let last: GatewayError | undefined;

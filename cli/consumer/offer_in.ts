@@ -3,8 +3,8 @@ import { CliError } from "../cli_error.ts";
 import { closest } from "../closest.ts";
 
 /**
- * The Export of this name. Fails where the catalog has one of a similar name only; undefined where
- * it has none, as the gateway may know more of an Export that is not Ready.
+ * Finds an Export in the catalog. Fails when the catalog has only one with a similar name. Undefined
+ * when it has none, because the gateway may know an Export that is not Ready.
  */
 export function offerIn({ exports }: Catalog, name: string): CatalogExport | undefined {
   const offer = exports.find((each) => each.name === name);
@@ -14,7 +14,7 @@ export function offerIn({ exports }: Catalog, name: string): CatalogExport | und
   return undefined;
 }
 
-/** The failure when an Export is not in the catalog. */
+/** Builds the error for an Export that is not in the catalog. */
 export const notOffered = (name: string, hint = ""): CliError =>
   new CliError(
     "notFound",

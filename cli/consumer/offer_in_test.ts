@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { CliError } from "../cli_error.ts";
 import { offerIn } from "./offer_in.ts";
 
-Deno.test("offerIn() finds an Export, tells what was meant, and leaves the rest to the gateway", () => {
+Deno.test("offerIn() finds an Export, suggests a similar one, and else returns undefined", () => {
   const widgets = { name: "widgets", title: "Widgets", apis: [] };
   assert.equal(offerIn({ exports: [widgets] }, "widgets"), widgets);
   assert.equal(offerIn({ exports: [widgets] }, "unready"), undefined);

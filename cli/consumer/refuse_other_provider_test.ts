@@ -8,7 +8,7 @@ const secret = (data?: Record<string, string>) => ({
   ...(data ? { data } : {}),
 });
 
-Deno.test("serverIn() finds the server of a kubeconfig, whatever else a Secret may hold", async (t) => {
+Deno.test("serverIn() finds the server of a kubeconfig, and survives any other content", async (t) => {
   const table: [kubeconfig: string, server: string | undefined][] = [
     ["clusters: [{cluster: {server: https://a}}]", "https://a"],
     ["clusters: [{cluster: {server: 7}}]", undefined],

@@ -1,6 +1,6 @@
 import type { RelatedResource } from "../../common/api/resources.ts";
 
-/** What leaves or enters the cluster besides the objects of the API. */
+/** Lists the objects that the konnector copies besides those of the API. */
 export const copyNotes = (rules: readonly RelatedResource[]): string[] =>
   rules.map(({ resource, direction }) => {
     const way = direction === "FromConsumer"
@@ -9,7 +9,7 @@ export const copyNotes = (rules: readonly RelatedResource[]): string[] =>
     return `the konnector will also copy ${resource} ${way}`;
   });
 
-/** What the credential may open on the provider: its scope does not show here. At most one note. */
+/** Warns about rights that the credential may have on the provider, in at most one note. */
 export const openingNotes = (rules: readonly RelatedResource[]): string[] => {
   const opens = (resource: string, direction: string) =>
     rules.some((rule) => rule.resource === resource && rule.direction === direction);

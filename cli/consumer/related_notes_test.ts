@@ -7,14 +7,14 @@ const SECRETS_IN: RelatedResource = { resource: "secrets", direction: "FromConsu
 const MAPS_OUT: RelatedResource = { resource: "configmaps", direction: "FromProvider" };
 const MAPS_IN: RelatedResource = { resource: "configmaps", direction: "FromConsumer" };
 
-Deno.test("copyNotes() tells each rule, and which way it goes", () => {
+Deno.test("copyNotes() describes each rule and its direction", () => {
   assert.deepEqual(copyNotes([SECRETS_OUT, MAPS_IN]), [
     "the konnector will also copy secrets from the provider to this cluster",
     "the konnector will also copy configmaps from this cluster to the provider",
   ]);
 });
 
-Deno.test("openingNotes() tells in one note what the credential may open", async (t) => {
+Deno.test("openingNotes() lists the rights of the credential in one note", async (t) => {
   const end =
     " of the provider, unless the provider limits it to your namespace there: keep it safe";
   const cases: [string, RelatedResource[], string?][] = [

@@ -6,7 +6,7 @@ import { CliError } from "../cli_error.ts";
 import { clusterText } from "./consumer_failure.ts";
 import type { Consumer } from "./connect_consumer.ts";
 
-/** Something that a user may or may not do. */
+/** A right on the consumer cluster. */
 export interface Right {
   readonly verb: "get" | "create" | "patch" | "delete";
   readonly type: ResourceType;
@@ -14,7 +14,7 @@ export interface Right {
   readonly name?: string | undefined;
 }
 
-/** What applying these objects takes: patching each, and creating those that are not there. */
+/** Lists the rights to apply these objects: to create and to patch each. */
 export function rightsToApply(objects: readonly KubeObject[]): Right[] {
   const rights = objects.flatMap((object): Right[] => {
     const type = resourceTypeOf(object);
@@ -24,7 +24,7 @@ export function rightsToApply(objects: readonly KubeObject[]): Right[] {
   return [...new Map(rights.map((right) => [JSON.stringify(right), right])).values()];
 }
 
-/** A right in words, such as `create secrets in namespace "xbind"`. */
+/** Describes a right, such as `create secrets in namespace "xbind"`. */
 export function rightText({ verb, type, namespace }: Right): string {
   const what = type.group === "" ? type.plural : `${type.plural}.${type.group}`;
   return namespace === undefined
@@ -32,7 +32,7 @@ export function rightText({ verb, type, namespace }: Right): string {
     : `${verb} ${what} in namespace "${namespace}"`;
 }
 
-/** Those of the rights that the user does not have, in words, each once. */
+/** Describes the rights that the user lacks, each once. */
 export async function missingRights(
   kube: KubeClient,
   rights: readonly Right[],
@@ -42,7 +42,7 @@ export async function missingRights(
   return [...new Set(rights.filter((_, at) => !allowed[at]).map(rightText))];
 }
 
-/** Fails before anything is spent when the user lacks a right that will be needed. */
+/** Fails when the user lacks one of these rights. */
 export async function requireRights(
   { kube, target }: Consumer,
   rights: readonly Right[],
@@ -72,7 +72,7 @@ async function isAllowed(kube: KubeClient, right: Right, signal: AbortSignal): P
     );
     return status?.allowed === true;
   } catch (error) {
-    // Where asking is not possible, trying is.
+    // When the cluster does not answer the question, just try.
     if (isForbidden(error) || isNotFound(error)) return true;
     throw error;
   }

@@ -3,7 +3,7 @@ import { CONSUMER_NAMESPACE } from "../../common/api/names.ts";
 import { bundleNamed } from "./check_bundle.ts";
 import { rightsToApply, rightText } from "./rights.ts";
 
-Deno.test("rightsToApply() asks once for what applying the objects takes", () => {
+Deno.test("rightsToApply() lists each right once", () => {
   const rights = rightsToApply([...bundleNamed("a"), ...bundleNamed("a")]);
   assert.deepEqual(rights.map(rightText), [
     `create secrets in namespace "${CONSUMER_NAMESPACE}"`,

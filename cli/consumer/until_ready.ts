@@ -19,8 +19,8 @@ import type { Consumer } from "./connect_consumer.ts";
 type Waited = KubeObject & Conditioned;
 
 /**
- * Follows objects that were just applied until each is Ready, or available if it is a Deployment,
- * and tells their conditions as they change. When the time is up, the failure tells the last ones.
+ * Waits until each applied object is Ready, or available if it is a Deployment. Prints their
+ * conditions as they change; the timeout error repeats the last ones.
  */
 export async function untilReady(
   io: Io,
@@ -58,9 +58,9 @@ class Wait {
     const { name, namespace } = object.metadata;
     const selection = { fieldSelector: `metadata.name=${name}`, ...(namespace && { namespace }) };
     this.#object = object;
-    this.#failed.promise.catch(() => {}); // it may fail before or after anybody waits
+    this.#failed.promise.catch(() => {}); // it may be rejected while nothing awaits it
     this.#cache = new Cache<Waited>(wholeObjects(resourceTypeOf(object), selection), {
-      // Everything else is tried again until the time is up.
+      // Other failures are retried until the time is up.
       reports: { disconnected: (error) => isForbidden(error) && this.#failed.reject(error) },
     });
     let told = "";
@@ -77,7 +77,7 @@ class Wait {
     await Promise.race([holds, this.#failed.promise]);
   }
 
-  /** What the object still lacks, if anything. */
+  /** Describes the state of the object unless it is Ready. */
   missing(): string[] {
     const now = this.#cache.get(keyOf(this.#object));
     return now && this.#holds(now) ? [] : [stateText(this.#object, now)];
@@ -91,7 +91,7 @@ class Wait {
   }
 }
 
-/** Whether all replicas of this generation run, and none of an earlier one. */
+/** Tells whether all replicas of this generation run, and none of an earlier one. */
 export function isAvailable({ spec, status = {} }: Deployment, generation: number): boolean {
   const { replicas = 1 } = spec;
   const { observedGeneration = 0, replicas: all = 0, updatedReplicas = 0, availableReplicas = 0 } =
@@ -100,7 +100,7 @@ export function isAvailable({ spec, status = {} }: Deployment, generation: numbe
     all <= updatedReplicas && availableReplicas >= updatedReplicas;
 }
 
-/** The state of an object in words: its Ready condition, or for a Deployment why it is not yet. */
+/** Describes an object's Ready condition, or a Deployment's Available condition. */
 export function stateText(
   { kind, metadata }: Pick<KubeObject, "kind" | "metadata">,
   now: Conditioned | undefined,
@@ -111,6 +111,6 @@ export function stateText(
   return judged ? `${name} ${conditionText(judged)}` : `${name} has no status yet`;
 }
 
-/** A condition in words, such as `Ready=False (Pending): waiting for the token`. */
+/** Describes a condition, such as `Ready=False (Pending): waiting for the token`. */
 export const conditionText = ({ type, status, reason, message }: Condition): string =>
   `${type}=${status} (${reason})${message ? `: ${message}` : ""}`;

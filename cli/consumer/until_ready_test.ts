@@ -14,7 +14,7 @@ const deployment = (status: object | undefined, replicas?: number): Deployment =
   ...(status ? { status } : {}),
 });
 
-Deno.test("isAvailable() wants all replicas of this generation, and no others", async (t) => {
+Deno.test("isAvailable() requires all replicas of this generation, and no others", async (t) => {
   const done = { observedGeneration: 3, replicas: 1, updatedReplicas: 1, availableReplicas: 1 };
   const table: [what: string, given: Deployment, expected: boolean][] = [
     ["all there", deployment(done), true],
@@ -31,7 +31,7 @@ Deno.test("isAvailable() wants all replicas of this generation, and no others", 
   }
 });
 
-Deno.test("stateText() says how an object is", () => {
+Deno.test("stateText() describes the state of an object", () => {
   const object = { kind: "Connection", metadata: { name: "a" } };
   const ready = {
     type: "Ready",

@@ -21,11 +21,11 @@ import { type GatewayAnswer, sendToGateway } from "./send.ts";
 import { parseServerUrl, serverText } from "./server_url.ts";
 import { anything, type Shape, ShapeError } from "../../common/shape.ts";
 
-/** How a gateway is reached, and as whom. */
+/** How to reach a gateway, and with which token. */
 export interface GatewayClientOptions {
   /** Base URL, such as `https://bind.example.org`. */
   readonly server: string | URL;
-  /** A session token, or a provider token where the gateway takes those. */
+  /** A session token, or a provider token where the gateway accepts one. */
   readonly token?: string | Secret<string> | undefined;
   /** PEM certificates that replace the system's roots. */
   readonly caPem?: string | undefined;
@@ -52,13 +52,13 @@ interface Call<T> {
   readonly isPublic?: boolean;
   readonly timeoutMs?: number;
   readonly maxBytes?: number;
-  /** What a 404 of this call means. */
+  /** The meaning of a 404 of this call. */
   readonly missing?: string;
 }
 
 /**
- * Calls of a gateway: each is sent once, follows no redirect, is bounded in time and size, and its
- * answer has the promised shape. Fails with a `GatewayError`, or with the signal's reason.
+ * Calls a gateway. Each call is sent once, follows no redirect, is limited in time and size, and
+ * returns a checked answer. Throws a `GatewayError`, or the signal's reason.
  */
 export class GatewayClient {
   readonly base: URL;
@@ -73,29 +73,29 @@ export class GatewayClient {
     this.#options = options;
   }
 
-  /** The gateway's clock and ours at its last answer, once there was one. */
+  /** The gateway's clock and ours at its last answer; undefined before the first. */
   get clock(): { readonly gateway: Date; readonly ours: Date } | undefined {
     return this.#clock;
   }
 
-  /** Who runs the gateway, and what it can do. */
+  /** Reads the provider's name and the features of its gateway. */
   provider(signal: AbortSignal): Promise<ProviderInfo> {
     const call = { what: "read the provider's name", path: "/api/provider", isPublic: true };
     return this.#json({ ...call, shape: PROVIDER_INFO }, signal);
   }
 
-  /** Whose session this is. */
+  /** Reads the identity of the session. */
   me(signal: AbortSignal): Promise<Identity> {
     return this.#json({ what: "check the session", path: "/api/me", shape: IDENTITY }, signal);
   }
 
-  /** Ready Exports and Collections. */
+  /** Lists Ready Exports and Collections. */
   catalog(signal: AbortSignal): Promise<Catalog> {
     const call = { what: "list the catalog", path: "/api/catalog", maxBytes: MAX_LIST_BYTES };
     return this.#json({ ...call, shape: CATALOG }, signal);
   }
 
-  /** What consumers synced under an Export. */
+  /** Lists the objects that consumers synced under an Export. */
   instances(name: string, signal: AbortSignal): Promise<Instances> {
     return this.#json({
       what: `list the objects of Export ${JSON.stringify(name)}`,
@@ -106,20 +106,20 @@ export class GatewayClient {
     }, signal);
   }
 
-  /** Consumer clusters, and Grants that nobody uses yet. */
+  /** Lists consumer clusters, and Grants that no cluster uses yet. */
   clusters(signal: AbortSignal): Promise<Clusters> {
     const call = { what: "list the clusters", path: "/api/clusters", maxBytes: MAX_LIST_BYTES };
     return this.#json({ ...call, shape: CLUSTERS }, signal);
   }
 
-  /** The manifest that installs the konnector, as YAML text; nothing in it is checked. */
+  /** Downloads the konnector's manifest as YAML text, unchecked. */
   async konnectorManifest(signal: AbortSignal): Promise<string> {
     const call = { what: "fetch the konnector's manifest", path: "/api/konnector", isPublic: true };
     const { text } = await this.#send({ ...call, shape: anything() }, "application/yaml", signal);
     return text;
   }
 
-  /** Asks for credentials of an Export; every success replaces an earlier unused pickup. */
+  /** Binds an Export; every success replaces an earlier unused pickup. */
   bind(exportName: string, signal: AbortSignal): Promise<BindResult> {
     return this.#json({
       what: `bind Export ${JSON.stringify(exportName)}`,
@@ -132,8 +132,8 @@ export class GatewayClient {
   }
 
   /**
-   * Spends the pickup of a bind and gives its objects, unchecked. The URL must lead back to this
-   * gateway, and no token goes with it.
+   * Uses up the pickup of a bind and returns its objects, unchecked. The URL must be one of this
+   * gateway, and the request carries no token.
    */
   async pickup(result: BindResult, signal: AbortSignal): Promise<unknown> {
     const what = "pick up the bundle";

@@ -21,7 +21,7 @@ const LOCK_MS = 10_000;
 const LOCK_RETRY_MS = 20;
 const NOTHING: SavedConfig = { servers: {} };
 
-/** The sessions in the file; none when there is no such file. */
+/** Reads the sessions in the file; a missing file holds none. */
 export const readConfig = async (path: string): Promise<SavedConfig> => {
   let text: string;
   try {
@@ -43,8 +43,8 @@ export const readConfig = async (path: string): Promise<SavedConfig> => {
 };
 
 /**
- * Changes the file as a whole, for this user's eyes only. Others who change it at the same time
- * wait, and a reader sees the old or the new text, never a part.
+ * Replaces the file, readable for this user only. Other writers wait for the lock, and a reader sees
+ * the old or the new text, never a part.
  */
 export const updateConfig = async (
   path: string,
@@ -52,7 +52,7 @@ export const updateConfig = async (
 ): Promise<void> => {
   try {
     await Deno.mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    // A file beside it, because the rename puts a new file in the place of a locked one.
+    // Lock another file, because the rename replaces this one.
     using lock = await Deno.open(`${path}.lock`, { create: true, write: true, mode: 0o600 });
     await lockWithin(lock, path);
     const next = change(await readConfig(path));
@@ -62,7 +62,7 @@ export const updateConfig = async (
   }
 };
 
-/** The system gives a lock back when its holder ends, however that ends. */
+/** Waits for the lock, which the system releases when its holder exits. */
 const lockWithin = async (file: Deno.FsFile, path: string): Promise<void> => {
   for (let waited = 0; !await file.tryLock(true); waited += LOCK_RETRY_MS) {
     if (waited >= LOCK_MS) {

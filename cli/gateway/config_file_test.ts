@@ -19,7 +19,7 @@ const save = (path: string, server: string) =>
     servers: { ...config.servers, [server]: { token: `token of ${server}` } },
   }));
 
-Deno.test("readConfig() takes a missing file for no sessions", () =>
+Deno.test("readConfig() reads a missing file as no sessions", () =>
   withDir(async (path) => assert.deepEqual(await readConfig(path), { servers: {} })));
 
 Deno.test("updateConfig() keeps every session when many write at once", () =>
@@ -34,7 +34,7 @@ Deno.test("updateConfig() keeps every session when many write at once", () =>
   }));
 
 Deno.test({
-  name: "updateConfig() lets nobody else read the file, whatever it was before",
+  name: "updateConfig() makes the file unreadable for others, even if it was readable before",
   ignore: Deno.build.os === "windows",
   fn: () =>
     withDir(async (path, dir) => {
@@ -48,7 +48,7 @@ Deno.test({
     }),
 });
 
-Deno.test("readConfig() and updateConfig() leave a damaged file alone and say where it is", async (t) => {
+Deno.test("readConfig() and updateConfig() leave a damaged file alone and name it", async (t) => {
   const damaged: [text: string, fault: RegExp][] = [
     ["", /it is not JSON/],
     ['{"servers": {', /it is not JSON/],
@@ -74,13 +74,13 @@ Deno.test("readConfig() and updateConfig() leave a damaged file alone and say wh
   }
 });
 
-Deno.test("updateConfig() says why it cannot save", () =>
+Deno.test("updateConfig() reports why it cannot save", () =>
   withDir(async (path, dir) => {
     await Deno.writeTextFile(join(dir, "xbind"), "a file in the place of the folder");
     await assert.rejects(save(path, "https://a"), /Cannot save your sessions in .*config\.json: /);
   }));
 
-Deno.test("configPath() follows the custom of each system", async (t) => {
+Deno.test("configPath() follows the convention of each system", async (t) => {
   const paths: [platform: Platform, env: Record<string, string>, path: string][] = [
     ["linux", { HOME: "/home/ada" }, "/home/ada/.config/xbind/config.json"],
     ["linux", { HOME: "/home/ada", XDG_CONFIG_HOME: "/etc/ada" }, "/etc/ada/xbind/config.json"],
@@ -100,7 +100,7 @@ Deno.test("configPath() follows the custom of each system", async (t) => {
   }
 });
 
-Deno.test("configPath() says which variable is missing", () => {
+Deno.test("configPath() names the missing variable", () => {
   assert.throws(() => configPath("linux", {}), /HOME is not set/);
   assert.throws(() => configPath("windows", { HOME: "/x" }), /APPDATA is not set/);
 });

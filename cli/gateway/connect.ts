@@ -9,8 +9,8 @@ import type { GlobalOptions } from "../options.ts";
 import { serverText } from "./server_url.ts";
 
 /**
- * The client of the gateway that this command line means. With `session` there is a token to use,
- * which the gateway may still refuse; without one, or without a server, it says how to log in.
+ * Creates the client of the gateway that this command line names. `session` requires a token, which
+ * the gateway may still refuse. Fails with the way to log in when a token or the server is missing.
  */
 export async function connectGateway(
   io: Io,
@@ -36,7 +36,7 @@ export async function connectGateway(
   return await clientOf(io, server);
 }
 
-/** The client of a known gateway. */
+/** Creates the client of a known gateway. */
 export const clientOf = async (io: Pick<Io, "env">, server: Server): Promise<GatewayClient> =>
   new SuggestingClient({
     server: server.base,
@@ -46,7 +46,7 @@ export const clientOf = async (io: Pick<Io, "env">, server: Server): Promise<Gat
     env: io.env,
   });
 
-/** Names the Export that was probably meant, where the one that was asked for is unknown. */
+/** Suggests the closest Export when the requested one is unknown. */
 class SuggestingClient extends GatewayClient {
   override async instances(...args: Parameters<GatewayClient["instances"]>) {
     return await super.instances(...args).catch((error) => this.#suggest(error, ...args));
@@ -63,7 +63,7 @@ class SuggestingClient extends GatewayClient {
 }
 
 const readCaFile = async (path: string): Promise<string> => {
-  const { readPemFile } = await import("../../common/flags/pem_file.ts"); // which few commands need
+  const { readPemFile } = await import("../../common/flags/pem_file.ts"); // few commands need it
   try {
     return await readPemFile("ca-file", path);
   } catch (error) {

@@ -2,32 +2,32 @@ import type { NoAnswerError } from "../../common/http/exchange.ts";
 import { CliError, type Failure } from "../cli_error.ts";
 import { safeText } from "../terminal/safe_text.ts";
 
-/** What was asked of which gateway, for people. */
+/** A request to a gateway, in words for error messages. */
 export interface Asked {
   /** Such as `list the catalog`. */
   readonly what: string;
-  /** The gateway as people know it. */
+  /** The gateway's URL, as it is shown. */
   readonly server: string;
   /** Whether the token came from `XBIND_TOKEN`. */
   readonly tokenFromEnv?: boolean;
 }
 
-/** The parts of a refusal that are told. */
+/** The parts of a refusal that errors show. */
 export interface Refusal {
   readonly status: number;
   /** The gateway's own message, when it sent one in its one JSON form. */
   readonly error?: string | undefined;
   readonly retryAfterSeconds?: number | undefined;
   readonly location?: string | undefined;
-  /** What a 404 means here, when it can mean anything but a wrong address. */
+  /** The meaning of a 404 of this call; absent when it means a wrong address. */
   readonly missing?: string | undefined;
 }
 
-/** A failure of a call to the gateway; `status` is that of its answer, when there was one. */
+/** A failed call to the gateway; `status` is that of the answer, if one arrived. */
 export class GatewayError extends CliError {
   override readonly name = "GatewayError";
   readonly status: number | undefined;
-  /** After how long the gateway asks to try again. */
+  /** The gateway's `Retry-After`. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(
@@ -43,7 +43,7 @@ export class GatewayError extends CliError {
   }
 }
 
-/** The failure that an answer other than 200 stands for. */
+/** Builds the error for an answer other than 200. */
 export const refusedBy = (asked: Asked, refusal: Refusal): GatewayError => {
   const { status, error, missing } = refusal;
   const said = error === undefined ? undefined : reasonIn(error);
@@ -63,7 +63,7 @@ export const refusedBy = (asked: Asked, refusal: Refusal): GatewayError => {
     return fail("timeout", said || "the provider did not finish in time", TRY_AGAIN_SAFELY);
   }
   if (status >= 300 && status < 400) {
-    // Only where to: the rest of such a URL may hold secrets.
+    // Show only the origin: the rest of the URL may hold secrets.
     const target = URL.parse(refusal.location ?? "", asked.server)?.origin ?? "null";
     const to = target === "null" ? "" : ` to ${target.slice(0, 200)}`;
     return fail("failure", `it redirects${to}, which is not followed`, CHECK_ADDRESS);
@@ -74,13 +74,13 @@ export const refusedBy = (asked: Asked, refusal: Refusal): GatewayError => {
 };
 
 /**
- * The gateway says itself what it could not do, which is told already. One safe line, as programs
- * that use this client log it.
+ * Removes the gateway's own "Cannot …:", because our message already names the attempt. Returns one
+ * safe line, because programs that use this client log it.
  */
 const reasonIn = (error: string): string =>
   safeText(error).slice(0, 500).replace(/^Cannot [^:]{1,300}: /, "");
 
-/** The failure when no answer, or only a part of one, arrived. */
+/** Builds the error for an answer that did not arrive, or not in full. */
 export const unanswered = (asked: Asked, error: NoAnswerError, base: URL): GatewayError => {
   const { cause } = error;
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
@@ -88,15 +88,15 @@ export const unanswered = (asked: Asked, error: NoAnswerError, base: URL): Gatew
   return new GatewayError("failure", asked, reason, remedy, { cause: error });
 };
 
-/** The failure when the answer took too long. */
+/** Builds the error for an answer that took too long. */
 export const tooSlow = (asked: Asked, ms: number): GatewayError =>
   new GatewayError("timeout", asked, `no answer within ${ms / 1000} s`, NETWORK_REMEDY);
 
-/** The failure when an answer is not what a gateway sends. */
+/** Builds the error for an answer that no gateway sends. */
 export const misshapen = (asked: Asked, fault: string): GatewayError =>
   new GatewayError("failure", asked, `its answer is not a gateway's: ${fault}`, CHECK_ADDRESS);
 
-/** How to get a session of this gateway. */
+/** Says how to log in to this gateway. */
 export const loginRemedy = ({ server, tokenFromEnv }: Omit<Asked, "what">): string =>
   tokenFromEnv
     ? `Put a valid token into XBIND_TOKEN, or unset it and run: kubectl bind login ${server}`
@@ -118,7 +118,7 @@ const untrusted: Fault = () => [
   "If the gateway has a private authority, give its certificate: --ca-file <file>",
 ];
 
-/** Failures that have a better remedy than the network, by the runtime's code. */
+/** Error codes of the runtime with a better remedy than "check the network". */
 const FAULTS: Readonly<Record<string, Fault>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
   SELF_SIGNED_CERT_IN_CHAIN: untrusted,

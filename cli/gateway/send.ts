@@ -19,7 +19,7 @@ export interface GatewayRequest {
   readonly maxBytes: number;
 }
 
-/** What came back, whole. */
+/** A complete answer. */
 export interface GatewayAnswer {
   readonly status: number;
   readonly text: string;
@@ -28,7 +28,7 @@ export interface GatewayAnswer {
   readonly location: string | undefined;
 }
 
-/** Sends a request once, follows nothing, and reads the answer to its proper end. */
+/** Sends a request once, follows no redirect, and reads the whole answer. */
 export const sendToGateway = async (
   base: URL,
   reach: { readonly caPem: string | undefined; readonly env: Environment | undefined },

@@ -1,8 +1,8 @@
 import { CliError } from "../cli_error.ts";
 
 /**
- * The gateway's base URL in the one form under which it is kept: `https://` unless a scheme is
- * given, and without a trailing `/` or `/api`.
+ * Parses the gateway's base URL into the form under which sessions are saved: `https://` unless a
+ * scheme is given, and without a trailing `/` or `/api`.
  */
 export const parseServerUrl = (text: string): URL => {
   const given = text.trim();
@@ -19,7 +19,7 @@ export const parseServerUrl = (text: string): URL => {
   return url;
 };
 
-/** The URL as it is shown and kept: without the slash that the parser puts at the end. */
+/** Formats the URL for output and for saving, without the trailing slash. */
 export const serverText = (url: URL): string => url.href.replace(/\/$/, "");
 
 const faultOf = (given: string, url: URL | null): string | undefined => {
@@ -30,5 +30,5 @@ const faultOf = (given: string, url: URL | null): string | undefined => {
   return undefined;
 };
 
-/** A password typed into the URL must not be repeated. */
+/** Removes the user name and password, so that no message repeats them. */
 const withoutUserInfo = (given: string): string => given.replace(/[^/\s]*@/, "…@");

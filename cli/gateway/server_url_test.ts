@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { CliError } from "../cli_error.ts";
 import { parseServerUrl, serverText } from "./server_url.ts";
 
-Deno.test("parseServerUrl() brings every spelling of a gateway to one", async (t) => {
+Deno.test("parseServerUrl() turns every spelling of a gateway into one form", async (t) => {
   const spellings: [given: string, normal: string][] = [
     ["bind.example.org", "https://bind.example.org"],
     ["bind.example.org:8443", "https://bind.example.org:8443"],
@@ -25,7 +25,7 @@ Deno.test("parseServerUrl() brings every spelling of a gateway to one", async (t
   }
 });
 
-Deno.test("parseServerUrl() refuses what is no gateway, and repeats no password", async (t) => {
+Deno.test("parseServerUrl() refuses other URLs, and repeats no password", async (t) => {
   const refused = [
     "",
     "  ",

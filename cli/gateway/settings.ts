@@ -5,7 +5,7 @@ import { configPath, readConfig, type SavedConfig } from "./config_file.ts";
 import { type Io, platform } from "../terminal/io.ts";
 import { parseServerUrl, serverText } from "./server_url.ts";
 
-/** A gateway, and what is known for talking to it. */
+/** A gateway, and the credentials for it. */
 export interface Server {
   readonly base: URL;
   readonly token?: Secret<string> | undefined;
@@ -14,12 +14,12 @@ export interface Server {
   readonly caFile?: string | undefined;
 }
 
-/** Where this user's sessions are kept. */
+/** Finds the file with this user's sessions. */
 export const configPathOf = (io: Pick<Io, "env">): string => configPath(platform(), io.env);
 
 /**
- * The gateway to talk to: `--server`, else `XBIND_SERVER`, else that of the last login; with the
- * token of `XBIND_TOKEN`, else of its login. Undefined when no server is known.
+ * Finds the gateway: `--server`, else `XBIND_SERVER`, else the one of the last login. Its token is
+ * `XBIND_TOKEN`, else the one of its login. Undefined when no server is known.
  */
 export const findServer = async (
   io: Pick<Io, "env">,
@@ -28,7 +28,7 @@ export const findServer = async (
   const named = options.server ?? (io.env.XBIND_SERVER || undefined);
   const fromEnv = io.env.XBIND_TOKEN || undefined;
   const saved: SavedConfig = named !== undefined && fromEnv !== undefined
-    ? { servers: {} } // automation: the file, and a home for it, need not exist
+    ? { servers: {} } // in automation neither the file nor a home directory need exist
     : await readConfig(configPathOf(io));
   const text = named ?? saved.current;
   if (text === undefined) return undefined;
@@ -43,7 +43,7 @@ export const findServer = async (
   };
 };
 
-/** Anything else cannot stand in a header, and is no token. */
+/** Tells whether a text can be a token, which must fit in a header. */
 export const isToken = (text: string): boolean => /^[\x21-\x7e]{1,16384}$/.test(text);
 
 const checkedToken = (text: string): string => {

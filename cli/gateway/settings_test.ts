@@ -69,7 +69,7 @@ Deno.test("findServer() takes the flag, then the environment, then the last logi
   });
 });
 
-Deno.test("findServer() needs no file and no home when all is given", async () => {
+Deno.test("findServer() needs no file and no home when the environment has all", async () => {
   const server = await findServer(
     { env: { XBIND_TOKEN: "given", XBIND_SERVER: "https://a.org" } },
     {},
@@ -77,7 +77,7 @@ Deno.test("findServer() needs no file and no home when all is given", async () =
   assert.equal(server?.token?.reveal(), "given");
 });
 
-Deno.test("findServer() refuses a token that cannot stand in a header, and does not repeat it", async () => {
+Deno.test("findServer() refuses a token that fits in no header, and does not repeat it", async () => {
   await assert.rejects(found({ XBIND_TOKEN: "two words" }, {}), (error) => {
     assert.ok(error instanceof CliError && error.failure === "usage");
     assert.match(error.message, /XBIND_TOKEN/);

@@ -1,6 +1,6 @@
 import { CliError } from "../cli_error.ts";
 
-/** What `doctor` found out about one thing. */
+/** One finding of `doctor`. */
 export interface Check {
   readonly check: string;
   /** `skipped`: another check failed that this one needs. */
@@ -9,14 +9,14 @@ export interface Check {
   readonly remedy?: string;
 }
 
-/** All is well. */
+/** A check that passed. */
 export const ok = (check: string, detail: string): Check => ({
   check,
   status: "ok",
   detail,
 });
 
-/** Something is wrong, and this is what to do. */
+/** A check that failed, with the remedy. */
 export const failed = (check: string, detail: string, remedy: string): Check => ({
   check,
   status: "failed",
@@ -24,14 +24,14 @@ export const failed = (check: string, detail: string, remedy: string): Check => 
   remedy,
 });
 
-/** Nothing could be said. */
+/** A check that could not run. */
 export const skipped = (check: string, detail: string): Check => ({
   check,
   status: "skipped",
   detail,
 });
 
-/** What a look found; one that fails with a `CliError` has found that. */
+/** Runs a check; a `CliError` becomes a failed check. */
 export async function checked(check: string, look: () => Promise<Check | string>): Promise<Check> {
   try {
     const found = await look();
@@ -42,7 +42,7 @@ export async function checked(check: string, look: () => Promise<Check | string>
   }
 }
 
-/** Above this, tokens and certificates are refused as too young or too old. */
+/** With a larger difference, tokens and certificates seem not yet valid or expired. */
 const MAX_SKEW_MS = 60_000;
 
 /** Compares a server's clock with ours. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { CliError } from "../cli_error.ts";
 import { checkClock, checked } from "./checks.ts";
 
-Deno.test("checkClock() tells clocks that are too far apart", async (t) => {
+Deno.test("checkClock() fails when the clocks are too far apart", async (t) => {
   const ours = new Date("2026-01-02T03:04:05Z");
   const table: [aheadMs: number, status: string, detail: RegExp][] = [
     [0, "ok", /by 0 s/],
@@ -24,7 +24,7 @@ Deno.test("checkClock() tells clocks that are too far apart", async (t) => {
   });
 });
 
-Deno.test("checked() makes findings of failures, and lets bugs pass", async () => {
+Deno.test("checked() reports a CliError as a failed check, and rethrows other errors", async () => {
   assert.deepEqual(await checked("a", () => Promise.resolve("fine")), {
     check: "a",
     status: "ok",

@@ -4,11 +4,11 @@ import { commandIndex, commandLineOf, readFlag, takesNext } from "../argv.ts";
 import { connectGateway } from "../gateway/connect.ts";
 import { type LoginIo, TAB } from "../terminal/io.ts";
 
-/** What shells are told to do beyond the candidates, in the numbers of kubectl's own protocol. */
+/** Directives for the shell, in the numbers of kubectl's completion protocol. */
 const DIRECTIVE = { files: 0, noFiles: 4 } as const;
 const GATEWAY_MS = 3_000;
 
-/** What may stand at the end of a command line. */
+/** The candidates for the last word of a command line. */
 export interface Completion {
   readonly candidates: readonly (readonly [value: string, description: string])[];
   readonly directive: keyof typeof DIRECTIVE;
@@ -17,8 +17,8 @@ export interface Completion {
 const NOTHING: Completion = { candidates: [], directive: "noFiles" };
 
 /**
- * Prints what may stand in place of the last word: one candidate per line with its description,
- * then a number for the shell. Never fails, as nobody would see it.
+ * Prints the candidates for the last word, one per line with its description, then the directive
+ * for the shell. Never fails, because the shell hides errors.
  */
 export const complete = async (
   io: LoginIo,
@@ -34,7 +34,7 @@ export const complete = async (
   io.out([...lines, `:${DIRECTIVE[directive]}`]);
 };
 
-/** The completion of these words, the last of which is only begun. */
+/** Completes a command line whose last word is incomplete. */
 export const completionOf = async (
   program: Command,
   words: readonly string[],
@@ -95,7 +95,7 @@ const valuesOf = (option: Option | undefined, begun: string, prefix: string): Co
   );
 };
 
-/** How many words besides flags and their values stand here. */
+/** Counts the words that are neither flags nor values of flags. */
 const positionalsIn = (words: readonly string[], flags: Parameters<typeof readFlag>[1]): number => {
   let count = 0;
   for (let i = 0; i < words.length; i++) {
@@ -129,7 +129,7 @@ const exportNames = async (
     const gateway = await connectGateway(io, globals, "session");
     const signal = AbortSignal.any([io.signal, AbortSignal.timeout(GATEWAY_MS)]);
     const { exports } = await gateway.catalog(signal);
-    return exports.map(({ name }) => name).filter(isDnsSubdomain); // a shell will read them
+    return exports.map(({ name }) => name).filter(isDnsSubdomain); // the shell interprets the names
   } catch {
     return [];
   }

@@ -46,11 +46,11 @@ export async function runConnect(io: Io, options: ConnectOptions): Promise<void>
   });
 }
 
-/** Names the cluster that is about to be written to. */
+/** Prints which cluster the command writes to. */
 export const sayTarget = (io: Pick<Io, "say">, { target, version }: Consumer): void =>
   io.say(`Consumer cluster: ${clusterText(target)}, Kubernetes ${version}`);
 
-/** Names the image to install, and warns when it takes the place of another. */
+/** Prints the image to install, and warns when it replaces another. */
 export async function sayImage(
   io: Pick<Io, "say">,
   { kube }: Consumer,

@@ -27,7 +27,7 @@ import { conditionText, isAvailable, stateText } from "../consumer/until_ready.t
 const SEE_KONNECTOR = "See that the konnector runs and reaches the provider: " +
   "kubectl -n xbind logs deployment/konnector";
 
-/** Checks what the consumer cluster holds and lets its user do. */
+/** Checks the consumer cluster: clock, rights, konnector and conditions. */
 export async function* consumerChecks(io: Io, consumer: Consumer): AsyncGenerator<Check> {
   const { target, version } = consumer;
   yield ok("consumer", `${clusterText(target)} runs Kubernetes ${version}`);
@@ -39,7 +39,7 @@ export async function* consumerChecks(io: Io, consumer: Consumer): AsyncGenerato
   }
 }
 
-/** A call that the cluster refuses is a finding, not the end. */
+/** Reports a call that the cluster refuses as a failed check. */
 const told = (name: string, { target }: Consumer, look: () => Promise<Check>): Promise<Check> =>
   checked(name, () => look().catch((error) => Promise.reject(consumerFailure(error, target))));
 
@@ -51,7 +51,7 @@ async function consumerClock({ signal }: Io, { kube }: Consumer) {
     return Number.isNaN(server.getTime()) ? undefined : { server, ours: new Date() };
   } catch {
     signal.throwIfAborted();
-    return undefined; // it answered before, and the next check will tell
+    return undefined; // the next check reports a lost connection
   }
 }
 
@@ -98,7 +98,7 @@ async function checkConditions(
 
 const HEARTBEAT = "heartbeat";
 
-/** Checks that the provider hears from this cluster for every Connection to it. */
+/** Checks that the provider gets heartbeats from this cluster for every Connection. */
 export const checkHeartbeat = (
   io: Pick<Io, "signal" | "now">,
   gateway: GatewayClient,

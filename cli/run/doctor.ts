@@ -12,7 +12,7 @@ export interface DoctorOptions extends GlobalOptions, ConsumerOptions {
   readonly output?: "json" | undefined;
 }
 
-/** Prints one line per check, with what to do about it; fails when a check does. */
+/** Prints one line per check, with its remedy; fails when a check fails. */
 export async function runDoctor(io: Io, options: DoctorOptions): Promise<void> {
   const checks: Check[] = [];
   for await (const check of allChecks(io, options)) {
@@ -59,7 +59,7 @@ const STYLES: Readonly<Record<Check["status"], Style>> = {
   skipped: "dim",
 };
 
-/** One check on one line. */
+/** Formats a check as one line. */
 export function checkLine({ check, status, detail, remedy }: Check): Line {
   const text = `  ${check.padEnd(WIDEST)}  ${detail}`;
   return [

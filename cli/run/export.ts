@@ -45,7 +45,7 @@ export async function runExport(io: Io, exportName: string, options: ExportOptio
   await withConsumer(io, options, async (consumer) => {
     using limit = timeLimit(options.timeoutMs, io.signal);
     const { signal } = limit;
-    // Everything that can fail without a bind comes before it: a bind spends a pickup.
+    // Do everything that can fail before the bind, because a bind replaces an earlier pickup.
     const plan = options.installKonnector
       ? await planKonnector(gateway, options.konnectorImage, signal)
       : undefined;
@@ -120,13 +120,13 @@ async function applyAll(
   return conditioned;
 }
 
-/** What a bind would give, as far as that is known without one. */
+/** The result of a bind, as far as it is known before. */
 interface Expected {
   readonly grant: string;
   readonly apis: readonly string[];
 }
 
-/** Undefined where only the gateway can tell why the Export cannot be bound. */
+/** Predicts the Grant; undefined when the catalog does not list the Export. */
 async function expectedGrant(
   gateway: GatewayClient,
   exportName: string,

@@ -7,14 +7,14 @@ import type { GlobalOptions } from "../options.ts";
 import { serverText } from "../gateway/server_url.ts";
 import { type Check, checkClock, checked, skipped } from "./checks.ts";
 
-/** What the other checks may ask the gateway; absent without a session that it accepts. */
+/** The client for later checks; absent without a valid session. */
 export interface SignedIn {
   gateway?: GatewayClient;
 }
 
 const PATIENCE_MS = 15_000;
 
-/** Checks the gateway, its clock and the session; leaves a client behind when all is well. */
+/** Checks the gateway, its clock and the session; sets `signedIn.gateway` when all are good. */
 export async function* gatewayChecks(
   io: Io,
   options: GlobalOptions,
@@ -28,7 +28,6 @@ export async function* gatewayChecks(
   using limit = deadline(PATIENCE_MS, io.signal, tooSlow);
   let gateway: GatewayClient | undefined;
   const reached = await checked("gateway", async () => {
-    // Without a server this says how to log in.
     gateway = await connectGateway(io, options, "public");
     const { name, version = "unknown" } = await gateway.provider(limit.signal);
     return `${serverText(gateway.base)} answers as "${name}", version ${version}`;

@@ -30,7 +30,7 @@ export const listClusters = async (io: Io, options: ListOptions): Promise<void> 
   await printList(io, options, clustersListing(clusters, io.now()));
 };
 
-/** Prints the objects of one Export, or of all in the catalog. */
+/** Prints the objects of one Export, or of all Exports in the catalog. */
 export const listInstances = async (
   io: Io,
   options: ListOptions,

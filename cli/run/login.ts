@@ -25,14 +25,14 @@ interface Session {
   readonly me: Identity;
 }
 
-/** Logs in through the browser, keeps the session that the gateway has confirmed, and says whose. */
+/** Logs in through the browser, and saves the session that the gateway has confirmed. */
 export const login = async (
   io: LoginIo,
   given: string | undefined,
   options: LoginOptions,
 ): Promise<void> => {
   const path = configPathOf(io);
-  const saved = await readConfig(path); // a damaged file shows before anybody signs in
+  const saved = await readConfig(path); // fail on a damaged file before the login
   const base = serverToLogInTo(given, options, io.env.XBIND_SERVER || saved.current);
   const server = serverText(base);
   const caFile = options.caFile === undefined
@@ -40,7 +40,7 @@ export const login = async (
     : absolutePath(options.caFile);
   const reach = { base, caFile, tokenFromEnv: false };
   const gateway = await clientOf(io, reach);
-  const provider = await gateway.provider(io.signal); // nobody signs in at a wrong address
+  const provider = await gateway.provider(io.signal); // fail on a wrong address before the login
   if (isUnencrypted(base)) io.say(`warning: ${server} is not encrypted; others may read along`);
 
   const check = async (token: string): Promise<Identity | undefined> => {
@@ -83,7 +83,7 @@ const serverToLogInTo = (
   return base;
 };
 
-/** The first session that the gateway confirms, from the browser or from stdin. */
+/** Waits for the first session that the gateway confirms, from the browser or from stdin. */
 const waitForSession = async (
   io: LoginIo,
   server: string,
@@ -123,17 +123,17 @@ const waitForSession = async (
   }
 };
 
-/** A login is for people: what a machine holds has another lifetime and another place. */
+/** A provider token is not saved, because it has another lifetime than a session. */
 const NO_SESSION = "That token is no session of a gateway, and is not kept. " +
   "To use a token of the provider, put it into XBIND_TOKEN, without a login.";
 
-/** Whether a browser would appear before the person who typed the command. */
+/** Tells whether the user would see a browser that opens on this machine. */
 export const canShowBrowser = ({ env, platform }: Pick<LoginIo, "env" | "platform">): boolean => {
   if (env.SSH_CONNECTION || env.SSH_TTY) return false;
   return platform !== "linux" || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY);
 };
 
-/** Tries what is pasted; the end of stdin ends only this. */
+/** Tries each pasted line; the end of stdin does not end the login. */
 const readPasted = async (
   io: LoginIo,
   accept: AcceptToken,
@@ -147,7 +147,7 @@ const readPasted = async (
       else await accept(token);
     }
   } catch {
-    // The failure has ended the login already, or stdin cannot be read.
+    // Either the login has failed already, or stdin cannot be read.
   }
 };
 

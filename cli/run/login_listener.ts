@@ -4,21 +4,21 @@ import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { DONE_PAGE, PAGE_HEADERS, REFUSED_PAGE } from "./login_page.ts";
 
-/** Waits on this machine for the browser to bring a token. */
+/** A local HTTP server that waits for the browser to deliver a token. */
 export interface LoginListener extends AsyncDisposable {
-  /** Where the gateway is to send the browser. */
+  /** The URL to which the gateway redirects the browser. */
   readonly redirect: string;
 }
 
-/** Tells whether a token is good; it may be called again when it was not. */
+/** Tells whether a token is valid; called again after an invalid one. */
 export type AcceptToken = (token: string) => Promise<boolean>;
 
 const MAX_URL = 32_768;
 const HEADERS_MS = 10_000;
 
 /**
- * Listens on a free loopback port. Only a GET of its own random path with a token counts; all else
- * gets an empty 404 and changes nothing.
+ * Listens on a free loopback port. Accepts only a GET of its own random path with a token; answers
+ * everything else with an empty 404.
  */
 export const startLoginListener = async (accept: AcceptToken): Promise<LoginListener> => {
   const path = `/${randomBytes(24).toString("base64url")}`;
@@ -41,7 +41,7 @@ export const startLoginListener = async (accept: AcceptToken): Promise<LoginList
   return {
     redirect: `http://127.0.0.1:${port}${path}`,
     async [Symbol.asyncDispose]() {
-      await Promise.all(pages); // the browser gets its last page
+      await Promise.all(pages); // let the browser receive its last page
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();
       await closed;
@@ -56,7 +56,7 @@ const tokenIn = (url: string, path: string): string | undefined => {
   return new URLSearchParams(query).get("token") || undefined;
 };
 
-/** Resolves when the page is on its way, or the browser gone. */
+/** Resolves when the page was sent, or the browser disconnected. */
 const show = (answer: http.ServerResponse, status: number, page: string): Promise<void> =>
   new Promise((resolve) => {
     answer.once("close", resolve);

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** The token came in the address, which must not stay in it, nor in the history. */
+/** Removes the token from the address bar and the history. */
 const SCRIPT = 'history.replaceState(null,"","/")';
 const STYLE = "body{font:1.1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:4rem auto;" +
   "padding:0 1rem;color-scheme:light dark}";
@@ -8,7 +8,7 @@ const STYLE = "body{font:1.1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:
 const hashOf = (text: string): string =>
   `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-/** The page may run its one line of script, and loads nothing from anywhere. */
+/** Headers that allow only the page's own script and style. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   "Content-Type": "text/html; charset=utf-8",
   "Content-Security-Policy": `default-src 'none'; script-src ${hashOf(SCRIPT)}; ` +
@@ -34,13 +34,13 @@ const page = (title: string, text: string): string =>
 </html>
 `;
 
-/** Where a login ends in the browser. */
+/** The page after a login. */
 export const DONE_PAGE = page(
   "You are logged in",
   "Go back to your terminal. You may close this page.",
 );
 
-/** Where it ends when the gateway does not know the token. */
+/** The page when the gateway refuses the token. */
 export const REFUSED_PAGE = page(
   "You are not logged in",
   "The gateway did not accept the session. Go back to your terminal and try again. " +

@@ -3,7 +3,7 @@ import { pastedToken } from "./login.ts";
 
 const TOKEN = `eyJhbGciOiJkaXIifQ..${"a-_B".repeat(8)}.xyz.123`;
 
-Deno.test("pastedToken() finds the token in a URL or takes the text itself", async (t) => {
+Deno.test("pastedToken() finds the token in a URL, or returns the text itself", async (t) => {
   const pasted: [line: string, token: string | undefined][] = [
     [TOKEN, TOKEN],
     [`  ${TOKEN}\r`, TOKEN],

@@ -4,7 +4,7 @@ import { parseServerUrl, serverText } from "../gateway/server_url.ts";
 import { configPathOf } from "../gateway/settings.ts";
 import type { GlobalOptions } from "../options.ts";
 
-/** Forgets one session, or all; the gateway itself is not asked. */
+/** Deletes one saved session, or all, without a call to the gateway. */
 export const logout = async (
   io: Io,
   options: GlobalOptions & { readonly all?: boolean },

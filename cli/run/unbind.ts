@@ -14,7 +14,7 @@ import { sayTarget } from "./connect.ts";
 /** The flags of `kubectl bind unbind`. */
 export type UnbindOptions = Omit<WriteOptions, "wait">;
 
-/** Deletes the objects of a bundle from the consumer cluster, and says what stays elsewhere. */
+/** Deletes the objects of a bundle from the consumer cluster; the Grant stays. */
 export async function runUnbind(io: Io, exportName: string, options: UnbindOptions): Promise<void> {
   await withConsumer(io, options, async (consumer) => {
     using limit = timeLimit(options.timeoutMs, io.signal);
@@ -35,8 +35,8 @@ export async function runUnbind(io: Io, exportName: string, options: UnbindOptio
 }
 
 /**
- * Deletes this very object and waits until it is gone: the konnector may hold it to clean up, for
- * which it needs what is deleted next.
+ * Deletes the object with this UID and waits until it is gone, because the konnector may need the
+ * next objects while it cleans up after this one.
  */
 async function deleteWholly(
   io: Io,

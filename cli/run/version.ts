@@ -6,7 +6,7 @@ import { serverText } from "../gateway/server_url.ts";
 import { findServer } from "../gateway/settings.ts";
 import type { GlobalOptions } from "../options.ts";
 
-/** Prints the version of this client and, where one is known, of the gateway. */
+/** Prints the version of this client and, if a gateway is known, of the gateway. */
 export const versions = async (
   io: Io,
   options: GlobalOptions & { readonly client?: boolean },

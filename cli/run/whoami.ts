@@ -5,7 +5,7 @@ import { printData } from "../terminal/render.ts";
 import { serverText } from "../gateway/server_url.ts";
 import type { GlobalOptions } from "../options.ts";
 
-/** Prints whose session this is. */
+/** Prints the identity of the session. */
 export const whoami = async (
   io: Io,
   options: GlobalOptions & { readonly output?: "json" | "yaml" },

@@ -3,7 +3,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const YEAR = 365 * DAY;
 
-/** How long ago that was, as kubectl prints ages: `5s`, `3m20s`, `4h`, `2d3h`, `<unknown>`. */
+/** Formats an age as kubectl does: `5s`, `3m20s`, `4h`, `2d3h`, `<unknown>`. */
 export const age = (time: string | Date | undefined, now: Date): string => {
   const then = time === undefined ? NaN : new Date(time).getTime();
   if (Number.isNaN(then)) return "<unknown>";

@@ -4,7 +4,7 @@ import { age } from "./age.ts";
 const NOW = new Date("2026-05-01T12:00:00Z");
 const [S, M, H, D, Y] = [1, 60, 3600, 86_400, 365 * 86_400];
 
-Deno.test("age() prints what kubectl prints", async (t) => {
+Deno.test("age() formats ages as kubectl does", async (t) => {
   const ages: [seconds: number, text: string][] = [
     [-2 * S, "<invalid>"],
     [-1 * S, "0s"],
@@ -36,6 +36,6 @@ Deno.test("age() prints what kubectl prints", async (t) => {
   }
 });
 
-Deno.test("age() says when it does not know", () => {
+Deno.test("age() prints <unknown> and <invalid>", () => {
   for (const time of [undefined, "", "soon"]) assert.equal(age(time, NOW), "<unknown>");
 });

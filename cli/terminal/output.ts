@@ -1,7 +1,7 @@
 import { type Io, type Line, type Output, type Style, TAB } from "./io.ts";
 import { safeText } from "./safe_text.ts";
 
-/** Takes text for stdout or stderr and writes it as it is. */
+/** Writes text to stdout or stderr unchanged. */
 export type Write = (to: "stdout" | "stderr", text: string) => void;
 
 const CODES: Readonly<Record<Style, readonly [on: number, off: number]>> = {
@@ -14,9 +14,8 @@ const CODES: Readonly<Record<Style, readonly [on: number, off: number]>> = {
 const ERASE_LINE = "\r\u001b[K";
 
 /**
- * The one border to the terminal: every text of a line is made safe here, and only here escape
- * sequences are made. There are none for stdout or stderr where nobody sees them, nor colours where
- * `NO_COLOR` is set.
+ * Creates the only output to the terminal. It makes every text safe, and no other code writes escape
+ * sequences. There are none where the stream is no terminal, and no colours with `NO_COLOR`.
  */
 export const createOutput = (io: Pick<Io, "env" | "isTerminal">, write: Write): Output => {
   const isDumb = io.env.TERM === "dumb";

@@ -14,7 +14,7 @@ const written = (
   return texts;
 };
 
-Deno.test("createOutput() colours only for people who see and want colours", async (t) => {
+Deno.test("createOutput() prints colours only on a terminal without NO_COLOR", async (t) => {
   const RED = "\u001b[31mx\u001b[39my\n";
   const rows: [name: string, isTerminal: boolean, env: Record<string, string>, text: string][] = [
     ["a terminal", true, { TERM: "xterm" }, RED],
@@ -32,7 +32,7 @@ Deno.test("createOutput() colours only for people who see and want colours", asy
   }
 });
 
-Deno.test("createOutput() lets no text carry a sequence or a line through", () => {
+Deno.test("createOutput() lets no text through that holds an escape sequence or a line break", () => {
   const evil = "a\u001b[31m\tb\r\nc";
   const safe = "a�[31m b c";
   const { stdout, stderr } = written(({ out, say, draw }) => {
@@ -45,7 +45,7 @@ Deno.test("createOutput() lets no text carry a sequence or a line through", () =
   assert.equal(stderr, `${safe}\n\r\u001b[K${safe}\r\u001b[K`);
 });
 
-Deno.test("createOutput() redraws only on a terminal that can", () => {
+Deno.test("createOutput() redraws only on a capable terminal", () => {
   written(({ draw }) => assert.equal(draw, undefined), false);
   written(({ draw }) => assert.equal(draw, undefined), true, { TERM: "dumb" });
 });

@@ -14,9 +14,9 @@ export interface Listing {
   /** For `name`, one per line. */
   readonly names: readonly string[];
   readonly table: (options: TableOptions & { readonly wide: boolean }) => string[];
-  /** Said on stderr when the table has no rows. */
+  /** Printed to stderr when the table has no rows. */
   readonly empty: string;
-  /** Said on stderr after the table. */
+  /** Printed to stderr after the table. */
   readonly notes?: readonly string[];
 }
 

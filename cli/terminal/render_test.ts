@@ -18,7 +18,7 @@ const NOW = new Date("2026-05-01T12:00:00Z");
 const ago = (seconds: number) => new Date(NOW.getTime() - seconds * 1000).toISOString();
 const lines = (...all: string[]) => all;
 
-Deno.test("catalogListing() leaves the table of Collections out when there are none", () => {
+Deno.test("catalogListing() omits the table of Collections when there are none", () => {
   const { table, names } = catalogListing({
     exports: [{ name: "pg", title: "PostgreSQL", apis: ["dbs.pg.org", "users.pg.org"] }],
   });
@@ -29,7 +29,7 @@ Deno.test("catalogListing() leaves the table of Collections out when there are n
   assert.deepEqual(names, ["export.catalog.xbind.io/pg"]);
 });
 
-Deno.test("clustersListing() has a line for each Grant in use, then those in waiting", () => {
+Deno.test("clustersListing() lists Grants in use, then pending Grants", () => {
   const binding = {
     grant: "pg-1",
     export: "pg",
@@ -64,7 +64,7 @@ Deno.test("clustersListing() has a line for each Grant in use, then those in wai
   );
 });
 
-Deno.test("clustersListing() tells what is unknown, and what is left out", async (t) => {
+Deno.test("clustersListing() marks unknown counts, and notes omitted Leases", async (t) => {
   const [one, two] = [{ name: "a.org", syncedCount: 3 }, { name: "b.org", syncedCount: 4 }];
   const unknown = { name: "c.org" };
   const rows: [apis: SyncedApi[], sum: string, each: string][] = [
@@ -89,7 +89,7 @@ Deno.test("clustersListing() tells what is unknown, and what is left out", async
   ]);
 });
 
-Deno.test("instancesListing() tells related objects, and the Export where there are several", () => {
+Deno.test("instancesListing() marks related objects, and names the Export when there are several", () => {
   const object = { api: "dbs.pg.org", name: "main", namespace: "team", createdAt: ago(90) };
   const related = {
     api: "secrets",
@@ -121,7 +121,7 @@ Deno.test("instancesListing() tells related objects, and the Export where there 
   assert.deepEqual(instancesListing([list], "all", NOW).data, [list]);
 });
 
-Deno.test("safeJson() escapes what a terminal would obey, and stays the same value", () => {
+Deno.test("safeJson() escapes control characters, and parses to the same value", () => {
   const value = { text: "a\u001b[31m\u009b2J\u202e\u2028\u200b\u200d\u{e0041}ü日" };
   const json = safeJson(value);
   assert.deepEqual(JSON.parse(json), value);
@@ -129,7 +129,7 @@ Deno.test("safeJson() escapes what a terminal would obey, and stays the same val
   assert.equal(json, `{\n  "text": "${escapes}"\n}`);
 });
 
-Deno.test("data reaches a terminal's output exactly, whatever texts it holds", () => {
+Deno.test("JSON and YAML pass through the output unchanged, whatever texts they hold", () => {
   const shown = (text: string) => linesOf(text).map((line) => `${safeText(line)}\n`).join("");
   const text = fc.oneof(
     fc.string({ unit: "binary" }),
@@ -142,7 +142,7 @@ Deno.test("data reaches a terminal's output exactly, whatever texts it holds", (
   }));
 });
 
-Deno.test("printList() says its notes on stderr after a table, and nothing besides data", async (t) => {
+Deno.test("printList() prints notes to stderr after a table, and none besides data", async (t) => {
   const list = {
     data: { a: 1 },
     names: ["a"],

@@ -3,8 +3,8 @@ import { UNSAFE_CHARACTERS } from "../../common/unsafe_characters.ts";
 const BREAKS = /[\t\n\v\f\r\u0085\u2028\u2029]+/g;
 
 /**
- * Any text on one line, unable to do anything to a terminal. What it loses is marked, not dropped:
- * no name passes for another, and nobody can make the words around it vanish.
+ * Puts any text on one line without characters that control a terminal. Replaces such characters
+ * instead of dropping them, so that two different names never look the same.
  */
 export const safeText = (text: string): string =>
   text.replace(BREAKS, " ").replace(UNSAFE_CHARACTERS, "\ufffd");

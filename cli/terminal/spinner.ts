@@ -2,10 +2,10 @@ import type { Io } from "./io.ts";
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 100;
-/** Most waits are over before anybody looks. */
+/** Most waits end before this, and then nothing is drawn. */
 const DELAY_MS = 300;
 
-/** Shows on a terminal that something takes time; nothing is left of it when it is disposed. */
+/** Draws a spinner on a terminal until it is disposed, and then erases it. */
 export const spinner = (
   { draw }: Pick<Io, "draw">,
   text: string,
@@ -27,7 +27,7 @@ export const spinner = (
   };
 };
 
-/** Waits for a promise, with a spinner before the eyes of whoever waits too. */
+/** Waits for a promise and shows a spinner meanwhile. */
 export const whileSpinning = async <T>(
   io: Pick<Io, "draw">,
   text: string,

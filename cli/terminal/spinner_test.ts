@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Line } from "./io.ts";
 import { spinner, whileSpinning } from "./spinner.ts";
 
-Deno.test("spinner() draws on a terminal, and wipes itself out", async () => {
+Deno.test("spinner() draws on a terminal, and erases itself", async () => {
   const drawn: (Line | undefined)[] = [];
   const { promise, resolve } = Promise.withResolvers<void>();
   const draw = (line: Line | undefined) => {
@@ -16,7 +16,7 @@ Deno.test("spinner() draws on a terminal, and wipes itself out", async () => {
   assert.equal(drawn.at(-1), undefined);
 });
 
-Deno.test("spinner() is silent where nobody looks, and when the wait is short", async () => {
+Deno.test("spinner() draws nothing without a terminal or for a short wait", async () => {
   const draw = () => assert.fail("it draws");
   for (const io of [{}, { draw }]) {
     assert.equal(await whileSpinning(io, "Waiting", Promise.resolve(7)), 7);

@@ -25,12 +25,12 @@ Deno.test("table() without headers sizes columns by the rows alone", () => {
   assert.deepEqual(table(HEADERS, [], { noHeaders: true }), []);
 });
 
-Deno.test("table() sizes a cell by what is shown of it", () => {
+Deno.test("table() sizes a cell by its visible text", () => {
   const text = table(["A", "B"], [["x\u001b[31my\r\nz", "\u202eok"]]);
   assert.deepEqual(text, ["A           B", "x�[31my z   �ok"]);
 });
 
-Deno.test("displayWidth() counts places on the screen", () => {
+Deno.test("displayWidth() counts columns on the screen", () => {
   const widths: [string, number][] = [["", 0], ["abc", 3], ["é", 1], ["e\u0301", 1], ["漢字", 4]];
   for (const [text, width] of [...widths, ["🚀", 2] as const]) {
     assert.equal(displayWidth(text), width, text);
