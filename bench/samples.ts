@@ -1,14 +1,13 @@
-import { CATALOG_API_VERSION, IAM_API_VERSION } from "../common/api/groups.ts";
+import { CATALOG_API_VERSION } from "../common/api/groups.ts";
 import type { Export, Grant, KubeObject, Lease } from "../common/api/resources.ts";
+import { ANNOTATIONS, boundaryName, CLEANUP_FINALIZER, LABELS } from "../common/api/names.ts";
 import {
-  ANNOTATIONS,
-  boundaryName,
-  CLEANUP_FINALIZER,
-  grantName,
-  heartbeatLeaseName,
-  LABELS,
-} from "../common/api/names.ts";
-import { crdFor, customType, EXPORTED } from "../tests/support/planes/issuer_samples.ts";
+  crdFor,
+  customType,
+  EXPORTED,
+  grantFor as grantSample,
+  leaseFor as leaseSample,
+} from "../tests/support/planes/issuer_samples.ts";
 
 /** Limits of the controller manager with which it is not what is measured. */
 export const FAST_TOKENS = { kubeApiQps: 500, kubeApiBurst: 1_000, concurrentTokenSyncs: 20 };
@@ -37,44 +36,28 @@ export const exportFor = (name: string): Export => ({
 });
 
 /** A Grant as a bind makes it. */
-export const grantFor = (subject: string, annotations: Record<string, string> = {}): Grant => ({
-  apiVersion: IAM_API_VERSION,
-  kind: "Grant",
-  metadata: {
-    name: grantName(EXPORT, subject),
+export const grantFor = (subject: string, annotations: Record<string, string> = {}): Grant =>
+  grantSample({
+    subject,
+    displayName: `Consumer ${subject}`,
+    exportName: EXPORT,
+    apis: [API],
     annotations,
     finalizers: [CLEANUP_FINALIZER],
-  },
-  spec: {
-    identity: { subject, displayName: `Consumer ${subject}` },
-    exportName: EXPORT,
-    apis: [{ name: API }],
-  },
-});
+  });
 
 /** The UID of a consumer cluster. */
 export const consumerUid = (i: number): string =>
   `00000000-0000-4000-8000-${String(i).padStart(12, "0")}`;
 
 /** A heartbeat as a konnector writes it, but live for longer than any measurement takes. */
-export const leaseFor = (grant: Grant, uid: string, renewedMs = Date.now()): Lease => ({
-  apiVersion: "coordination.k8s.io/v1",
-  kind: "Lease",
-  metadata: {
-    name: heartbeatLeaseName(grant.metadata.name, uid),
+export const leaseFor = (grant: Grant, consumerUid: string, renewTimeMs = Date.now()): Lease =>
+  leaseSample({
+    connection: grant.metadata.name,
     namespace: boundaryName(grant.spec.identity.subject),
-    labels: { [LABELS.managed]: "true" },
-    annotations: {
-      [ANNOTATIONS.connection]: grant.metadata.name,
-      [ANNOTATIONS.consumerClusterUid]: uid,
-    },
-  },
-  spec: {
-    holderIdentity: uid,
-    leaseDurationSeconds: 7_200,
-    renewTime: new Date(renewedMs).toISOString().replace("Z", "000Z"),
-  },
-});
+    consumerUid,
+    renewTimeMs,
+  }, { leaseDurationSeconds: 7_200 });
 
 /** An object that a consumer synced. */
 export const cogFor = (i: number, uid: string): KubeObject => ({

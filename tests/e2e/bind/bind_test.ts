@@ -27,7 +27,8 @@ import {
   pickUp,
   tokenOf,
 } from "../../support/worlds/binding_steps.ts";
-import { BindingWorld, WIDGETS } from "../../support/worlds/binding_world.ts";
+import { WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { BindingWorld } from "../../support/worlds/binding_world.ts";
 import { sharedProvider } from "../../support/planes/control_planes.ts";
 import { connect, running, temporaryDir, whoAmI } from "../../support/planes/kube.ts";
 import { removeGrant } from "../../support/planes/remove_grant.ts";

@@ -19,13 +19,8 @@ import type {
 } from "../../../common/api/wire.ts";
 import { grantName } from "../../../common/api/names.ts";
 import { ownPlane, sharedConsumer } from "../../support/planes/control_planes.ts";
-import {
-  failure,
-  Gateway,
-  okJson,
-  postJson,
-  Provider,
-} from "../../support/worlds/gateway_world.ts";
+import { failure, Gateway, okJson, postJson } from "../../support/worlds/gateway_world.ts";
+import { TestProvider } from "../../support/worlds/provider.ts";
 import { WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { sealedSessions, sealedSubject } from "../../support/planes/sealed_sessions.ts";
 import { accountToken, connect, uniqueName } from "../../support/planes/kube.ts";
@@ -89,7 +84,7 @@ Deno.test("POST /api/apply", async (t) => {
   const flags = ["--enable-apply", `--konnector-image=${IMAGE}`];
   const { env, seal } = await sealedSessions();
   await using gateway = await Gateway.start(plane, { flags, env });
-  using provider = await Provider.of(plane);
+  using provider = await TestProvider.of(plane);
   using consumer = await connect(consumerPlane);
   await provider.define(WIDGETS);
   await provider.offerReady("widgets", [WIDGETS]);

@@ -28,9 +28,9 @@ import {
   Gateway,
   okJson,
   postJson,
-  Provider,
   sessionKeys,
 } from "../../support/worlds/gateway_world.ts";
+import { TestProvider } from "../../support/worlds/provider.ts";
 import { customType, WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { accountToken, connect } from "../../support/planes/kube.ts";
 import { requestsDuring } from "../../support/planes/requests_during.ts";
@@ -58,7 +58,7 @@ Deno.test("binds and pickups over replicas, without an issuer, and at shutdown",
   const without = { env, flags: ["--enable-issuer=false", "--enable-apply", "--kubernetes-auth"] };
   await using other = await Gateway.start(plane, { ...without, kubeconfig: quiet });
   const both = [issuing, other];
-  using provider = await Provider.of(plane);
+  using provider = await TestProvider.of(plane);
   await provider.define(WIDGETS);
   await provider.define(GEARS);
   await provider.offerReady("widgets", [WIDGETS]);

@@ -8,7 +8,8 @@ import { grantName } from "../../../common/api/names.ts";
 import { ownPlane } from "../../support/planes/control_planes.ts";
 import type { Fault } from "../../support/faults/fault_proxy.ts";
 import { GatewayBehindProxy } from "../../support/worlds/gateway_behind_proxy.ts";
-import { failure, Gateway, Provider } from "../../support/worlds/gateway_world.ts";
+import { failure, Gateway } from "../../support/worlds/gateway_world.ts";
+import { TestProvider } from "../../support/worlds/provider.ts";
 import { WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { statusOf } from "../../support/peers/raw_http.ts";
 import { sealedSessions, sealedSubject } from "../../support/planes/sealed_sessions.ts";
@@ -94,7 +95,7 @@ async function stillWaiting(
 Deno.test("guesses at pickups take no place of those who have one", async (t) => {
   await using site = await GatewayBehindProxy.start(plane, "guessed", { env });
   const { gateway, proxy } = site;
-  using provider = await Provider.of(plane);
+  using provider = await TestProvider.of(plane);
   await provider.define(WIDGETS);
   for (const name of ["widgets", "gears"]) await provider.offerReady(name, [WIDGETS]);
   const { pickupURL } = await gateway.bind(await seal("honest"), "gears");
@@ -171,7 +172,7 @@ Deno.test("guesses at pickups take no place of those who have one", async (t) =>
 
 Deno.test("a thousand binds may wait, and nobody else suffers from it", async (t) => {
   await using gateway = await Gateway.start(plane, { env, flags: ["--enable-issuer=false"] });
-  using provider = await Provider.of(plane);
+  using provider = await TestProvider.of(plane);
   const grants = async () => (await provider.kube.list(GRANTS)).length;
   const before = await grants();
   const token = await seal("honest");

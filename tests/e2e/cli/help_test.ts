@@ -4,7 +4,8 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import type { Catalog } from "../../../common/api/wire.ts";
 import { cliScripts, CliUser } from "../../support/programs/cli.ts";
 import { ownPlane } from "../../support/planes/control_planes.ts";
-import { Gateway, Provider } from "../../support/worlds/gateway_world.ts";
+import { Gateway } from "../../support/worlds/gateway_world.ts";
+import { TestProvider } from "../../support/worlds/provider.ts";
 import { WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { startTlsFront } from "../../support/peers/tls_front.ts";
 
@@ -15,7 +16,7 @@ Deno.test("kubectl bind with a provider that offers something", async (t) => {
   await using plane = await ownPlane();
   await using gateway = await Gateway.start(plane);
   await using front = await startTlsFront(gateway.url, ["127.0.0.1"]);
-  using provider = await Provider.of(plane);
+  using provider = await TestProvider.of(plane);
   await provider.define(WIDGETS);
   await provider.offerReady("widgets", [WIDGETS], { title: "Widgets" });
   const { token } = await gateway.login();

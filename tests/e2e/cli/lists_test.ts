@@ -7,7 +7,8 @@ import type { Catalog, Clusters, Identity, Instances } from "../../../common/api
 import { boundaryName, FIELD_MANAGERS, grantName } from "../../../common/api/names.ts";
 import { CliUser } from "../../support/programs/cli.ts";
 import { ownPlane } from "../../support/planes/control_planes.ts";
-import { Gateway, okJson, Provider } from "../../support/worlds/gateway_world.ts";
+import { Gateway, okJson } from "../../support/worlds/gateway_world.ts";
+import { TestProvider } from "../../support/worlds/provider.ts";
 import { customType, WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { objectsIn, TestKonnector } from "../../support/worlds/test_konnector.ts";
 
@@ -26,7 +27,7 @@ const withoutAges = (text: string): string =>
 Deno.test("kubectl bind lists what a provider offers and knows", async (t) => {
   await using plane = await ownPlane();
   await using gateway = await Gateway.start(plane);
-  using provider = await Provider.of(plane);
+  using provider = await TestProvider.of(plane);
   await using user = await CliUser.create();
   const { token } = await gateway.login();
   await user.saveSession(gateway.url, token);

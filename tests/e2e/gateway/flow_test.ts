@@ -12,13 +12,8 @@ import {
 import type { Catalog, Clusters, Identity, Instances } from "../../../common/api/wire.ts";
 import { ANNOTATIONS, boundaryName, grantName } from "../../../common/api/names.ts";
 import { ownPlane, sharedConsumer } from "../../support/planes/control_planes.ts";
-import {
-  cookiePair,
-  failure,
-  Gateway,
-  okJson,
-  Provider,
-} from "../../support/worlds/gateway_world.ts";
+import { cookiePair, failure, Gateway, okJson } from "../../support/worlds/gateway_world.ts";
+import { TestProvider } from "../../support/worlds/provider.ts";
 import { allowedVerbs } from "../../support/planes/issued_rights.ts";
 import { customType, WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { connect } from "../../support/planes/kube.ts";
@@ -30,7 +25,7 @@ const SEVEN = ["get", "list", "watch", "create", "update", "patch", "delete"];
 Deno.test("a consumer logs in, binds, picks up, installs and is seen by its provider", async (t) => {
   await using plane = await ownPlane();
   await using gateway = await Gateway.start(plane);
-  using provider = await Provider.of(plane);
+  using provider = await TestProvider.of(plane);
   using consumer = await connect(consumerPlane);
   await provider.define(WIDGETS);
   await provider.makeNamespace("team");

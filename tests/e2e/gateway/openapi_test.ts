@@ -1,13 +1,8 @@
 import assert from "node:assert/strict";
 import type { ProviderInfo } from "../../../common/api/wire.ts";
 import { ownPlane } from "../../support/planes/control_planes.ts";
-import {
-  failure,
-  Gateway,
-  okJson,
-  postJson,
-  Provider,
-} from "../../support/worlds/gateway_world.ts";
+import { failure, Gateway, okJson, postJson } from "../../support/worlds/gateway_world.ts";
+import { TestProvider } from "../../support/worlds/provider.ts";
 
 interface Operation {
   readonly security: object[];
@@ -29,7 +24,7 @@ Deno.test("the OpenAPI document and the metrics tell of every endpoint", async (
   );
   await using plane = await ownPlane({ controllerManager: false });
   await using gateway = await Gateway.start(plane, { flags: ["--enable-apply"] });
-  using provider = await Provider.of(plane);
+  using provider = await TestProvider.of(plane);
   await provider.offer("sample", ["absent.example.org"]);
   const { token } = await gateway.login();
 

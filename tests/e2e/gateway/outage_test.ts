@@ -3,7 +3,8 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import type { Catalog, Clusters, Identity, Instances } from "../../../common/api/wire.ts";
 import { ownPlane, sharedProvider } from "../../support/planes/control_planes.ts";
 import { FaultProxy } from "../../support/faults/fault_proxy.ts";
-import { failure, Gateway, okJson, Provider } from "../../support/worlds/gateway_world.ts";
+import { failure, Gateway, okJson } from "../../support/worlds/gateway_world.ts";
+import { TestProvider } from "../../support/worlds/provider.ts";
 import { WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { objectsIn } from "../../support/worlds/test_konnector.ts";
 
@@ -15,7 +16,7 @@ const INTERNAL = /127\.0\.0\.1|https?:|ECONN|refused/;
 Deno.test("the gateway lives through an outage of its provider", async (t) => {
   await using plane = await ownPlane();
   await using gateway = await Gateway.start(plane);
-  using provider = await Provider.of(plane);
+  using provider = await TestProvider.of(plane);
   await provider.define(WIDGETS);
   await provider.offerReady("widgets", [WIDGETS]);
   const { token } = await gateway.login();
@@ -129,7 +130,7 @@ Deno.test("a pickup from a provider that is far too slow is 502", async () => {
   await using plane = await ownPlane();
   await using proxy = await FaultProxy.start(plane);
   await using gateway = await Gateway.start(plane, { kubeconfig: await proxy.kubeconfig() });
-  using provider = await Provider.of(plane);
+  using provider = await TestProvider.of(plane);
   await provider.define(WIDGETS);
   await provider.offerReady("widgets", [WIDGETS]);
   const { token } = await gateway.login();

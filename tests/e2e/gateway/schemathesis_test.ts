@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { schemathesis } from "../../../scripts/tools/schemathesis.ts";
 import type { KubeObject } from "../../../common/api/resources.ts";
 import { ownPlane } from "../../support/planes/control_planes.ts";
-import { Gateway, okJson, Provider } from "../../support/worlds/gateway_world.ts";
+import { Gateway, okJson } from "../../support/worlds/gateway_world.ts";
+import { TestProvider } from "../../support/worlds/provider.ts";
 import { customType, WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { temporaryDir } from "../../support/planes/kube.ts";
 import { SOAK_VARIABLE } from "../../support/planes/soak.ts";
@@ -44,7 +45,7 @@ Deno.test({
     assert.ok(program);
     await using plane = await ownPlane();
     await using gateway = await Gateway.start(plane, { flags: ["--enable-apply"] });
-    using provider = await Provider.of(plane);
+    using provider = await TestProvider.of(plane);
     await provider.define(WIDGETS);
     await provider.offerReady("widgets", [WIDGETS], { description: "Sample" });
     const { token } = await gateway.login();

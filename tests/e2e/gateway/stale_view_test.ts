@@ -5,7 +5,8 @@ import type { Catalog, Clusters, Identity } from "../../../common/api/wire.ts";
 import { FIELD_MANAGERS, LABELS } from "../../../common/api/names.ts";
 import { ownPlane } from "../../support/planes/control_planes.ts";
 import { GatewayBehindProxy } from "../../support/worlds/gateway_behind_proxy.ts";
-import { failure, Gateway, Provider } from "../../support/worlds/gateway_world.ts";
+import { failure, Gateway } from "../../support/worlds/gateway_world.ts";
+import { TestProvider } from "../../support/worlds/provider.ts";
 import { HeldWatches } from "../../support/planes/held_watches.ts";
 import { customType, WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { sealedSessions, sealedSubject } from "../../support/planes/sealed_sessions.ts";
@@ -22,7 +23,7 @@ Deno.test("what the gateway remembers gives nobody what is another's, or no long
   await using plane = await ownPlane();
   const { env, seal } = await sealedSessions();
   await using _issuing = await Gateway.start(plane, { env });
-  using provider = await Provider.of(plane);
+  using provider = await TestProvider.of(plane);
   const { kube } = provider;
   const grantOf = async (who: string) => (await kube.list(GRANTS)).find(isOf(who))?.metadata.name;
   const mayExport = async (value: string | null) => {

@@ -204,7 +204,9 @@ Deno.test("issuer() warns of Exports that open Secrets or ConfigMaps under scope
   await world.restart("--issuer-scope=Namespace");
   for (const [name, { relatedResources, warnings }] of Object.entries(OPENING)) {
     await t.step(`which says nothing of "${name}" under scope Namespace`, async () => {
-      const offer = await world.offer(`under-namespace-${name}`, [WIDGETS], { relatedResources });
+      const offer = await world.offer(`under-namespace-${name}`, [WIDGETS], {
+        defaults: { relatedResources },
+      });
       await warned(await ready(offer));
       offers.set(offer, warnings);
     });
@@ -217,7 +219,9 @@ Deno.test("issuer() warns of Exports that open Secrets or ConfigMaps under scope
   }
   for (const [name, { relatedResources, warnings }] of Object.entries(OPENING)) {
     await t.step(`and knows "${name}" when it is new`, async () => {
-      const offer = await world.offer(`under-cluster-${name}`, [WIDGETS], { relatedResources });
+      const offer = await world.offer(`under-cluster-${name}`, [WIDGETS], {
+        defaults: { relatedResources },
+      });
       await warned(offer, warnings);
       const said = world.backend.log.filter((line) =>
         line["export"] === offer.metadata.name && line["warning"] !== undefined

@@ -202,7 +202,7 @@ Deno.test("issuer() follows a Grant that is bound anew with other APIs", async (
   const relatedResources = [related("secrets")];
   const exportName = "rebound";
   const offered = { relatedResources: [related("secrets"), related("configmaps")] };
-  await world.offer(exportName, [WIDGETS, GADGETS], offered);
+  await world.offer(exportName, [WIDGETS, GADGETS], { defaults: offered });
   const apis = [WIDGETS, GADGETS];
   const grant = await world.grant({ who: "rebound", exportName, apis, relatedResources });
   await opens(grant, "example.org/widgets", "example.org/gadgets", "/secrets");

@@ -26,7 +26,7 @@ const WRITES_SECRETS: RelatedResource = { resource: "secrets", direction: "FromC
 const HOLD = "example.org/hold";
 /** More than the issuer ever lets wait for Kubernetes at once. */
 const MANY = 25;
-await world.offer("vault", [WIDGETS], { relatedResources: [WRITES_SECRETS] });
+await world.offer("vault", [WIDGETS], { defaults: { relatedResources: [WRITES_SECRETS] } });
 
 /** A tenant whose credential may write the Secrets of its boundary. */
 const tenantOf = async (who: string): Promise<Grant> =>
@@ -186,7 +186,7 @@ Deno.test("a Grant made by hand opens nothing that its Export does not offer", a
       resource: "secrets",
       direction: "FromProvider",
     }];
-    await world.offer("plain", [WIDGETS], { relatedResources });
+    await world.offer("plain", [WIDGETS], { defaults: { relatedResources } });
     await eventually("Secrets can be read", () => mayRead(issued.kube));
     await eventually(
       "the rest is told",

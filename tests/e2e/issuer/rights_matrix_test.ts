@@ -41,7 +41,7 @@ await world.define(UNEXPORTED, {});
 const everyRule = ["secrets", "configmaps"].flatMap((resource) =>
   (["FromProvider", "FromConsumer"] as const).map((direction) => ({ resource, direction }))
 ) as RelatedResource[];
-await world.offer("widgets", [WIDGETS], { relatedResources: everyRule });
+await world.offer("widgets", [WIDGETS], { defaults: { relatedResources: everyRule } });
 const grant = await world.ready(await world.grant());
 const boundary = boundaryOf(grant);
 const account: Account = { namespace: boundary, name: grant.metadata.name };

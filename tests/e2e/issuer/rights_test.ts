@@ -34,11 +34,13 @@ const secrets = (direction: RelatedResource["direction"]): RelatedResource => ({
   selector: { names: ["only-this-one"] },
 });
 await world.offer("widgets", [WIDGETS], {
-  relatedResources: [
-    secrets("FromProvider"),
-    secrets("FromConsumer"),
-    { resource: "configmaps", direction: "FromProvider" },
-  ],
+  defaults: {
+    relatedResources: [
+      secrets("FromProvider"),
+      secrets("FromConsumer"),
+      { resource: "configmaps", direction: "FromProvider" },
+    ],
+  },
 });
 const ada = await world.grant();
 const reader = await world.grant({ who: "reader", relatedResources: [secrets("FromProvider")] });

@@ -5,7 +5,8 @@ import { BACKEND_SCRIPT_FLAGS } from "../../../scripts/run_flags.ts";
 import type { Catalog, Clusters } from "../../../common/api/wire.ts";
 import { Backend, backendScript } from "../../support/programs/backend.ts";
 import { ownPlane } from "../../support/planes/control_planes.ts";
-import { failure, okJson, postJson, Provider } from "../../support/worlds/gateway_world.ts";
+import { failure, okJson, postJson } from "../../support/worlds/gateway_world.ts";
+import { TestProvider } from "../../support/worlds/provider.ts";
 import { HostileApiServer } from "../../support/peers/hostile_api_server.ts";
 import { HOSTILE_CLIENT, HostileIdp } from "../../support/peers/hostile_idp.ts";
 import { WIDGETS } from "../../support/planes/issuer_samples.ts";
@@ -45,7 +46,7 @@ Deno.test("the backend calls its provider, its identity provider, the consumer, 
     ],
     env: { XBIND_OIDC_CLIENT_SECRET: HOSTILE_CLIENT.secret },
   });
-  using provider = await Provider.of(plane);
+  using provider = await TestProvider.of(plane);
   using browser = new LoginBrowser({ gateway: await backend.addressOf("/"), caPem: idp.caPem });
   const send = (path: string, init: RequestInit = {}) =>
     fetch(`http://${listen}${path}`, {

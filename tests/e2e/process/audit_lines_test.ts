@@ -20,9 +20,9 @@ import {
   Gateway,
   okJson,
   postJson,
-  Provider,
   sessionKeys,
 } from "../../support/worlds/gateway_world.ts";
+import { TestProvider } from "../../support/worlds/provider.ts";
 import { HostileApiServer } from "../../support/peers/hostile_api_server.ts";
 import { grantFor, subjectOf, WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { TestKonnector } from "../../support/worlds/test_konnector.ts";
@@ -69,7 +69,7 @@ async function start(mockPort: number, ...flags: string[]) {
 
 Deno.test("each event leaves its audit line", async (t) => {
   const mockPort = freePort();
-  using provider = await Provider.of(plane);
+  using provider = await TestProvider.of(plane);
   const { kube } = provider;
   let bundle: KubeObject[] = [];
 

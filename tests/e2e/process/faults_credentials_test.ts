@@ -6,7 +6,8 @@ import type { ControlPlane } from "../../../scripts/controlplane/control_plane.t
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { SERVICE_ACCOUNTS } from "../../../common/api/resources.ts";
 import { ownPlane } from "../../support/planes/control_planes.ts";
-import { failure, Gateway, Provider } from "../../support/worlds/gateway_world.ts";
+import { failure, Gateway } from "../../support/worlds/gateway_world.ts";
+import { TestProvider } from "../../support/worlds/provider.ts";
 import { WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { accountToken, temporaryDir } from "../../support/planes/kube.ts";
 import { sealedSessions } from "../../support/planes/sealed_sessions.ts";
@@ -23,11 +24,11 @@ interface Rotation {
   /** Fields of the user in its kubeconfig. */
   readonly user: object;
   /** The files of the old or the new user. */
-  files(provider: Provider, nth: "old" | "new"): Promise<Files>;
+  files(provider: TestProvider, nth: "old" | "new"): Promise<Files>;
   /** Who the API server says they are. */
   username(nth: "old" | "new"): string;
   /** Ends whatever the old files are good for. */
-  revoke(provider: Provider): Promise<unknown>;
+  revoke(provider: TestProvider): Promise<unknown>;
 }
 
 const ROTATIONS: readonly Rotation[] = [
@@ -62,7 +63,7 @@ const allow = async (plane: ControlPlane, user: string): Promise<void> => {
 
 Deno.test("xbind-backend uses credentials as they are replaced on disk", async (t) => {
   await using plane = await ownPlane({ auditLog: true });
-  using provider = await Provider.of(plane);
+  using provider = await TestProvider.of(plane);
   await provider.define(WIDGETS);
   const sessions = await sealedSessions();
   const ada = await sessions.seal("ada");

@@ -4,7 +4,8 @@ import { CLUSTER_ROLES, CRDS, GRANTS, isReady, LEASES } from "../../../common/ap
 import type { Catalog, Clusters, Instances } from "../../../common/api/wire.ts";
 import { ANNOTATIONS, FIELD_MANAGERS, LABELS } from "../../../common/api/names.ts";
 import { ownPlane } from "../../support/planes/control_planes.ts";
-import { Gateway, okJson, Provider } from "../../support/worlds/gateway_world.ts";
+import { Gateway, okJson } from "../../support/worlds/gateway_world.ts";
+import { TestProvider } from "../../support/worlds/provider.ts";
 import { customType, grantFor, WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { TestKonnector } from "../../support/worlds/test_konnector.ts";
 import { ESCAPES, type Poison, POISONED_KINDS } from "../../testdata/poison_objects.ts";
@@ -17,7 +18,7 @@ const ISSUED = { labelSelector: LABELS.grant };
 const FLAGS = ["--enable-reaper", "--reaper-interval=1s", "--reaper-ttl=1h"];
 
 /** Takes the schema away from a kind of ours, as somebody with an old CRD has it. */
-async function loosen({ kube }: Provider, crd: string): Promise<void> {
+async function loosen({ kube }: TestProvider, crd: string): Promise<void> {
   const { spec, metadata: { resourceVersion = "" } } = await kube.get(CRDS, { name: crd });
   const openAPIV3Schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
   const versions = spec.versions.map((version) => ({ ...version, schema: { openAPIV3Schema } }));
@@ -26,7 +27,7 @@ async function loosen({ kube }: Provider, crd: string): Promise<void> {
 }
 
 async function poison(
-  { kube }: Provider,
+  { kube }: TestProvider,
   { plural, apiVersion, kind, poisons }: (typeof POISONED_KINDS)[number],
 ): Promise<void> {
   const path = `/apis/${apiVersion}/${plural}`;
@@ -59,7 +60,7 @@ async function shown(gateway: Gateway, token: string) {
 }
 
 /** Fails unless good objects are shown and served among the bad ones. */
-async function assertWorks(gateway: Gateway, provider: Provider, who: string): Promise<void> {
+async function assertWorks(gateway: Gateway, provider: TestProvider, who: string): Promise<void> {
   const { token } = await gateway.login();
   // What is made now is seen after all that was made before.
   await provider.offerReady(`new-${who}`, [WIDGETS]);
@@ -104,7 +105,7 @@ async function assertWorks(gateway: Gateway, provider: Provider, who: string): P
 }
 
 Deno.test("one broken object breaks neither lists nor controllers", async (t) => {
-  using provider = await Provider.of(plane);
+  using provider = await TestProvider.of(plane);
   {
     await using gateway = await Gateway.start(plane, { flags: FLAGS });
     await provider.define(WIDGETS);

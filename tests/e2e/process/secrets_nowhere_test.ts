@@ -10,7 +10,8 @@ import {
 } from "../../../common/api/resources.ts";
 import { Backend } from "../../support/programs/backend.ts";
 import { ownPlane } from "../../support/planes/control_planes.ts";
-import { okJson, postJson, Provider, sessionKeys } from "../../support/worlds/gateway_world.ts";
+import { okJson, postJson, sessionKeys } from "../../support/worlds/gateway_world.ts";
+import { TestProvider } from "../../support/worlds/provider.ts";
 import { HostileApiServer } from "../../support/peers/hostile_api_server.ts";
 import { HOSTILE_CLIENT, HostileIdp, type Plan } from "../../support/peers/hostile_idp.ts";
 import { grantFor, WIDGETS } from "../../support/planes/issuer_samples.ts";
@@ -53,7 +54,7 @@ Deno.test("no secret shows anywhere in a full run at the highest log level", asy
     ],
     env: { ...keys.env, XBIND_OIDC_CLIENT_SECRET: HOSTILE_CLIENT.secret },
   });
-  using provider = await Provider.of(plane);
+  using provider = await TestProvider.of(plane);
   const address = await backend.addressOf("/");
   using browser = new LoginBrowser({ gateway: address, caPem: idp.caPem });
   /** Sends a request; what a failure says is looked through later. */

@@ -6,7 +6,8 @@ import { heartbeatCache } from "../../../server/provider/heartbeats.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
 import { ANNOTATIONS, boundaryName, FIELD_MANAGERS, LABELS } from "../../../common/api/names.ts";
 import { ownPlane } from "../../support/planes/control_planes.ts";
-import { Gateway, Provider } from "../../support/worlds/gateway_world.ts";
+import { Gateway } from "../../support/worlds/gateway_world.ts";
+import { TestProvider } from "../../support/worlds/provider.ts";
 import { connect, running } from "../../support/planes/kube.ts";
 
 const WRITERS = 24;
@@ -42,7 +43,7 @@ async function beat(kube: KubeClient, grant: Grant, uid: string): Promise<void> 
 Deno.test("a flood of heartbeats is held in part, told, and hides nobody else", async (t) => {
   await using plane = await ownPlane();
   await using gateway = await Gateway.start(plane);
-  using provider = await Provider.of(plane);
+  using provider = await TestProvider.of(plane);
   using admin = await connect(plane);
   await provider.define("widgets.example.org");
   await provider.offerReady("widgets", ["widgets.example.org"]);

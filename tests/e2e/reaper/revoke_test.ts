@@ -3,7 +3,8 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { condition, type Grant, isDeleting } from "../../../common/api/resources.ts";
 import { ANNOTATIONS, boundaryName } from "../../../common/api/names.ts";
 import { sharedProvider } from "../../support/planes/control_planes.ts";
-import { ReaperWorld, seconds } from "../../support/worlds/reaper_world.ts";
+import { seconds } from "../../support/planes/issuer_samples.ts";
+import { ReaperWorld } from "../../support/worlds/reaper_world.ts";
 import type { ReaperFlags, TestReaper } from "../../support/worlds/test_reaper.ts";
 
 const LONG = 3_600_000;

@@ -3,7 +3,9 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { condition, type Grant, GRANTS } from "../../../common/api/resources.ts";
 import { ANNOTATIONS, boundaryName } from "../../../common/api/names.ts";
 import { sharedProvider } from "../../support/planes/control_planes.ts";
-import { type Beat, ReaperWorld, seconds } from "../../support/worlds/reaper_world.ts";
+import { seconds } from "../../support/planes/issuer_samples.ts";
+import type { Beat } from "../../support/worlds/provider.ts";
+import { ReaperWorld } from "../../support/worlds/reaper_world.ts";
 
 const TTL = 60_000;
 const LONG = 10 * TTL;

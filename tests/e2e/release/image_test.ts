@@ -15,7 +15,8 @@ import {
   STAND_IN_RUNTIME,
 } from "../../support/worlds/build_world.ts";
 import { ownPlane } from "../../support/planes/control_planes.ts";
-import { Gateway, Provider } from "../../support/worlds/gateway_world.ts";
+import { Gateway } from "../../support/worlds/gateway_world.ts";
+import { TestProvider } from "../../support/worlds/provider.ts";
 import {
   blobFile,
   containerCommand,
@@ -209,7 +210,7 @@ Deno.test("deno task image", async (t) => {
       const metrics = await fetch(new URL("/metrics", await gateway.backend.addressOf("/metrics")));
       assert.match(await metrics.text(), /^xbind_build_info\{version="1\.2\.3"\} 1$/m);
 
-      using provider = await Provider.of(plane);
+      using provider = await TestProvider.of(plane);
       await provider.define(WIDGETS);
       await provider.offerReady("widgets", [WIDGETS]);
       const { token } = await gateway.login();

@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
-import { IAM_API_VERSION } from "../../../common/api/groups.ts";
+import { CATALOG_API_VERSION, IAM_API_VERSION } from "../../../common/api/groups.ts";
 import {
   CLUSTER_ROLE_BINDINGS,
   CLUSTER_ROLES,
+  type Condition,
   type CustomResourceDefinition,
+  type Export,
+  type ExportSpec,
   type Grant,
   type GrantSpec,
   type KubeObject,
+  type Lease,
   NAMESPACES,
   type ObjectMeta,
   type ResourceType,
@@ -16,9 +20,11 @@ import {
   SERVICE_ACCOUNTS,
 } from "../../../common/api/resources.ts";
 import {
+  ANNOTATIONS,
   boundaryName,
   clusterRoleName,
   grantName,
+  heartbeatLeaseName,
   LABELS,
   parseApiName,
   tokenSecretName,
@@ -59,9 +65,14 @@ export const WIDGETS = "widgets.example.org";
 export interface GrantSample extends Partial<Omit<GrantSpec, "identity" | "apis">> {
   /** Whose it is; the same word is the same identity. */
   readonly who?: string;
+  /** In place of the subject of `who`. */
+  readonly subject?: string;
+  readonly displayName?: string;
   readonly name?: string;
   readonly apis?: readonly string[];
+  readonly labels?: Record<string, string>;
   readonly annotations?: Record<string, string>;
+  readonly finalizers?: string[];
 }
 
 /** The subject of somebody. */
@@ -72,16 +83,84 @@ export const boundaryOf = ({ spec }: Grant): string => boundaryName(spec.identit
 
 /** A Grant as a bind makes it. */
 export function grantFor(sample: GrantSample): Grant {
-  const { who = "ada", exportName = "widgets", apis = [WIDGETS], annotations, ...rest } = sample;
-  const { name = grantName(exportName, subjectOf(who)), ...spec } = rest;
+  const { who = "ada", exportName = "widgets", apis = [WIDGETS], ...others } = sample;
+  const { subject = subjectOf(who), displayName, labels, annotations, finalizers, ...rest } =
+    others;
+  const { name = grantName(exportName, subject), ...spec } = rest;
   return {
     apiVersion: IAM_API_VERSION,
     kind: "Grant",
-    metadata: { name, ...(annotations && { annotations }) },
+    metadata: {
+      name,
+      ...(labels && { labels }),
+      ...(annotations && { annotations }),
+      ...(finalizers && { finalizers }),
+    },
     spec: {
-      identity: { subject: subjectOf(who) },
+      identity: { subject, ...(displayName && { displayName }) },
       exportName,
       apis: apis.map((api) => ({ name: api })),
+      ...spec,
+    },
+  };
+}
+
+/** An Export of APIs. */
+export const exportFor = (
+  name: string,
+  apis: readonly string[],
+  spec: Partial<ExportSpec> = {},
+  labels: Record<string, string> = {},
+): Export => ({
+  apiVersion: CATALOG_API_VERSION,
+  kind: "Export",
+  metadata: { name, labels },
+  spec: { title: name, apis: apis.map((api) => ({ name: api })), ...spec },
+});
+
+/** RFC 3339 in whole seconds. */
+export const seconds = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+
+/** The Ready condition of an object, at its generation, with these fields replaced. */
+export const readyCondition = (
+  { metadata }: Pick<KubeObject, "metadata">,
+  edit: Partial<Condition> = {},
+): Condition => ({
+  type: "Ready",
+  status: "True",
+  reason: "AsExpected",
+  message: "",
+  lastTransitionTime: seconds(Date.now()),
+  observedGeneration: metadata.generation ?? 0,
+  ...edit,
+});
+
+/** A heartbeat as a konnector writes it. */
+export function leaseFor(
+  { connection, namespace, consumerUid, renewTimeMs = Date.now() }: {
+    connection: string;
+    namespace: string;
+    consumerUid: string;
+    renewTimeMs?: number | undefined;
+  },
+  spec: Lease["spec"] = {},
+): Lease {
+  return {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: {
+      name: heartbeatLeaseName(connection, consumerUid),
+      namespace,
+      labels: { [LABELS.managed]: "true" },
+      annotations: {
+        [ANNOTATIONS.connection]: connection,
+        [ANNOTATIONS.consumerClusterUid]: consumerUid,
+      },
+    },
+    spec: {
+      holderIdentity: consumerUid,
+      leaseDurationSeconds: 60,
+      renewTime: new Date(renewTimeMs).toISOString().replace("Z", "000Z"),
       ...spec,
     },
   };

@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
-import { serviceCrds } from "../../../common/api/crd_manifests.ts";
-import { CATALOG_API_VERSION } from "../../../common/api/groups.ts";
 import {
   type Condition,
   type Export,
@@ -21,23 +19,13 @@ import { bindSlots } from "../../../server/bind/slots.ts";
 import type { Identity } from "../../../common/api/wire.ts";
 import { Cache } from "../../../common/kube/cache.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
-import { installCrds } from "../../../common/kube/crds.ts";
 import { wholeObjects } from "../../../common/kube/follow.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../../../common/kube/kube_error.ts";
 import { boundaryName, FIELD_MANAGERS, tokenSecretName } from "../../../common/api/names.ts";
-import { createLogger } from "../../../common/log/log.ts";
-import { connect, type Connected, running } from "../planes/kube.ts";
+import { exportFor, readyCondition, WIDGETS } from "../planes/issuer_samples.ts";
+import { running } from "../planes/kube.ts";
 import { removeGrant } from "../planes/remove_grant.ts";
-
-const LOG = createLogger({
-  encoder: "json",
-  level: "error",
-  stacktraceLevel: "panic",
-  timeEncoding: "rfc3339",
-});
-
-/** The sample API of every Export, unless told otherwise. */
-export const WIDGETS = "widgets.example.org";
+import { TestProvider } from "./provider.ts";
 
 /** One test's Exports, people and Grants on a provider, with a small issuer that can be held. */
 export class BindingWorld implements AsyncDisposable {
@@ -45,20 +33,20 @@ export class BindingWorld implements AsyncDisposable {
   /** As the gateway sees them. */
   readonly grants = new Cache(wholeObjects(GRANTS));
   readonly #id = crypto.randomUUID().slice(0, 8);
-  readonly #admin: Connected;
+  readonly #provider: TestProvider;
   readonly #stack = new AsyncDisposableStack();
   readonly #work = new Set<Promise<void>>();
   #isIssuing = true;
 
-  private constructor(plane: ControlPlane, admin: Connected) {
-    this.plane = plane;
-    this.#admin = admin;
+  private constructor(provider: TestProvider) {
+    this.plane = provider.plane;
+    this.#provider = provider;
   }
 
   static async start(plane: ControlPlane): Promise<BindingWorld> {
-    const world = new BindingWorld(plane, await connect(plane));
-    const deps = { kube: world.kube, log: LOG, version: "0.0.0" };
-    await installCrds(deps, serviceCrds(), AbortSignal.timeout(30_000));
+    const provider = await TestProvider.of(plane);
+    await provider.installCrds();
+    const world = new BindingWorld(provider);
     world.#stack.use(await running(world.grants, world.kube));
     // A cache of its own, as in another process.
     const seen = new Cache(wholeObjects(GRANTS));
@@ -70,7 +58,7 @@ export class BindingWorld implements AsyncDisposable {
   }
 
   get kube(): KubeClient {
-    return this.#admin.kube;
+    return this.#provider.kube;
   }
 
   /** What a bind needs; tests replace parts of it. */
@@ -91,29 +79,23 @@ export class BindingWorld implements AsyncDisposable {
 
   /** An Export that is Ready. */
   async export(name: string, spec: Partial<ExportSpec> = {}): Promise<string> {
-    const metadata = { name: `${name}-${this.#id}` };
-    const created = await this.kube.create(EXPORTS, {
-      apiVersion: CATALOG_API_VERSION,
-      kind: "Export",
-      metadata,
-      spec: { title: name, apis: [{ name: WIDGETS }], ...spec },
-    }, FIELD_MANAGERS.installer);
+    const created = await this.#provider.offer(`${name}-${this.#id}`, [WIDGETS], {
+      title: name,
+      ...spec,
+    });
     await this.setExportReady(created);
-    return metadata.name;
+    return created.metadata.name;
   }
 
   /** Replaces the spec of an Export, which is Ready again afterwards. */
   async changeExport(name: string, spec: Partial<ExportSpec>): Promise<void> {
     const found = await this.kube.get(EXPORTS, { name });
-    const changed = { ...found, spec: { title: name, apis: [{ name: WIDGETS }], ...spec } };
+    const changed = { ...found, spec: exportFor(name, [WIDGETS], spec).spec };
     await this.setExportReady(await this.kube.update(EXPORTS, changed, FIELD_MANAGERS.installer));
   }
 
   async setExportReady(found: Export, status: Condition["status"] = "True"): Promise<void> {
-    const { apiVersion, kind, metadata: { name } } = found;
-    const conditions = [condition(found, status)];
-    const verdict = { apiVersion, kind, metadata: { name }, status: { conditions } } as Export;
-    await this.kube.applyStatus(EXPORTS, verdict, FIELD_MANAGERS.exports);
+    await this.#provider.judge(found, status);
   }
 
   async grant(name: string): Promise<Grant> {
@@ -136,13 +118,11 @@ export class BindingWorld implements AsyncDisposable {
   async issue({ apiVersion, kind, metadata, spec }: Grant): Promise<void> {
     const { name } = metadata;
     const namespace = boundaryName(spec.identity.subject);
-    await this.#ensure(() =>
-      this.kube.create(
-        NAMESPACES,
-        { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
-        FIELD_MANAGERS.issuer,
-      )
-    );
+    await this.kube.create(
+      NAMESPACES,
+      { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
+      FIELD_MANAGERS.issuer,
+    ).catch((error) => assert.ok(isAlreadyExists(error), String(error)));
     const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace } };
     await this.kube.apply(SERVICE_ACCOUNTS, account, FIELD_MANAGERS.issuer);
     const annotations = { "kubernetes.io/service-account.name": name };
@@ -160,7 +140,7 @@ export class BindingWorld implements AsyncDisposable {
       namespace,
       serviceAccount: name,
       tokenSecret: secretKey.name,
-      conditions: [condition({ metadata }, "True")],
+      conditions: [readyCondition({ metadata })],
     };
     const { uid } = metadata;
     const verdict = { apiVersion, kind, metadata: { name, uid }, status } as Grant;
@@ -179,7 +159,7 @@ export class BindingWorld implements AsyncDisposable {
     for (const { metadata: { name } } of await this.kube.list(EXPORTS)) {
       if (this.#isOwn(name)) await this.kube.delete(EXPORTS, { name });
     }
-    this.#admin[Symbol.dispose]();
+    this.#provider[Symbol.dispose]();
   }
 
   #isOwn(exportName: string): boolean {
@@ -195,24 +175,8 @@ export class BindingWorld implements AsyncDisposable {
     this.#work.add(work);
     work.finally(() => this.#work.delete(work)).catch(() => {});
   }
-
-  async #ensure(create: () => Promise<unknown>): Promise<void> {
-    await create().catch((error) => assert.ok(isAlreadyExists(error), String(error)));
-  }
 }
 
 /** Two Grants of one identity share their boundary. */
 const unlessGone = (error: unknown): void =>
   assert.ok(isNotFound(error) || isConflict(error), String(error));
-
-const condition = (
-  { metadata }: { metadata: { generation?: number } },
-  status: Condition["status"],
-): Condition => ({
-  type: "Ready",
-  status,
-  reason: "AsExpected",
-  message: "",
-  lastTransitionTime: new Date().toISOString(),
-  observedGeneration: metadata.generation ?? 0,
-});

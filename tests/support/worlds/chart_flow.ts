@@ -40,7 +40,8 @@ import {
   LABELS,
 } from "../../../common/api/names.ts";
 import { submitted } from "../../testdata/hostile_kubeconfigs/parts.ts";
-import { type Gateway, okJson, postJson, Provider } from "./gateway_world.ts";
+import { type Gateway, okJson, postJson } from "./gateway_world.ts";
+import { TestProvider } from "./provider.ts";
 import { customType, WIDGETS } from "../planes/issuer_samples.ts";
 import { accountToken } from "../planes/kube.ts";
 import { objectsIn, TestKonnector } from "./test_konnector.ts";
@@ -52,20 +53,20 @@ const { installer } = FIELD_MANAGERS;
 /** All that people, consumers and administrators do with a provider, step by step. */
 export class ChartFlow implements AsyncDisposable {
   readonly #gateway: Gateway;
-  readonly #provider: Provider;
+  readonly #provider: TestProvider;
   #token = "";
   #grant = "";
   #boundary = "";
   #konnector: TestKonnector | undefined;
   #beating: AsyncDisposable | undefined;
 
-  private constructor(gateway: Gateway, provider: Provider) {
+  private constructor(gateway: Gateway, provider: TestProvider) {
     this.#gateway = gateway;
     this.#provider = provider;
   }
 
   static async start(plane: ControlPlane, gateway: Gateway): Promise<ChartFlow> {
-    return new ChartFlow(gateway, await Provider.of(plane));
+    return new ChartFlow(gateway, await TestProvider.of(plane));
   }
 
   get #kube(): KubeClient {

@@ -7,7 +7,6 @@ import {
   CLUSTER_BINDINGS,
   type Condition,
   CONNECTIONS,
-  EXPORTS,
   type KubeObject,
   NAMESPACES,
   type ResourceType,
@@ -19,8 +18,9 @@ import { isNotFound } from "../../../common/kube/kube_error.ts";
 import { FIELD_MANAGERS, grantName } from "../../../common/api/names.ts";
 import { type CliOptions, type CliResult, CliUser } from "../programs/cli.ts";
 import { ownPlane } from "../planes/control_planes.ts";
-import { Gateway, Provider } from "./gateway_world.ts";
-import { WIDGETS } from "../planes/issuer_samples.ts";
+import { Gateway } from "./gateway_world.ts";
+import { TestProvider } from "./provider.ts";
+import { readyCondition, WIDGETS } from "../planes/issuer_samples.ts";
 import { connect, type Connected, uniqueName } from "../planes/kube.ts";
 
 /** The image that the gateway of a world serves. */
@@ -56,7 +56,7 @@ export class CliWorld implements AsyncDisposable {
     readonly providerPlane: ControlPlane,
     readonly consumerPlane: ControlPlane,
     readonly gateway: Gateway,
-    readonly provider: Provider,
+    readonly provider: TestProvider,
     readonly user: CliUser,
     readonly token: string,
     subject: string,
@@ -76,7 +76,7 @@ export class CliWorld implements AsyncDisposable {
     made.use(consumerPlane);
     const image = `--konnector-image=${SERVED_IMAGE}`;
     const gateway = made.use(await Gateway.start(providerPlane, { flags: [image, ...flags] }));
-    const provider = made.use(await Provider.of(providerPlane));
+    const provider = made.use(await TestProvider.of(providerPlane));
     const user = made.use(await CliUser.create());
     const consumer = made.use(await connect(consumerPlane));
     const { token } = await gateway.login();
@@ -93,8 +93,9 @@ export class CliWorld implements AsyncDisposable {
       consumer,
     );
     await provider.define(WIDGETS);
-    if (flags.includes("--enable-issuer=false")) await offerUnjudged(provider, world.exportName);
-    else await provider.offerReady(world.exportName, [WIDGETS]);
+    if (flags.includes("--enable-issuer=false")) {
+      await provider.judge(await provider.offer(world.exportName, [WIDGETS]));
+    } else await provider.offerReady(world.exportName, [WIDGETS]);
     made.move();
     return world;
   }
@@ -191,11 +192,12 @@ export class CliWorld implements AsyncDisposable {
     message: string,
   ): Promise<void> {
     const { apiVersion, kind } = found;
+    const reason = status === "True" ? "AsExpected" : "Unreachable";
     const applied = {
       apiVersion,
       kind,
       metadata: { name: this.grant },
-      status: { conditions: [readyCondition(found, status, message)] },
+      status: { conditions: [readyCondition(found, { status, reason, message })] },
     };
     await this.kube.applyStatus(type, applied, FIELD_MANAGERS.issuer);
   }
@@ -234,24 +236,3 @@ export class CliWorld implements AsyncDisposable {
     });
   }
 }
-
-/** Offers the sample API where no issuer is, which would find the Export in order. */
-async function offerUnjudged(provider: Provider, name: string): Promise<void> {
-  const { apiVersion, kind, metadata, spec } = await provider.offer(name, [WIDGETS]);
-  const conditions = [readyCondition({ apiVersion, kind, metadata }, "True", "")];
-  const judged = { apiVersion, kind, metadata: { name }, spec, status: { conditions } };
-  await provider.kube.applyStatus(EXPORTS, judged, FIELD_MANAGERS.exports);
-}
-
-const readyCondition = (
-  { metadata }: KubeObject,
-  status: Condition["status"],
-  message: string,
-): Condition => ({
-  type: "Ready",
-  status,
-  reason: status === "True" ? "AsExpected" : "Unreachable",
-  message,
-  lastTransitionTime: new Date().toISOString(),
-  observedGeneration: metadata.generation ?? 0,
-});

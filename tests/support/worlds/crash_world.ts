@@ -16,13 +16,7 @@ import {
 } from "../../../common/api/resources.ts";
 import { KubeError } from "../../../common/kube/kube_error.ts";
 import { keyText } from "../../../common/kube/paths.ts";
-import {
-  ANNOTATIONS,
-  FIELD_MANAGERS,
-  heartbeatLeaseName,
-  identityHash,
-  LABELS,
-} from "../../../common/api/names.ts";
+import { ANNOTATIONS, identityHash, LABELS } from "../../../common/api/names.ts";
 import { Backend } from "../programs/backend.ts";
 import { FaultProxy } from "../faults/fault_proxy.ts";
 import { boundaryOf, customType, issuedKeys, WIDGETS } from "../planes/issuer_samples.ts";
@@ -37,7 +31,6 @@ const ISSUED_TYPES = [
   CLUSTER_ROLES,
   CLUSTER_ROLE_BINDINGS,
 ];
-const CONSUMER = "0123456789-consumer";
 
 /** A provider whose backends, one after the other, sit behind a gate that can kill them. */
 export class CrashWorld implements AsyncDisposable {
@@ -143,22 +136,7 @@ export class CrashWorld implements AsyncDisposable {
 
   /** Beats once for a Grant, as its consumer does. */
   async beat(grant: Grant): Promise<void> {
-    const { name } = grant.metadata;
-    const renewTime = new Date().toISOString().replace("Z", "000Z");
-    await this.provider.kube.apply(LEASES, {
-      apiVersion: "coordination.k8s.io/v1",
-      kind: "Lease",
-      metadata: {
-        name: heartbeatLeaseName(name, CONSUMER),
-        namespace: boundaryOf(grant),
-        labels: { [LABELS.managed]: "true" },
-        annotations: {
-          [ANNOTATIONS.connection]: name,
-          [ANNOTATIONS.consumerClusterUid]: CONSUMER,
-        },
-      },
-      spec: { holderIdentity: CONSUMER, leaseDurationSeconds: 60, renewTime },
-    }, FIELD_MANAGERS.cli);
+    await this.provider.beat(grant);
   }
 
   /** Everything anywhere that says it belongs to a Grant, its heartbeats included. */

@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { EXPORTS, isReady } from "../../../common/api/resources.ts";
 import type { Catalog } from "../../../common/api/wire.ts";
 import { Gateway, okJson } from "./gateway_world.ts";
 import { WIDGETS } from "../planes/issuer_samples.ts";
@@ -27,10 +25,7 @@ export class ExhaustionWorld implements AsyncDisposable {
   /** Starts it; the Export `widgets` is Ready. */
   static async start(): Promise<ExhaustionWorld> {
     const provider = await IssuerWorld.start();
-    await provider.offer("widgets", [WIDGETS]);
-    await eventually("the Export is Ready", async () => {
-      return isReady(await provider.kube.get(EXPORTS, { name: "widgets" }));
-    });
+    await provider.offerReady("widgets", [WIDGETS]);
     await provider.stop();
     const world = new ExhaustionWorld(provider, await sealedSessions());
     await world.renew();

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 import { eventually, type Patience } from "../../../scripts/controlplane/eventually.ts";
-import { CATALOG_API_VERSION } from "../../../common/api/groups.ts";
 import {
   EXPORTS,
   type Grant,
@@ -17,8 +16,9 @@ import { sleep } from "../../../common/time/wait.ts";
 import { ownPlane } from "../planes/control_planes.ts";
 import type { FaultProxy } from "../faults/fault_proxy.ts";
 import { GatewayBehindProxy } from "./gateway_behind_proxy.ts";
-import { type Gateway, okJson, Provider } from "./gateway_world.ts";
-import { customType, grantFor, issuedKeys, WIDGETS } from "../planes/issuer_samples.ts";
+import { type Gateway, okJson } from "./gateway_world.ts";
+import { TestProvider } from "./provider.ts";
+import { customType, exportFor, grantFor, issuedKeys, WIDGETS } from "../planes/issuer_samples.ts";
 import { type SealedSessions, sealedSessions } from "../planes/sealed_sessions.ts";
 import { objectsIn, TestKonnector } from "./test_konnector.ts";
 
@@ -28,12 +28,12 @@ const HEALTH_EVERY_MS = 100;
 
 /** A provider on which others are busy, and a backend with all modules that is cut off from it. */
 export class FaultWorld implements AsyncDisposable {
-  readonly provider: Provider;
+  readonly provider: TestProvider;
   readonly #site: GatewayBehindProxy;
   readonly #sessions: SealedSessions;
   #round = 0;
 
-  private constructor(provider: Provider, site: GatewayBehindProxy, sessions: SealedSessions) {
+  private constructor(provider: TestProvider, site: GatewayBehindProxy, sessions: SealedSessions) {
     this.provider = provider;
     this.#site = site;
     this.#sessions = sessions;
@@ -47,7 +47,7 @@ export class FaultWorld implements AsyncDisposable {
       flags: ["--enable-reaper"],
       env: sessions.env,
     });
-    const world = new FaultWorld(await Provider.of(plane), site, sessions);
+    const world = new FaultWorld(await TestProvider.of(plane), site, sessions);
     await world.provider.define(WIDGETS);
     await world.provider.offerReady(EXPORT, [WIDGETS]);
     await world.changeThings(); // so that there is something to go when the first fault comes
@@ -183,12 +183,8 @@ export class FaultWorld implements AsyncDisposable {
 
   /** May be asked for again when nobody knows what became of it. */
   async #offer(name: string, title: string): Promise<void> {
-    await this.provider.kube.apply(EXPORTS, {
-      apiVersion: CATALOG_API_VERSION,
-      kind: "Export",
-      metadata: { name },
-      spec: { title, apis: [{ name: WIDGETS }] },
-    }, FIELD_MANAGERS.installer);
+    const offer = exportFor(name, [WIDGETS], { title });
+    await this.provider.kube.apply(EXPORTS, offer, FIELD_MANAGERS.installer);
   }
 
   async #remove(type: ResourceType, name: string): Promise<void> {

@@ -1,21 +1,8 @@
 import assert from "node:assert/strict";
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { CATALOG_API_VERSION } from "../../../common/api/groups.ts";
-import {
-  CRDS,
-  type Export,
-  EXPORTS,
-  type ExportSpec,
-  isReady,
-  NAMESPACES,
-} from "../../../common/api/resources.ts";
 import type { BindResult } from "../../../common/api/wire.ts";
-import type { KubeClient } from "../../../common/kube/client.ts";
-import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 import { Backend, type BackendOptions } from "../programs/backend.ts";
-import { crdFor, customType, EXPORTED } from "../planes/issuer_samples.ts";
-import { connect, type Connected } from "../planes/kube.ts";
 
 /** What a login by hand left behind. */
 export interface Login {
@@ -176,62 +163,4 @@ export function sessionKeys(): SessionKeys {
       XBIND_COOKIE_ENCRYPTION_KEY: encryptionKey.toBase64(),
     },
   };
-}
-
-/** A provider's services and Exports, as its administrator makes them. */
-export class Provider implements Disposable {
-  readonly plane: ControlPlane;
-  readonly #admin: Connected;
-
-  private constructor(plane: ControlPlane, admin: Connected) {
-    this.plane = plane;
-    this.#admin = admin;
-  }
-
-  static async of(plane: ControlPlane): Promise<Provider> {
-    return new Provider(plane, await connect(plane));
-  }
-
-  get kube(): KubeClient {
-    return this.#admin.kube;
-  }
-
-  /** Makes an API that may be exported, and waits until it is served. */
-  async define(api: string): Promise<void> {
-    await this.kube.create(CRDS, crdFor(api, EXPORTED), FIELD_MANAGERS.installer);
-    await eventually(`${api} is served`, () => this.kube.list(customType(api)).then(() => true));
-  }
-
-  async makeNamespace(name: string): Promise<void> {
-    const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
-    await this.kube.apply(NAMESPACES, namespace, FIELD_MANAGERS.installer);
-  }
-
-  /** Offers APIs; a backend must have installed the CRDs. */
-  async offer(
-    name: string,
-    apis: readonly string[],
-    spec: Partial<ExportSpec> = {},
-  ): Promise<Export> {
-    return await eventually(`Export ${name} is made`, () =>
-      this.kube.create(EXPORTS, {
-        apiVersion: CATALOG_API_VERSION,
-        kind: "Export",
-        metadata: { name },
-        spec: { title: name, apis: apis.map((api) => ({ name: api })), ...spec },
-      }, FIELD_MANAGERS.installer));
-  }
-
-  /** Offers APIs, and waits until the issuer finds the Export in order. */
-  async offerReady(...offer: Parameters<Provider["offer"]>): Promise<Export> {
-    const { metadata: { name } } = await this.offer(...offer);
-    return await eventually(`Export ${name} is Ready`, async () => {
-      const stored = await this.kube.get(EXPORTS, { name });
-      return isReady(stored) && stored;
-    });
-  }
-
-  [Symbol.dispose](): void {
-    this.#admin[Symbol.dispose]();
-  }
 }

@@ -2,10 +2,7 @@ import { parse } from "yaml";
 import { type AuditEvent, auditEvents } from "../../../scripts/controlplane/audit_events.ts";
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { serviceCrds } from "../../../common/api/crd_manifests.ts";
-import { CATALOG_API_VERSION, IAM_API_VERSION } from "../../../common/api/groups.ts";
 import {
-  type Collection,
   COLLECTIONS,
   CRDS,
   type CustomResourceDefinition,
@@ -16,7 +13,6 @@ import {
   GRANTS,
   type KubeObject,
   type Lease,
-  LEASES,
   NAMESPACES,
   type ObjectMeta,
   type ResourceType,
@@ -27,21 +23,13 @@ import { Inventory } from "../../../server/inventory/inventory.ts";
 import { Outage } from "../../../server/inventory/outage.ts";
 import { Cache } from "../../../common/kube/cache.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
-import { installCrds } from "../../../common/kube/crds.ts";
 import { wholeObjects } from "../../../common/kube/follow.ts";
 import { isNotFound } from "../../../common/kube/kube_error.ts";
-import {
-  ANNOTATIONS,
-  boundaryName,
-  FIELD_MANAGERS,
-  grantName,
-  heartbeatLeaseName,
-  LABELS,
-} from "../../../common/api/names.ts";
+import { ANNOTATIONS, boundaryName, FIELD_MANAGERS, LABELS } from "../../../common/api/names.ts";
 import { createLogger } from "../../../common/log/log.ts";
-import { allowUser } from "../planes/allow_user.ts";
-import { connect, type Connected, running } from "../planes/kube.ts";
+import { type Connected, running } from "../planes/kube.ts";
 import { requestsDuring } from "../planes/requests_during.ts";
+import { TestProvider } from "./provider.ts";
 
 const TEST_LABEL = "inventory-test";
 const READ = ["get", "list", "watch"];
@@ -59,46 +47,36 @@ export class InventoryWorld implements AsyncDisposable {
   readonly id: string;
   /** A namespace for the test's objects. */
   readonly namespace: string;
-  readonly #plane: ControlPlane;
-  readonly #admin: Connected;
+  readonly #provider: TestProvider;
   readonly #gateway: Connected;
   readonly #labels: Record<string, string>;
 
-  private constructor(
-    plane: ControlPlane,
-    id: string,
-    admin: Connected,
-    gateway: Connected,
-  ) {
+  private constructor(provider: TestProvider, id: string, gateway: Connected) {
     this.id = id;
     this.namespace = `inventory-${id}`;
-    this.#plane = plane;
-    this.#admin = admin;
+    this.#provider = provider;
     this.#gateway = gateway;
     this.#labels = { [TEST_LABEL]: id };
   }
 
   static async start(plane: ControlPlane): Promise<InventoryWorld> {
     const id = crypto.randomUUID().slice(0, 8);
-    const admin = await connect(plane);
-    const deps = { kube: admin.kube, log: logger(() => {}), version: "0.0.0" };
-    await installCrds(deps, serviceCrds(), AbortSignal.timeout(30_000));
+    const provider = await TestProvider.of(plane);
+    await provider.installCrds();
     // As the chart does, but for one group that nobody may read.
-    await allowUser(plane, userOf(id), [
+    const gateway = await provider.connectAs(userOf(id), [
       { apiGroups: ["catalog.xbind.io", "iam.xbind.io"], resources: ["*"], verbs: READ },
       { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: READ },
       { apiGroups: [CRDS.group], resources: [CRDS.plural], verbs: READ },
       { apiGroups: ["", groupOf(id, "a"), groupOf(id, "b")], resources: ["*"], verbs: READ },
     ]);
-    const gateway = await connect(await plane.kubeconfigFor(userOf(id)));
-    await eventually("the user may list Grants", () => gateway.kube.list(GRANTS).then(() => true));
-    const world = new InventoryWorld(plane, id, admin, gateway);
+    const world = new InventoryWorld(provider, id, gateway);
     await world.makeNamespace(world.namespace);
     return world;
   }
 
   get kube(): KubeClient {
-    return this.#admin.kube;
+    return this.#provider.kube;
   }
 
   /** The name of the widgets API in one of the test's own groups. */
@@ -148,89 +126,41 @@ export class InventoryWorld implements AsyncDisposable {
     spec: Partial<ExportSpec> = {},
     isReady = true,
   ): Promise<Export> {
-    const full: Export = {
-      apiVersion: CATALOG_API_VERSION,
-      kind: "Export",
-      metadata: { name: `${name}-${this.id}`, labels: this.#labels },
-      spec: { title: name, apis: groups.map((group) => ({ name: this.api(group) })), ...spec },
-    };
-    return await this.judge(await this.kube.create(EXPORTS, full, FIELD_MANAGERS.cli), isReady);
+    const created = await this.#provider.offer(
+      `${name}-${this.id}`,
+      groups.map((group) => this.api(group)),
+      { title: name, ...spec },
+      this.#labels,
+    );
+    return await this.judge(created, isReady);
   }
 
   /** Says of an Export, as it is now, whether it is Ready. */
-  async judge({ apiVersion, kind, metadata }: Export, isReady = true): Promise<Export> {
-    const status = {
-      conditions: [{
-        type: "Ready",
-        status: isReady ? "True" : "False",
-        reason: "AsExpected",
-        message: "",
-        lastTransitionTime: new Date().toISOString().replace(/\.\d+Z$/, "Z"),
-        observedGeneration: metadata.generation,
-      }],
-    };
-    const { name } = metadata;
-    const update = { apiVersion, kind, metadata: { name }, status } as unknown as Export;
-    return await this.kube.applyStatus(EXPORTS, update, FIELD_MANAGERS.exports);
+  async judge(offer: Export, isReady = true): Promise<Export> {
+    return await this.#provider.judge(offer, isReady ? "True" : "False");
   }
 
   /** A Collection of these Exports. */
   async collect(title: string, exports: readonly string[]): Promise<void> {
-    const collection: Collection = {
-      apiVersion: CATALOG_API_VERSION,
-      kind: "Collection",
-      metadata: { name: `${title}-${this.id}`, labels: this.#labels },
-      spec: { title, exports: exports.map((name) => ({ name })) },
-    };
-    await this.kube.create(COLLECTIONS, collection, FIELD_MANAGERS.cli);
+    await this.#provider.collect(`${title}-${this.id}`, exports, { title }, this.#labels);
   }
 
   /** The Grant that a bind of this person would make, and the boundary. */
   async grant(offer: Export, who: string): Promise<Grant> {
     const subject = this.subject(who);
     await this.makeNamespace(boundaryName(subject));
-    return await this.kube.create(
-      GRANTS,
-      {
-        apiVersion: IAM_API_VERSION,
-        kind: "Grant",
-        metadata: { name: grantName(offer.metadata.name, subject), labels: this.#labels },
-        spec: {
-          identity: { subject, displayName: `${who}@example.org` },
-          exportName: offer.metadata.name,
-          apis: offer.spec.apis,
-        },
-      },
-      FIELD_MANAGERS.gateway,
-    );
+    return await this.#provider.grant({
+      subject,
+      displayName: `${who}@example.org`,
+      exportName: offer.metadata.name,
+      apis: offer.spec.apis.map(({ name }) => name),
+      labels: this.#labels,
+    });
   }
 
   /** Renews a heartbeat as a konnector does. */
-  async beat(grant: Grant, uid: string, spec: Lease["spec"] = {}): Promise<Lease> {
-    const { name } = grant.metadata;
-    return await this.kube.apply(
-      LEASES,
-      {
-        apiVersion: "coordination.k8s.io/v1",
-        kind: "Lease",
-        metadata: {
-          name: heartbeatLeaseName(name, uid),
-          namespace: boundaryName(grant.spec.identity.subject),
-          labels: { [LABELS.managed]: "true" },
-          annotations: {
-            [ANNOTATIONS.connection]: name,
-            [ANNOTATIONS.consumerClusterUid]: uid,
-          },
-        },
-        spec: {
-          holderIdentity: uid,
-          leaseDurationSeconds: 60,
-          renewTime: new Date().toISOString().replace("Z", "000Z"),
-          ...spec,
-        },
-      },
-      FIELD_MANAGERS.cli,
-    );
+  async beat(grant: Grant, consumerUid: string, spec: Lease["spec"] = {}): Promise<Lease> {
+    return await this.#provider.beat(grant, { consumerUid, spec });
   }
 
   /** Writes an object of the sample service as a konnector does, or as somebody else. */
@@ -281,7 +211,7 @@ export class InventoryWorld implements AsyncDisposable {
   /** What the inventories asked of the API server while something ran, their watches aside. */
   async requests(run: () => Promise<unknown>): Promise<AuditEvent[]> {
     return await requestsDuring(
-      this.#plane,
+      this.#provider.plane,
       { kube: this.#gateway.kube, user: userOf(this.id) },
       run,
     );
@@ -290,7 +220,7 @@ export class InventoryWorld implements AsyncDisposable {
   /** The watches on a resource that the inventories opened so far. */
   async watches(resource: string): Promise<AuditEvent[]> {
     return await auditEvents(
-      this.#plane,
+      this.#provider.plane,
       ({ stage, verb, user: { username }, objectRef }) =>
         stage === "ResponseStarted" && verb === "watch" && username === userOf(this.id) &&
         objectRef?.resource === resource,
@@ -298,12 +228,7 @@ export class InventoryWorld implements AsyncDisposable {
   }
 
   async makeNamespace(name: string): Promise<void> {
-    const namespace = {
-      apiVersion: "v1",
-      kind: "Namespace",
-      metadata: { name, labels: this.#labels },
-    };
-    await this.kube.apply(NAMESPACES, namespace, FIELD_MANAGERS.installer);
+    await this.#provider.makeNamespace(name, { labels: this.#labels });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -313,11 +238,9 @@ export class InventoryWorld implements AsyncDisposable {
         await this.kube.delete(type, { name }).catch(absent);
       }
     }
-    for (const kind of ["clusterrolebinding", "clusterrole"]) {
-      await this.#plane.kubectl(["delete", "--ignore-not-found", kind, userOf(this.id)]);
-    }
+    await this.#provider.removeUsers(userOf(this.id));
     this.#gateway[Symbol.dispose]();
-    this.#admin[Symbol.dispose]();
+    this.#provider[Symbol.dispose]();
   }
 }
 

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { AuditEvent } from "../../../scripts/controlplane/audit_events.ts";
-import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 import { eventually, type Patience } from "../../../scripts/controlplane/eventually.ts";
 import { kubeconfigFor } from "../../../scripts/controlplane/kubeconfig.ts";
 import {
@@ -12,8 +11,6 @@ import {
   type Event,
   EVENTS,
   type Export,
-  EXPORTS,
-  type ExportSpec,
   type Grant,
   GRANTS,
   isReady,
@@ -21,38 +18,20 @@ import {
   type ResourceType,
   SECRETS,
 } from "../../../common/api/resources.ts";
-import type { KubeClient } from "../../../common/kube/client.ts";
-import type { ObjectKey } from "../../../common/kube/paths.ts";
-import { FIELD_MANAGERS, LABELS, tokenSecretName } from "../../../common/api/names.ts";
+import { LABELS, tokenSecretName } from "../../../common/api/names.ts";
 import { allowUser } from "../planes/allow_user.ts";
 import { Backend } from "../programs/backend.ts";
 import { ownPlane } from "../planes/control_planes.ts";
-import {
-  BACKEND_RULES,
-  boundaryOf,
-  crdFor,
-  customType,
-  EXPORTED,
-  grantFor,
-  type GrantSample,
-  issuedKeys,
-  WIDGETS,
-} from "../planes/issuer_samples.ts";
+import { BACKEND_RULES, boundaryOf, issuedKeys, WIDGETS } from "../planes/issuer_samples.ts";
 import { connect, type Connected } from "../planes/kube.ts";
 import { requestsDuring } from "../planes/requests_during.ts";
+import { TestProvider } from "./provider.ts";
 
 const USER = "xbind-backend";
 
-/** A provider of its own with a backend that has the rights of an issuer, and its people. */
-export class IssuerWorld implements AsyncDisposable {
-  readonly plane: ControlPlane;
-  readonly #admin: Connected;
+/** A provider of its own, with a backend that has the rights of an issuer. */
+export class IssuerWorld extends TestProvider implements AsyncDisposable {
   #backend: Backend | undefined;
-
-  private constructor(plane: ControlPlane, admin: Connected) {
-    this.plane = plane;
-    this.#admin = admin;
-  }
 
   /** Boots the provider and starts a backend with these flags on it. */
   static async start(...flags: string[]): Promise<IssuerWorld> {
@@ -62,10 +41,6 @@ export class IssuerWorld implements AsyncDisposable {
     await world.restart(...flags);
     await world.define(WIDGETS);
     return world;
-  }
-
-  get kube(): KubeClient {
-    return this.#admin.kube;
   }
 
   get backend(): Backend {
@@ -95,74 +70,11 @@ export class IssuerWorld implements AsyncDisposable {
     await this.#backend.logged("issuing");
   }
 
-  /** Creates an object as the administrator, whose type tells its kind. */
-  async create<T extends KubeObject>(
-    type: ResourceType<T>,
-    object: Omit<T, "apiVersion" | "kind">,
-  ): Promise<T> {
-    const apiVersion = type.group ? `${type.group}/${type.version}` : type.version;
-    const whole = { apiVersion, kind: type.kind, ...object } as T;
-    return await this.kube.create(type, whole, FIELD_MANAGERS.installer);
-  }
-
-  /** Changes an object by a merge patch, as somebody with an editor does. */
-  async edit<T extends KubeObject>(
-    type: ResourceType<T>,
-    key: ObjectKey,
-    change: object | ((object: T) => object),
-  ): Promise<T> {
-    return await eventually(`${type.kind} ${key.name} is edited`, async () => {
-      const found = await this.kube.get(type, key);
-      const patch = typeof change === "function" ? change(found) : change;
-      const metadata = { ...("metadata" in patch ? patch.metadata as object : {}) };
-      const { resourceVersion = "" } = found.metadata;
-      return await this.kube.mergePatch(
-        type,
-        key,
-        { ...patch, metadata: { ...metadata, resourceVersion } },
-        FIELD_MANAGERS.installer,
-      );
-    });
-  }
-
-  /** Makes an API, once an earlier one of that name is gone, and waits until it is served. */
-  async define(api: string, labels: Record<string, string> = EXPORTED): Promise<void> {
-    await eventually(
-      `${api} can be made`,
-      () => this.kube.create(CRDS, crdFor(api, labels), FIELD_MANAGERS.installer),
-    );
-    await eventually(`${api} is served`, async () => {
-      await this.kube.list(customType(api));
-      return true;
-    });
-  }
-
   /** Sets or, with `null`, removes the label that makes a CRD exportable. */
   async label(api: string, value: string | null): Promise<CustomResourceDefinition> {
     return await this.edit(CRDS, { name: api }, {
       metadata: { labels: { [LABELS.exported]: value } },
     });
-  }
-
-  /** Offers APIs. */
-  async offer(
-    name: string,
-    apis: readonly string[],
-    defaults?: ExportSpec["defaults"],
-  ): Promise<Export> {
-    return await this.create(EXPORTS, {
-      metadata: { name },
-      spec: {
-        title: name,
-        apis: apis.map((api) => ({ name: api })),
-        ...(defaults && { defaults }),
-      },
-    });
-  }
-
-  /** Grants something to somebody, as a bind does. */
-  async grant(sample: GrantSample = {}): Promise<Grant> {
-    return await this.kube.create(GRANTS, grantFor(sample), FIELD_MANAGERS.gateway);
   }
 
   /** Waits until the credentials of a Grant, as it is now, are issued. */
@@ -259,7 +171,7 @@ export class IssuerWorld implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#backend?.[Symbol.asyncDispose]();
-    this.#admin[Symbol.dispose]();
+    this[Symbol.dispose]();
     await this.plane[Symbol.asyncDispose]();
   }
 }

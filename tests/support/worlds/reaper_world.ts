@@ -1,8 +1,6 @@
 import type { AuditEvent } from "../../../scripts/controlplane/audit_events.ts";
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { serviceCrds } from "../../../common/api/crd_manifests.ts";
-import { IAM_API_VERSION } from "../../../common/api/groups.ts";
 import {
   type Condition,
   type Conditioned,
@@ -15,21 +13,13 @@ import {
   NAMESPACES,
 } from "../../../common/api/resources.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
-import { installCrds } from "../../../common/kube/crds.ts";
 import { isConflict, isNotFound } from "../../../common/kube/kube_error.ts";
-import {
-  ANNOTATIONS,
-  boundaryName,
-  FIELD_MANAGERS,
-  heartbeatLeaseName,
-  identityHash,
-  LABELS,
-} from "../../../common/api/names.ts";
-import { createLogger } from "../../../common/log/log.ts";
-import { allowUser } from "../planes/allow_user.ts";
-import { connect, type Connected } from "../planes/kube.ts";
+import { boundaryName, FIELD_MANAGERS, identityHash, LABELS } from "../../../common/api/names.ts";
+import { type GrantSample, readyCondition, seconds } from "../planes/issuer_samples.ts";
+import type { Connected } from "../planes/kube.ts";
 import { removeGrant } from "../planes/remove_grant.ts";
 import { requestsDuring } from "../planes/requests_during.ts";
+import { type Beat, TestProvider } from "./provider.ts";
 import { type ReaperFlags, startTestReaper, type TestReaper } from "./test_reaper.ts";
 
 const TEST_LABEL = "reaper-test";
@@ -44,24 +34,7 @@ const REAPER_RULES = [
 ];
 
 /** How a Grant differs from a usual one. */
-export interface GrantSample {
-  /** Whose it is; the same word is the same identity. */
-  readonly who?: string;
-  readonly exportName?: string;
-  readonly readyAtMs?: number;
-  readonly annotations?: Record<string, string>;
-  readonly finalizers?: string[];
-}
-
-/** How a heartbeat differs from a usual one. */
-export interface Beat {
-  readonly renewTimeMs?: number;
-  readonly connection?: string;
-  readonly namespace?: string;
-}
-
-/** RFC 3339 in whole seconds. */
-export const seconds = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+export type ReaperSample = GrantSample & { readonly readyAtMs?: number };
 
 /** One test's Grants, boundaries and consumers on a provider, and the reapers over them. */
 export class ReaperWorld implements AsyncDisposable {
@@ -69,38 +42,29 @@ export class ReaperWorld implements AsyncDisposable {
   /** The user as whom the reapers speak. */
   readonly reaperUser: string;
   readonly #id: string;
-  readonly #admin: Connected;
+  readonly #provider: TestProvider;
   readonly #reaper: Connected;
   readonly #reapers: TestReaper[] = [];
 
-  private constructor(plane: ControlPlane, id: string, admin: Connected, reaper: Connected) {
-    this.plane = plane;
+  private constructor(provider: TestProvider, id: string, reaper: Connected) {
+    this.plane = provider.plane;
     this.reaperUser = userOf(id);
     this.#id = id;
-    this.#admin = admin;
+    this.#provider = provider;
     this.#reaper = reaper;
   }
 
   static async start(plane: ControlPlane): Promise<ReaperWorld> {
     const id = crypto.randomUUID().slice(0, 8);
-    const admin = await connect(plane);
-    const log = createLogger({
-      encoder: "json",
-      level: "error",
-      stacktraceLevel: "panic",
-      timeEncoding: "rfc3339",
-    });
-    const deps = { kube: admin.kube, log, version: "0.0.0" };
-    await installCrds(deps, serviceCrds(), AbortSignal.timeout(30_000));
-    await allowUser(plane, userOf(id), REAPER_RULES);
-    const reaper = await connect(await plane.kubeconfigFor(userOf(id)));
-    await mayList(reaper.kube);
-    return new ReaperWorld(plane, id, admin, reaper);
+    const provider = await TestProvider.of(plane);
+    await provider.installCrds();
+    const reaper = await provider.connectAs(userOf(id), REAPER_RULES);
+    return new ReaperWorld(provider, id, reaper);
   }
 
   /** Issuer, gateway and consumers, all in one. */
   get kube(): KubeClient {
-    return this.#admin.kube;
+    return this.#provider.kube;
   }
 
   subject(who: string): string {
@@ -108,40 +72,22 @@ export class ReaperWorld implements AsyncDisposable {
   }
 
   /** A Grant that its issuer marked Ready, and its boundary. */
-  async grant(sample: GrantSample = {}): Promise<Grant> {
-    const { who = "ada", exportName = "pg", readyAtMs = Date.now() } = sample;
-    const subject = this.subject(who);
+  async grant({ readyAtMs = Date.now(), ...sample }: ReaperSample = {}): Promise<Grant> {
+    const { who = "ada" } = sample;
     await this.boundary(who);
-    const created = await this.kube.create(
-      GRANTS,
-      {
-        apiVersion: IAM_API_VERSION,
-        kind: "Grant",
-        metadata: {
-          name: `${exportName}-${identityHash(subject)}`,
-          labels: { [TEST_LABEL]: this.#id },
-          annotations: sample.annotations ?? {},
-          finalizers: sample.finalizers ?? [],
-        },
-        spec: { identity: { subject }, exportName, apis: [{ name: "widgets.example.org" }] },
-      },
-      FIELD_MANAGERS.gateway,
-    );
+    const created = await this.#provider.grant({
+      exportName: "pg",
+      ...sample,
+      subject: this.subject(who),
+      labels: { [TEST_LABEL]: this.#id },
+    });
     await this.setReady(created, { lastTransitionTime: seconds(readyAtMs) });
     return created;
   }
 
   /** Applies the Ready condition as the issuer does. */
   async setReady(grant: Grant, edit: Partial<Condition> = {}): Promise<Conditioned> {
-    const ready: Condition = {
-      type: "Ready",
-      status: "True",
-      reason: "AsExpected",
-      message: "",
-      lastTransitionTime: seconds(Date.now()),
-      observedGeneration: grant.metadata.generation ?? 0,
-      ...edit,
-    };
+    const ready = readyCondition(grant, edit);
     const { apiVersion, kind, metadata: { name } } = grant;
     return await this.kube.applyStatus<KubeObject & Conditioned>(
       GRANTS,
@@ -158,34 +104,17 @@ export class ReaperWorld implements AsyncDisposable {
       [LABELS.identity]: identityHash(subject),
       [TEST_LABEL]: this.#id,
     };
-    const metadata = { name: boundaryName(subject), labels, ...(annotations && { annotations }) };
-    const namespace = { apiVersion: "v1", kind: "Namespace", metadata };
-    return await this.kube.apply(NAMESPACES, namespace, FIELD_MANAGERS.issuer);
+    const metadata = { labels, ...(annotations && { annotations }) };
+    return await this.#provider.makeNamespace(
+      boundaryName(subject),
+      metadata,
+      FIELD_MANAGERS.issuer,
+    );
   }
 
   /** Renews a heartbeat as a konnector does. */
   async beat(grant: Grant, beat: Beat = {}): Promise<Lease> {
-    const consumerUid = "0123456789-consumer";
-    const connection = beat.connection ?? grant.metadata.name;
-    const lease: Lease = {
-      apiVersion: "coordination.k8s.io/v1",
-      kind: "Lease",
-      metadata: {
-        name: heartbeatLeaseName(connection, consumerUid),
-        namespace: beat.namespace ?? boundaryName(grant.spec.identity.subject),
-        labels: { [LABELS.managed]: "true" },
-        annotations: {
-          [ANNOTATIONS.connection]: connection,
-          [ANNOTATIONS.consumerClusterUid]: consumerUid,
-        },
-      },
-      spec: {
-        holderIdentity: consumerUid,
-        leaseDurationSeconds: 60,
-        renewTime: new Date(beat.renewTimeMs ?? Date.now()).toISOString().replace("Z", "000Z"),
-      },
-    };
-    return await this.kube.apply(LEASES, lease, FIELD_MANAGERS.cli);
+    return await this.#provider.beat(grant, beat);
   }
 
   /** Beats until it is disposed; like a konnector it tries again when a beat fails. */
@@ -251,10 +180,7 @@ export class ReaperWorld implements AsyncDisposable {
   /** A client whose rights are these instead of the reaper's. */
   async limited(rules: object[]): Promise<Connected> {
     const user = `${this.reaperUser}-limited`;
-    await allowUser(this.plane, user, rules);
-    const limited = await connect(await this.plane.kubeconfigFor(user));
-    await mayList(limited.kube);
-    return limited;
+    return await this.#provider.connectAs(user, rules);
   }
 
   async #grants(): Promise<Grant[]> {
@@ -269,11 +195,8 @@ export class ReaperWorld implements AsyncDisposable {
     for (const { metadata: { name } } of await this.kube.list(NAMESPACES, selection)) {
       await this.kube.delete(NAMESPACES, { name }).catch(unlessGone);
     }
-    const users = [this.reaperUser, `${this.reaperUser}-limited`];
-    for (const kind of ["clusterrolebinding", "clusterrole"]) {
-      await this.plane.kubectl(["delete", "--ignore-not-found", kind, ...users]);
-    }
-    this.#admin[Symbol.dispose]();
+    await this.#provider.removeUsers(this.reaperUser, `${this.reaperUser}-limited`);
+    this.#provider[Symbol.dispose]();
     this.#reaper[Symbol.dispose]();
   }
 }
@@ -287,7 +210,3 @@ const unlessGone = (error: unknown): void => {
 
 const sameVersion = (a: KubeObject["metadata"], b: KubeObject["metadata"] | undefined): boolean =>
   a.resourceVersion === b?.resourceVersion;
-
-/** A new role takes effect a moment after it was written. */
-const mayList = (kube: KubeClient): Promise<true> =>
-  eventually("the user may list Grants", () => kube.list(GRANTS).then(() => true));

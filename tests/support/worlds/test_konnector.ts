@@ -9,12 +9,8 @@ import {
   type Secret,
 } from "../../../common/api/resources.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
-import {
-  ANNOTATIONS,
-  FIELD_MANAGERS,
-  heartbeatLeaseName,
-  LABELS,
-} from "../../../common/api/names.ts";
+import { ANNOTATIONS, FIELD_MANAGERS, LABELS } from "../../../common/api/names.ts";
+import { leaseFor } from "../planes/issuer_samples.ts";
 import { connect, type Connected, temporaryDir } from "../planes/kube.ts";
 
 /** The objects in the documents of a YAML text. */
@@ -54,22 +50,11 @@ export class TestKonnector implements Disposable {
 
   /** Renews its heartbeat. */
   async beat(leaseDurationSeconds = 60): Promise<Lease> {
-    const labels = { [LABELS.managed]: "true" };
-    const annotations = {
-      [ANNOTATIONS.connection]: this.#connection,
-      [ANNOTATIONS.consumerClusterUid]: this.#uid,
-    };
-    const name = heartbeatLeaseName(this.#connection, this.#uid);
-    return await this.kube.apply(LEASES, {
-      apiVersion: "coordination.k8s.io/v1",
-      kind: "Lease",
-      metadata: { name, namespace: this.boundary, labels, annotations },
-      spec: {
-        holderIdentity: this.#uid,
-        leaseDurationSeconds,
-        renewTime: new Date().toISOString().replace("Z", "000Z"),
-      },
-    }, FIELD_MANAGERS.cli);
+    const lease = leaseFor(
+      { connection: this.#connection, namespace: this.boundary, consumerUid: this.#uid },
+      { leaseDurationSeconds },
+    );
+    return await this.kube.apply(LEASES, lease, FIELD_MANAGERS.cli);
   }
 
   /** Copies an object from its consumer to the provider. */

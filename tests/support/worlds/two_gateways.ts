@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { EXPORTS, isReady, type KubeObject } from "../../../common/api/resources.ts";
+import type { KubeObject } from "../../../common/api/resources.ts";
 import type { BindResult } from "../../../common/api/wire.ts";
 import { GatewayBehindProxy } from "./gateway_behind_proxy.ts";
 import { customType, WIDGETS } from "../planes/issuer_samples.ts";
@@ -37,10 +37,7 @@ export class TwoGateways implements AsyncDisposable {
   /** Starts all of them; an Export can be bound. */
   static async start(...flags: string[]): Promise<TwoGateways> {
     const issuer = await IssuerWorld.start();
-    await issuer.offer(EXPORT, [WIDGETS]);
-    await eventually("the Export is Ready", async () => {
-      return isReady(await issuer.kube.get(EXPORTS, { name: EXPORT }));
-    });
+    await issuer.offerReady(EXPORT, [WIDGETS]);
     const sessions = await sealedSessions();
     const options = { flags: ["--enable-issuer=false", ...flags], env: sessions.env };
     const start = (user: string) => GatewayBehindProxy.start(issuer.plane, user, options);

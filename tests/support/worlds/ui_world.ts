@@ -1,8 +1,6 @@
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { CATALOG_API_VERSION } from "../../../common/api/groups.ts";
 import {
-  COLLECTIONS,
   CRDS,
   EXPORTS,
   type ExportSpec,
@@ -14,7 +12,8 @@ import { createSessionCodec } from "../../../server/gateway/auth/session.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 import { TestBrowser, type Visit, type VisitOptions } from "../peers/browser.ts";
 import { ownPlane } from "../planes/control_planes.ts";
-import { Gateway, Provider, type SessionKeys, sessionKeys } from "./gateway_world.ts";
+import { Gateway, type SessionKeys, sessionKeys } from "./gateway_world.ts";
+import { TestProvider } from "./provider.ts";
 import { crdFor, EXPORTED } from "../planes/issuer_samples.ts";
 import { objectsIn, TestKonnector } from "./test_konnector.ts";
 
@@ -37,7 +36,7 @@ const SESSION_TTL_MS = 3_600_000;
 /** A provider with its gateway, and a browser to look at it. */
 export class UiWorld implements AsyncDisposable {
   readonly plane: ControlPlane;
-  readonly provider: Provider;
+  readonly provider: TestProvider;
   readonly gateway: Gateway;
   readonly #browser: TestBrowser;
   readonly #keys: SessionKeys;
@@ -63,7 +62,7 @@ export class UiWorld implements AsyncDisposable {
     const [plane, browser] = await Promise.all([ownPlane(), TestBrowser.launch()]);
     stack.use(plane);
     stack.use(browser);
-    const provider = stack.use(await Provider.of(plane));
+    const provider = stack.use(await TestProvider.of(plane));
     const gateway = stack.use(await Gateway.start(plane, { flags, env: keys.env }));
     const parts = { plane, provider, gateway };
     return new UiWorld(parts, browser, keys, stack.move());
@@ -124,14 +123,9 @@ export class UiWorld implements AsyncDisposable {
     await Promise.all(
       offers.map(({ name, apis, ...spec }) => this.provider.offer(name, apis, spec)),
     );
-    await Promise.all(groups.map(({ name, exports, ...spec }) =>
-      kube.create(COLLECTIONS, {
-        apiVersion: CATALOG_API_VERSION,
-        kind: "Collection",
-        metadata: { name },
-        spec: { ...spec, exports: exports.map((each) => ({ name: each })) },
-      }, FIELD_MANAGERS.installer)
-    ));
+    await Promise.all(
+      groups.map(({ name, exports, ...spec }) => this.provider.collect(name, exports, spec)),
+    );
     const names = new Set(offers.map(({ name }) => name));
     await eventually("all Exports are Ready", async () => {
       const ready = (await kube.list(EXPORTS)).filter(isReady);
