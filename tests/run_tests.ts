@@ -10,6 +10,7 @@ import { buildUi } from "../scripts/build_ui.ts";
 import { say } from "../scripts/say.ts";
 import { chromiumBinary } from "../scripts/tools/chromium.ts";
 import { helmBinary } from "../scripts/tools/helm.ts";
+import { longestFirst, testFilesIn } from "./longest_first.ts";
 import { startSharedPlanes } from "./support/planes/control_planes.ts";
 import { SOAK_VARIABLE } from "./support/planes/soak.ts";
 import { BACKEND_VARIABLE } from "./support/programs/backend.ts";
@@ -34,6 +35,7 @@ const UNIT_TESTS = [
   "ui/",
   "scripts/",
   "tests/support/",
+  "tests/longest_first_test.ts",
   "tests/tally_test.ts",
   "tests/test_plan_test.ts",
   "bench/",
@@ -105,7 +107,8 @@ const runUnitTests = ({ options }: TestPlan): Promise<Tally> =>
 /** Runs tests that share two control planes, the packed programs, Helm and Chromium. */
 async function runOnControlPlanes({ mode, shard, options }: TestPlan): Promise<Tally> {
   const tests = mode === "soak" ? SOAK_TESTS : END_TO_END_TESTS;
-  const files = shard ? filesOfShard(tests.flatMap(testFilesIn), shard) : tests;
+  const all = tests.flatMap(testFilesIn);
+  const files = longestFirst(shard ? filesOfShard(all, shard) : all);
   const dir = await Deno.makeTempDir({ prefix: "xbind-tests-" });
   try {
     const backend = path.join(dir, "xbind-backend.js");
@@ -128,15 +131,6 @@ async function runOnControlPlanes({ mode, shard, options }: TestPlan): Promise<T
   } finally {
     await Deno.remove(dir, { recursive: true });
   }
-}
-
-/** The test files in a folder and its folders; a file stands for itself. */
-function testFilesIn(place: string): string[] {
-  if (!place.endsWith("/")) return [place];
-  return [...Deno.readDirSync(place)].flatMap(({ name, isDirectory }) => {
-    if (isDirectory) return testFilesIn(`${place}${name}/`);
-    return /_test\.tsx?$/.test(name) ? [`${place}${name}`] : [];
-  });
 }
 
 function stagesOf(plan: TestPlan): Stage[] {
