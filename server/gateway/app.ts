@@ -23,7 +23,7 @@ import { callback, login, type LoginDeps, logout } from "./routes/login.ts";
 import { securityHeaders } from "./http/security_headers.ts";
 import { staticAssets, staticPage } from "./http/static_files.ts";
 
-/** Everything the endpoints need. */
+/** What the endpoints need. */
 export interface AppDeps {
   readonly config: Pick<
     Config,
@@ -42,7 +42,7 @@ export interface AppDeps {
   readonly observe: ObserveRequest;
 }
 
-/** Every endpoint and who may call it. */
+/** Lists every endpoint and who may call it. */
 export function createApp(deps: AppDeps): Hono<Env> {
   const { config, stopping } = deps;
   const app = new Hono<Env>();
@@ -63,7 +63,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
   app.get("/assets/:file", staticAssets());
   app.get("/api/healthz", (c) => c.text("ok"));
   app.get("/api/provider", (c) => c.json(providerInfo(config)));
-  let manifest: string | undefined; // made when somebody asks: YAML is slow
+  let manifest: string | undefined; // made on the first request, because YAML is slow
   app.get("/api/konnector", (c) => {
     c.header("Content-Type", "application/yaml");
     c.header("Content-Disposition", 'attachment; filename="konnector.yaml"');

@@ -18,23 +18,23 @@ import { createOidc } from "./idp/login.ts";
 import { oidcSettings } from "./idp/settings.ts";
 import { createSessionCodec } from "./auth/session.ts";
 import { createTokenReviews } from "./auth/token_review.ts";
-import { bindServer } from "./http/server.ts";
+import { listen } from "./http/server.ts";
 
-/** What the gateway is made of. */
+/** What the gateway needs. */
 export interface GatewayDeps {
   readonly config: Config;
   readonly kube: KubeClient;
-  /** Run by others. */
+  /** Run by the caller. */
   readonly caches: InventoryDeps["caches"] & BindDeps["caches"];
   readonly metrics: Metrics;
   readonly log: Log;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Contents of the files that flags name. */
+  /** Contents of the files that the flags name. */
   readonly oidcCaPem: string | undefined;
   readonly externalCaPem: string | undefined;
 }
 
-/** The HTTP side: binds its address, and serves until the signal aborts. */
+/** Listens at once; the returned Runnable serves until its signal aborts. */
 export async function gateway(deps: GatewayDeps, stopping: AbortSignal): Promise<Runnable> {
   const { config, kube, caches, log, env } = deps;
   const now = () => new Date();
@@ -51,7 +51,7 @@ export async function gateway(deps: GatewayDeps, stopping: AbortSignal): Promise
   });
   // The app needs the port for its defaults, and the server needs the app.
   const app = Promise.withResolvers<ReturnType<typeof createApp>>();
-  const server = await bindServer(config.listenAddress, {
+  const server = await listen(config.listenAddress, {
     fetch: async (request, bindings) => (await app.promise).fetch(request, bindings),
     log,
   });
@@ -105,7 +105,7 @@ export async function gateway(deps: GatewayDeps, stopping: AbortSignal): Promise
   };
 }
 
-/** Reads what every bind reads, whether it is there or not; a refusal is an answer too. */
+/** Reads an Export, as every bind does. NotFound or a refusal proves that the provider answers. */
 async function lookAtProvider(kube: KubeClient, signal: AbortSignal): Promise<void> {
   try {
     await kube.find(EXPORTS, { name: "is-the-provider-there" }, signal);

@@ -3,7 +3,7 @@ interface Entry<V> {
   readonly expiresAtMs: number;
 }
 
-/** A map of bounded size whose entries end at their own time; the least recently used go first. */
+/** A map of bounded size whose entries expire; drops the least recently used first. */
 export class ExpiringMap<V> {
   readonly #entries = new Map<string, Entry<V>>();
   readonly #maxEntries: number;
@@ -14,22 +14,22 @@ export class ExpiringMap<V> {
     this.#now = now;
   }
 
-  /** How many entries are held, ended ones included. */
+  /** How many entries it holds, expired ones included. */
   get size(): number {
     return this.#entries.size;
   }
 
-  /** The value, unless its time is over. */
+  /** Returns the value unless it has expired. */
   get(key: string): V | undefined {
     const entry = this.#entries.get(key);
     if (!entry) return undefined;
     this.#entries.delete(key);
     if (entry.expiresAtMs <= this.#now().getTime()) return undefined;
-    this.#entries.set(key, entry); // the order of a Map is that of insertion
+    this.#entries.set(key, entry); // a Map keeps the order of insertion
     return entry.value;
   }
 
-  /** Keeps a value until `expiresAtMs`; one that is over already is not kept. */
+  /** Keeps a value until `expiresAtMs`, if that is in the future. */
   set(key: string, value: V, expiresAtMs: number): void {
     this.#entries.delete(key);
     if (expiresAtMs <= this.#now().getTime()) return;

@@ -1,14 +1,14 @@
 import { XbindError } from "../../../common/errors.ts";
 import { isBoundaryName } from "../../../common/api/names.ts";
 
-/** An account of a boundary, as the provider tells of it. */
+/** A ServiceAccount of a boundary. */
 export interface BoundaryAccount {
   readonly namespace: string;
-  /** The ServiceAccount's name, or the user name that stands for it. */
+  /** The name of the ServiceAccount, or the user name that the provider maps it to. */
   readonly account: string;
 }
 
-/** The token is one that consumers get; as a caller's it would bind ever more identities. */
+/** The token was issued to a consumer. Signing in with it would create ever more identities. */
 export class IssuedTokenError extends XbindError {
   override readonly name = "IssuedTokenError";
 
@@ -21,8 +21,8 @@ const USERNAME = /^system:serviceaccount:([^:]*):(.*)$/s;
 const GROUP_PREFIX = "system:serviceaccounts:";
 
 /**
- * The boundary that a reviewed user is an account of, if any. The groups tell it as well, in case
- * the provider maps user names.
+ * Returns the boundary account behind a reviewed user, if it is one. Also looks at the groups,
+ * because the provider may map user names.
  */
 export const boundaryAccountOf = (
   username: string,

@@ -6,26 +6,26 @@ export type Redirect =
   | { readonly kind: "loopback"; readonly url: string };
 
 const MAX_CHARACTERS = 2_000;
-/** Browsers read a backslash as a slash, and leave out tabs and line ends. */
+/** Browsers read a backslash as a slash, and ignore tabs and line ends. */
 const DANGEROUS = /[\\\p{Cc}]/u;
-/** Judged on the text as given: the URL parser turns many spellings into 127.0.0.1. */
+/** Matches the original text, because the URL parser turns many spellings into 127.0.0.1. */
 const LOOPBACK =
   /^[Hh][Tt][Tt][Pp][Ss]?:\/\/(localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(?=[/?#]|$)/;
 const ANY_BASE = new URL("http://gateway.invalid");
 
-/** The target that a login's `redirect` names, in the form that is sent; anything unsafe is refused. */
+/** Parses the `redirect` of a login into the form that is sent; refuses anything unsafe. */
 export const checkRedirect = (value: string | undefined): Redirect => {
   if (value === undefined || value === "") return { kind: "local", location: "/" };
   if (value.length > MAX_CHARACTERS) throw refused("it is over 2,000 characters");
   if (DANGEROUS.test(value)) throw refused("it contains a backslash or a control character");
   const redirect = value.startsWith("/") ? localRedirect(value) : loopbackRedirect(value);
   const sent = redirect.kind === "local" ? redirect.location : redirect.url;
-  // Encoding makes it longer, and it must fit into the cookie of the login.
+  // Encoding makes it longer, and it must fit into the state cookie.
   if (sent.length > MAX_CHARACTERS) throw refused("it is over 2,000 characters when encoded");
   return redirect;
 };
 
-/** The URL with `token` in its query, in place of any it had; its fragment stays. */
+/** Sets `token` in the query of the URL; keeps the fragment. */
 export const withToken = (url: string, token: string): string => {
   const target = new URL(url);
   target.searchParams.set("token", token);

@@ -12,16 +12,16 @@ import type { Identity } from "../../../common/api/wire.ts";
 import { unauthenticated } from "../../errors.ts";
 import { ExpiringMap } from "./expiring_map.ts";
 
-/** What must survive the round trip to the identity provider. */
+/** The state of a login while the browser is at the identity provider. */
 export interface LoginState {
   readonly state: string;
   readonly nonce: string;
   readonly codeVerifier: string;
-  /** Where to go afterwards, as the caller asked for it. */
+  /** Where to send the browser after the login. */
   readonly redirect: string;
 }
 
-/** The one way in which a sealed text is refused; the message holds nothing of the text. */
+/** A sealed text was refused. The message holds nothing of the text. */
 export class SealRejectedError extends Error {
   override readonly name = "SealRejectedError";
 
@@ -30,41 +30,41 @@ export class SealRejectedError extends Error {
   }
 }
 
-/** Makes and checks sessions and login states. */
+/** Seals and opens sessions and login states. */
 export interface SessionCodec {
   sealSession(identity: Identity): Promise<string>;
-  /** The identity inside, or a `SealRejectedError`. */
+  /** Returns the identity, or throws `SealRejectedError`. */
   openSession(token: string): Promise<Identity>;
   sealLogin(login: LoginState): Promise<string>;
-  /** The login inside, or a `SealRejectedError`. */
+  /** Returns the login, or throws `SealRejectedError`. */
   openLogin(text: string): Promise<LoginState>;
 }
 
-/** Keys and limits of a codec; a missing key is random, so what it seals ends with the process. */
+/** Keys and limits of a codec. A missing key is random, so its sessions end with the process. */
 export interface SessionCodecOptions {
   readonly signingKey?: Uint8Array | undefined;
   /** 16, 24 or 32 bytes. */
   readonly encryptionKey?: Uint8Array | undefined;
   readonly sessionTtlMs: number;
   readonly now: () => Date;
-  /** Told when an identity is too long for a cookie, and what was left out of its session. */
+  /** Called when an identity is too long for a cookie, with the fields that were left out. */
   readonly onShortened?: (identity: Identity, left: "groups" | "groups, display name") => void;
 }
 
-/** How long a login may take, in the cookie and on the server. */
+/** How long a login may take; holds for the cookie and on the server. */
 export const LOGIN_TTL_MS = 10 * 60_000;
 
 const AUDIENCE = { session: "xbind/session", login: "xbind/login" } as const;
 type Purpose = keyof typeof SEALED_TYPES;
 
-/** Browsers drop a cookie over 4,096 bytes, its name included, without a word. */
+/** Browsers silently drop a cookie over 4,096 bytes, name included. */
 const FULL_SESSION_CHARACTERS = 3_800;
 const MAX_SESSION_CHARACTERS = 4_000;
-/** No sealed text of ours is longer; anything else is not worth its decryption. */
+/** No sealed text of ours is longer, so a longer one is not decrypted. */
 const MAX_SEALED_CHARACTERS = 16_384;
 const CHECKED_TOKENS = 2_000;
 
-/** Sessions and login states, signed and then encrypted with the given keys. */
+/** Creates a codec that signs and then encrypts with the given keys. */
 export const createSessionCodec = async (options: SessionCodecOptions): Promise<SessionCodec> => {
   const { sessionTtlMs, now, onShortened } = options;
   const encryptionKey = options.encryptionKey ?? crypto.getRandomValues(new Uint8Array(32));
@@ -142,13 +142,13 @@ export const createSessionCodec = async (options: SessionCodecOptions): Promise<
   };
 };
 
-/** Whether a text was sealed by this product, by its form alone: for nobody else to look at. */
+/** Whether a text has the form of our sealed texts; no other party should get to see it. */
 export const looksLikeOurs = (token: string): boolean => {
   const type = sealedTypeOf(token);
   return type === SEALED_TYPES.session || type === SEALED_TYPES.login;
 };
 
-/** The last character of a part has bits that decoding ignores: only one spelling is ours. */
+/** Decoding ignores some bits of the last character; only the spelling that we send is accepted. */
 const isCanonical = (token: string): boolean =>
   token.split(".").every((part) => {
     try {

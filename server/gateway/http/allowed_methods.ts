@@ -2,10 +2,10 @@ import type { Hono, MiddlewareHandler } from "hono";
 import type { ErrorBody } from "../../../common/api/wire.ts";
 import type { Env } from "../env.ts";
 
-/** Routes where HEAD would do what GET does: spend something. */
+/** Routes where GET uses something up, so HEAD must not run it. */
 const WITHOUT_HEAD = ["/api/bundle/:token", "/api/auth/oidc/callback"];
 
-/** Answers 405 with `Allow` where the path exists and the method does not. */
+/** Answers 405 with `Allow` if the path exists but not with this method. */
 export const allowedMethods = (app: Hono<Env>): MiddlewareHandler<Env> => {
   const methods = new Map<string, Set<string>>();
   return async function allowedMethods(c, next) {

@@ -5,7 +5,7 @@ import { type ErrorCode, XbindError } from "../../../common/errors.ts";
 import { isServerFailure, KubeError } from "../../../common/kube/kube_error.ts";
 import type { Env } from "../env.ts";
 
-/** The only table from codes to statuses. */
+/** The HTTP status of each error code. */
 const STATUS = {
   INVALID_REQUEST: 400,
   KUBECONFIG_REJECTED: 400,
@@ -23,8 +23,8 @@ const STATUS = {
 } as const satisfies Record<ErrorCode, ContentfulStatusCode>;
 
 /**
- * Tells the caller what failed and nothing of how: JSON, or plain text where browsers land. Calls
- * `onOutage` when the provider did not answer, or not sensibly.
+ * Answers with the message of the error and no details: as JSON, or as plain text on login routes,
+ * where users see it. Calls `onOutage` if the provider cluster failed.
  */
 export const errorResponse = (onOutage: () => void): ErrorHandler<Env> => (error, c) => {
   const known = error instanceof XbindError ? error : undefined;
@@ -41,14 +41,14 @@ export const errorResponse = (onOutage: () => void): ErrorHandler<Env> => (error
   if (known?.retryAfterSeconds !== undefined) {
     c.header("Retry-After", String(known.retryAfterSeconds));
   }
-  const message = known ? tellable(known) : "Cannot serve the request: an unexpected failure";
+  const message = known ? publicMessage(known) : "Cannot serve the request: an unexpected failure";
   return c.req.path.startsWith("/api/auth/")
     ? c.text(`${message}\n`, status)
     : c.json<ErrorBody>({ error: message }, status);
 };
 
-/** What Kubernetes said stays in the log: it may name addresses, and objects of others. */
-const tellable = (error: XbindError): string =>
+/** Hides messages of Kubernetes, which may name addresses and objects of other users. */
+const publicMessage = (error: XbindError): string =>
   error instanceof KubeError
     ? "Cannot serve the request: the provider cluster failed"
     : error.message;

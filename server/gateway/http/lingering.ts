@@ -1,11 +1,11 @@
 import type http from "node:http";
 
-/** How long the rest of a body is read that nobody wants: who is cut off never sees the answer. */
+/** How long to read a body after the answer; a client that is cut off would lose the answer. */
 const LINGER_MS = 10_000;
 
 /**
- * Reads on for a while when a request was answered before all of it had come; all such requests
- * together in about one part a millisecond, so that nobody else waits behind them.
+ * Keeps reading a body for a while after its request was answered early. All such requests together
+ * read about one chunk a millisecond, so that they do not delay others.
  */
 export function lingering(listener: http.RequestListener): http.RequestListener {
   let unread = 0;
@@ -26,7 +26,7 @@ export function lingering(listener: http.RequestListener): http.RequestListener 
   return (request, response) => {
     const { socket } = request;
     const isLast = hasBody(request) && !response.shouldKeepAlive;
-    if (isLast) response.shouldKeepAlive = true; // else it would be closed with the answer
+    if (isLast) response.shouldKeepAlive = true; // else Node closes it with the answer
     response.once("finish", () => {
       const isRead = request.complete || request.destroyed;
       if (!isRead) readOn(request);

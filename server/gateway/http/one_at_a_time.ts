@@ -4,37 +4,37 @@ import { setImmediate } from "node:timers";
 
 type Listener = (request: http.IncomingMessage, response: http.ServerResponse) => unknown;
 
-/** How much may be asked ahead; hardly any client asks for more than one thing at a time. */
-const MAX_AHEAD = 10;
-/** How long a request may last until its answer has been taken, on a slow line too. */
-const MAX_TAKEN_MS = 300_000;
+/** How many pipelined requests may wait; hardly any client pipelines at all. */
+const MAX_WAITING = 10;
+/** Time limit for a request until its response was read, also by a slow client. */
+const MAX_REQUEST_MS = 300_000;
 
-/** What is done with requests on one connection. */
+/** Limits of one connection. */
 export interface OneAtATimeOptions {
-  /** For tests; otherwise five minutes. */
-  readonly maxTakenMs?: number;
+  /** Five minutes unless given. */
+  readonly maxRequestMs?: number;
 }
 
 /**
- * Begins with a request only when the answer before it on the same connection was taken: a caller
- * that asks for much and reads nothing would fill the memory. One that overdoes it is cut off.
+ * Starts a pipelined request only after the previous response was read; a client that never reads
+ * would fill our memory. Disconnects a client with more than ten waiting.
  */
 export function oneAtATime(
   listener: Listener,
-  { maxTakenMs = MAX_TAKEN_MS }: OneAtATimeOptions = {},
+  { maxRequestMs = MAX_REQUEST_MS }: OneAtATimeOptions = {},
 ): Listener {
   const ahead = new WeakMap<Socket, (() => void)[]>();
 
   const begin = (request: http.IncomingMessage, response: http.ServerResponse): void => {
     const { socket } = request;
     if (socket.destroyed) return void ahead.delete(socket);
-    const limit = setTimeout(() => socket.destroy(), maxTakenMs);
+    const limit = setTimeout(() => socket.destroy(), maxRequestMs);
     const finish = () => {
       clearTimeout(limit);
       socket.off("close", finish);
       response.off("finish", finish);
       const next = ahead.get(socket)?.shift();
-      if (next) setImmediate(next); // others take their turns meanwhile
+      if (next) setImmediate(next); // lets other connections run in between
       else ahead.delete(socket);
     };
     socket.once("close", finish);
@@ -48,7 +48,7 @@ export function oneAtATime(
     if (!waiting) {
       ahead.set(socket, []);
       begin(request, response);
-    } else if (waiting.length < MAX_AHEAD) waiting.push(() => begin(request, response));
-    else setImmediate(() => socket.destroy()); // while it is being read, an end costs even more
+    } else if (waiting.length < MAX_WAITING) waiting.push(() => begin(request, response));
+    else setImmediate(() => socket.destroy()); // destroying it while it is read costs more
   };
 }

@@ -9,7 +9,7 @@ const request = (path: string, body = "") =>
 
 /** A server whose answers hold what was asked, and somebody connected to it. */
 async function serve(
-  options: { answerBytes?: number; maxTakenMs?: number },
+  options: { answerBytes?: number; maxRequestMs?: number },
   run: (connection: Deno.TcpConn, began: string[]) => Promise<void>,
 ): Promise<void> {
   const began: string[] = [];
@@ -80,7 +80,7 @@ Deno.test("oneAtATime() cuts off who asks for too much ahead", async () => {
 });
 
 Deno.test("oneAtATime() cuts off who does not take an answer in time", async () => {
-  await serve({ answerBytes: 16 * 1024 * 1024, maxTakenMs: 200 }, async (connection) => {
+  await serve({ answerBytes: 16 * 1024 * 1024, maxRequestMs: 200 }, async (connection) => {
     await say(connection, request("/"));
     await sleep(400);
     const said = await heard(connection, "never said");

@@ -1,18 +1,19 @@
 import type { Context } from "hono";
+import { Buffer } from "node:buffer";
 import { invalidRequest, tooLarge } from "../../errors.ts";
 import { deadline } from "../../../common/time/deadline.ts";
 import type { Env } from "../env.ts";
 
-/** How much of a body a route reads, and for how long. */
+/** The limits of a request body. */
 export interface BodyLimits {
   readonly maxBytes: number;
   readonly maxMs: number;
 }
 
-/** No request has more than a few; parsing a million of them would be felt by everybody. */
+/** Honest requests have only a few; parsing a million would delay all other requests. */
 const MAX_PARTS = 1_000;
 
-/** Reads a JSON body within its limits, counting bytes itself: chunked bodies name no length. */
+/** Reads a JSON body within its limits; counts bytes, because chunked bodies have no length. */
 export async function readJson(c: Context<Env>, limits: BodyLimits): Promise<unknown> {
   const announced = Number(c.req.header("Content-Length") ?? 0);
   if (announced > limits.maxBytes) throw tooLarge(limits.maxBytes);
@@ -25,7 +26,7 @@ export async function readJson(c: Context<Env>, limits: BodyLimits): Promise<unk
   }
 }
 
-/** Counts what opens or divides parts, strings not told apart: nobody sends these in there either. */
+/** Counts brackets, braces and commas, also in strings. No honest request is near the limit. */
 function hasManyParts(bytes: Uint8Array): boolean {
   let parts = 0;
   for (let at = 0; at < bytes.length; at++) { // three times as fast as for…of
@@ -54,22 +55,10 @@ async function readBytes(c: Context<Env>, { maxBytes, maxMs }: BodyLimits): Prom
         reject(tooLarge(maxBytes));
       } else parts.push(part);
     });
-    incoming.once("end", () => {
-      const whole = new Uint8Array(size);
-      let at = 0;
-      for (const part of parts) {
-        whole.set(part, at);
-        at += part.length;
-      }
-      resolve(whole);
-    });
-    incoming.once(
-      "error",
-      (cause) => reject(invalidRequest("Cannot read the request: the connection broke off", cause)),
-    );
-    incoming.once(
-      "close",
-      () => reject(invalidRequest("Cannot read the request: the connection broke off")),
-    );
+    incoming.once("end", () => resolve(Buffer.concat(parts)));
+    const breakOff = (cause?: unknown) =>
+      reject(invalidRequest("Cannot read the request: the connection broke off", cause));
+    incoming.once("error", breakOff);
+    incoming.once("close", () => breakOff());
   });
 }

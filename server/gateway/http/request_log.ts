@@ -3,7 +3,7 @@ import { routePath } from "hono/route";
 import type { Log } from "../../../common/log/log.ts";
 import type { Env } from "../env.ts";
 
-/** Told how long each request took; `route` is the pattern, so that no token or name shows. */
+/** Records how long a request took. `route` is the pattern, so it holds no token and no name. */
 export type ObserveRequest = (
   method: string,
   route: string,
@@ -11,18 +11,18 @@ export type ObserveRequest = (
   seconds: number,
 ) => void;
 
-/** The pattern of middleware: all that matches where there is no route. */
+/** The pattern of middleware, the only match of a request without a route. */
 const NO_ROUTE = "/*";
 const VALID_ID = /^[\w.:-]{1,64}$/;
 
-/** Gives every request an id, on its log lines and its answer, and reports its end. */
+/** Puts an id on the log lines and the answer of every request, and reports its duration. */
 export const requestLog = (log: Log, observe: ObserveRequest): MiddlewareHandler<Env> =>
   async function requestLog(c, next) {
     const start = performance.now();
     const given = c.req.header("X-Request-Id");
     const requestId = given && VALID_ID.test(given) ? given : crypto.randomUUID();
     c.set("requestId", requestId);
-    // The peer of the socket: headers that tell of others can say anything.
+    // The peer of the socket, because forwarding headers can be forged.
     const source = c.env.incoming.socket.remoteAddress ?? "";
     c.set("log", log.with({ requestId, source }));
     await next();

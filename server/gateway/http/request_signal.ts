@@ -3,14 +3,13 @@ import { unavailable } from "../../errors.ts";
 import { type ChildController, childController } from "../../../common/time/runnable.ts";
 import type { Env } from "../env.ts";
 
-/** What work ends with that is done for nobody any more. */
 const callerGone = () => unavailable("go on", "the caller went away", 1);
 
-/** For a wait that the end of the gateway leaves alone: aborts with its parent or its caller. */
+/** Aborts with its parent or when the caller goes away, but not when the gateway stops. */
 export const waitSignal = (c: Context<Env>, parent: AbortSignal): ChildController =>
   childController({ signal: c.req.raw.signal, reason: callerGone }, parent);
 
-/** For the work of one request: aborts when the caller goes away or the gateway stops. */
+/** Aborts when the caller goes away or the gateway stops. */
 export const requestSignal = (c: Context<Env>, stopping: AbortSignal): ChildController =>
   childController(
     { signal: c.req.raw.signal, reason: callerGone },

@@ -5,14 +5,14 @@ const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  "img-src 'self' data: https: http:", // catalog icons may lie anywhere
+  "img-src 'self' data: https: http:", // catalog icons may be on any host
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'self'",
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** What every answer carries, even one to a request that cannot be read. */
+/** The headers of every answer, also to unreadable requests. */
 export const SECURITY_HEADERS = {
   "Content-Security-Policy": CONTENT_SECURITY_POLICY,
   "X-Content-Type-Options": "nosniff",
@@ -21,7 +21,7 @@ export const SECURITY_HEADERS = {
   "Cross-Origin-Resource-Policy": "same-origin",
 };
 
-/** Adds the headers that every answer carries; `/api` answers are not stored unless they say so. */
+/** Adds the security headers, and forbids caching of `/api` answers that do not allow it. */
 export const securityHeaders = (): MiddlewareHandler<Env> =>
   async function securityHeaders(c, next) {
     await next();

@@ -2,17 +2,17 @@ import type { Context } from "hono";
 import type http from "node:http";
 import type { Env } from "../env.ts";
 
-/** Bytes that are kept to be sent often. */
+/** A prepared body that is sent many times. */
 export interface KeptBytes {
   readonly plain: Uint8Array<ArrayBuffer>;
-  /** The same, compressed; made when it is first asked for. */
+  /** The same bytes compressed; computed on the first call. */
   readonly zipped: () => Uint8Array<ArrayBuffer>;
-  /** Of the plain bytes: strong, with its quotes. */
+  /** Strong, of the plain bytes, with its quotes. */
   readonly etag: string;
   readonly contentType: string;
 }
 
-/** Answers with kept bytes, or with 304 when the caller has them; past the Response, as they are. */
+/** Answers with the bytes, or with 304 if the caller has them. `sentDirectly` writes the body. */
 export function sendBytes(c: Context<Env>, kept: KeptBytes): Response {
   const body = chooseBytes(c, kept);
   if (!body) return c.body(null, 304);
@@ -22,13 +22,13 @@ export function sendBytes(c: Context<Env>, kept: KeptBytes): Response {
   return response;
 }
 
-/** The bytes that the caller takes, compressed or not, with their headers; none when it has them. */
+/** Sets the headers and returns the bytes that the caller accepts; undefined if it has them. */
 export function chooseBytes(
   c: Context<Env>,
   kept: KeptBytes,
 ): Uint8Array<ArrayBuffer> | undefined {
   const isZipped = acceptsGzip(c.req.header("Accept-Encoding"));
-  const etag = isZipped ? kept.etag.replace(/"$/, '-gz"') : kept.etag; // other bytes, another tag
+  const etag = isZipped ? kept.etag.replace(/"$/, '-gz"') : kept.etag; // other bytes, other tag
   c.header("ETag", etag);
   if (isKnown(etag, c.req.header("If-None-Match"))) return undefined;
   c.header("Content-Type", kept.contentType);
@@ -37,8 +37,8 @@ export function chooseBytes(
 }
 
 /**
- * Writes an answer of `sendBytes` to the connection by itself, and says whether it was one: a web
- * Response would copy all of its bytes for every caller.
+ * Writes an answer of `sendBytes` straight to the connection, because a web Response would copy the
+ * bytes for every caller. Returns false for any other answer.
  */
 export function sentDirectly(response: Response, outgoing: http.ServerResponse): boolean {
   const body = bodies.get(response);
@@ -50,7 +50,7 @@ export function sentDirectly(response: Response, outgoing: http.ServerResponse):
 
 const bodies = new WeakMap<Response, Uint8Array>();
 
-/** Whether gzip is named and not switched off by `q=0`. */
+/** Whether the header names gzip without `q=0`. */
 export const acceptsGzip = (header = ""): boolean =>
   header.split(",").some((part) => {
     const [name = "", ...parameters] = part.split(";").map((each) => each.trim().toLowerCase());

@@ -12,32 +12,32 @@ import { oneAtATime } from "./one_at_a_time.ts";
 import { SECURITY_HEADERS } from "./security_headers.ts";
 import { sentDirectly } from "./send_bytes.ts";
 
-/** What the gateway listens with. */
+/** What `listen` needs. */
 export interface HttpServerOptions {
   readonly fetch: (request: Request, env: HttpBindings) => Response | Promise<Response>;
   readonly log: Log;
 }
 
-/** A bound socket; `run` serves it until the signal aborts and then drains. */
-export interface BoundServer {
+/** A server that listens; `run` returns once the signal aborted and open requests ended. */
+export interface ListeningServer {
   readonly port: number;
   readonly run: Runnable;
 }
 
 const HEADERS_TIMEOUT_MS = 10_000;
-/** The longest a whole request may take to arrive; routes with small bodies stop earlier. */
+/** Time limit for receiving a whole request; routes with small bodies have a shorter one. */
 const REQUEST_TIMEOUT_MS = 75_000;
 const IDLE_TIMEOUT_MS = 60_000;
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Endpoints take a moment to learn that this replica goes: it accepts until then. */
+/** Keep accepting for a moment: load balancers learn late that this replica stops. */
 const STILL_ACCEPTING_MS = 3_000;
 const DRAIN_MS = 5_000;
 
-/** Binds the address; fails with the flag's name when that is impossible. */
-export async function bindServer(
+/** Listens on the address, or fails with a message that names the flag. */
+export async function listen(
   address: string,
   { fetch, log }: HttpServerOptions,
-): Promise<BoundServer> {
+): Promise<ListeningServer> {
   const { hostname, port } = parseListenAddress(address) ?? { hostname: "", port: 8080 };
   const serve = async (request: Request, env: unknown): Promise<Response> => {
     const bindings = env as HttpBindings;
@@ -56,7 +56,7 @@ export async function bindServer(
       getRequestListener(serve, {
         overrideGlobalObjects: false,
         errorHandler: answerUnserved(log),
-        autoCleanupIncoming: false, // it cuts off after half a second, which is little under load
+        autoCleanupIncoming: false, // it would disconnect after half a second, too soon under load
       }),
     )),
   );
@@ -78,7 +78,7 @@ export async function bindServer(
   };
 }
 
-/** Answers what the app never saw: a request whose path and Host make no URL. */
+/** Answers requests that cannot reach the app because path and Host form no valid URL. */
 const answerUnserved = (log: Log) => (error: unknown): Response => {
   const isUnreadable = error instanceof RequestError;
   if (!isUnreadable) log.error("a request failed unexpectedly", { error });

@@ -4,7 +4,7 @@ import { gzipOnce } from "../../../common/http/gzip_once.ts";
 import type { Env } from "../env.ts";
 import { chooseBytes } from "./send_bytes.ts";
 
-/** Serves one page of the browser UI; it is asked for anew each time, and rarely sent. */
+/** Serves one page of the browser UI; browsers revalidate it every time. */
 export function staticPage(path: "/" | "/login"): Handler<Env> {
   const file = EMBEDDED_FILES.find((each) => each.path === path);
   if (!file) {
@@ -16,13 +16,12 @@ export function staticPage(path: "/" | "/login"): Handler<Env> {
   return (c) => send(c);
 }
 
-/** Serves scripts, style and icon; their names change with their content. */
+/** Serves scripts, styles and the icon; their names change with their content. */
 export function staticAssets(): Handler<Env> {
   const senders = new Map(EMBEDDED_FILES.map((file) => [file.path, sender(file)]));
   return (c) => senders.get(c.req.path)?.(c) ?? c.notFound();
 }
 
-/** Answers with one file: nothing new, compressed or as it is. */
 function sender(file: EmbeddedFile): (c: Context<Env>) => Response {
   const plain = new TextEncoder().encode(file.text);
   const { etag, contentType } = file;
