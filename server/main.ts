@@ -33,7 +33,7 @@ import { VERSION } from "../common/version.ts";
 /** Exit codes, as `--help` lists them. */
 const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 
-/** What a burst of connections leaves for the next; each keeps as much as it once had to hold. */
+/** Limits the idle HTTP parsers, because each keeps the memory of its largest request. */
 const MAX_IDLE_PARSERS = 8;
 
 async function main(args: readonly string[], env: Record<string, string>): Promise<number> {
@@ -67,7 +67,7 @@ async function start(config: Config, env: Record<string, string>): Promise<numbe
     if (stop.aborted) return EXIT.ok;
     if (error instanceof ConfigError) throw error;
     const isExpected = error instanceof ConfigFileError || error instanceof XbindError;
-    // A stack helps with bugs only; what an operator can mend is a sentence.
+    // A stack trace helps only with bugs. An operator needs the message.
     log.error("cannot go on", { error: isExpected ? errorChain(error) : error });
     return error instanceof ConfigFileError ? EXIT.usage : EXIT.failed;
   }
@@ -98,7 +98,7 @@ async function run(
   await all(...modules, runCaches(neededCaches(config, caches), kube))(signal);
 }
 
-/** Waits until the provider answers and has the CRDs; it is asked about both at the same time. */
+/** Waits until the provider answers and has the CRDs, and checks both at the same time. */
 async function greet(
   { kube, target, answers }: Cluster,
   config: Config,
@@ -108,14 +108,14 @@ async function greet(
   const installing = config.installCrds
     ? installCrds({ kube, log, version: VERSION }, serviceCrds(), signal)
     : undefined;
-  installing?.catch(() => {}); // no answer at all is told first, and with its remedy
+  installing?.catch(() => {}); // an unreachable provider is reported by `answers`, with a remedy
   await answers(signal);
   const warning = addressWarning(config, target);
   if (warning !== undefined) log.warn(warning);
   await installing;
 }
 
-/** Only what the enabled modules look at is watched. */
+/** Returns the caches that the enabled modules read. */
 function neededCaches(config: Config, caches: ProviderCaches): AnyCache[] {
   const { grants, exports, collections, heartbeats } = caches;
   return [
@@ -126,7 +126,7 @@ function neededCaches(config: Config, caches: ProviderCaches): AnyCache[] {
   ];
 }
 
-/** Reads every file that a flag names, so that all that is wrong shows at once and at the start. */
+/** Reads every file that a flag names, and throws one error with all problems. */
 async function readFiles(config: Config) {
   const problems: string[] = [];
   const read = async (flag: string, file: string) => {

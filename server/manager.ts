@@ -19,11 +19,11 @@ import type { Metrics } from "../common/control/metrics.ts";
 import { all, type Runnable } from "../common/time/runnable.ts";
 import { VERSION } from "../common/version.ts";
 
-/** What the controllers are made of. */
+/** What the manager works with. */
 export interface ManagerDeps {
   readonly config: Config;
   readonly transport: Transport;
-  /** Run by others. */
+  /** The caller runs them. */
   readonly caches: ProviderCaches;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -31,8 +31,8 @@ export interface ManagerDeps {
 }
 
 /**
- * The issuer and the reaper with what they share: caches on every replica, reconciling only while
- * leading, metrics and health probes. Enabled modules only.
+ * Runs the enabled ones of issuer and reaper, with metrics and health probes. Every replica fills
+ * its caches; only the leader writes.
  */
 export async function manager(deps: ManagerDeps): Promise<Runnable> {
   const { config, transport, caches: { grants, exports, heartbeats, leaseWatch }, metrics, log } =
@@ -81,10 +81,10 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
       events: events.record,
       onSwept,
     });
-    // Another replica goes on: what this one saw last would be shown, and alerted on, for ever.
+    // Another replica sweeps from now on. Stale metrics of this one would raise alerts for ever.
     controllers.push((signal) => reaping(signal).finally(() => onSwept(undefined)));
   }
-  if (config.enableGateway || config.enableReaper) { // else nobody watches the heartbeats
+  if (config.enableGateway || config.enableReaper) { // otherwise the heartbeats are not watched
     const tell = { heartbeats, grants, recordEvent: events.record, log };
     controllers.push(tellCrowdedBoundaries(tell));
   }
@@ -116,7 +116,7 @@ async function leadershipFor(
   identity: string,
 ): Promise<Leadership> {
   if (!config.leaderElect) return alwaysLeading;
-  // Connections of its own: renewals never queue behind the controllers' calls.
+  // It has its own connections, so that renewals never wait behind the controllers' calls.
   const own = new Transport(transport.target, { userAgent: `xbind-backend/${VERSION}` });
   return new Leader({
     kube: new KubeClient(own),
@@ -128,7 +128,7 @@ async function leadershipFor(
   });
 }
 
-/** Shows what the last sweep found; takes it, or undefined for nothing. */
+/** Adds the metrics of sweeps. The returned function sets what they show; undefined means zeros. */
 function showSweeps(metrics: Metrics): (counts: SweepCounts | undefined) => void {
   let last: SweepCounts | undefined;
   const show = (name: string, help: string, value: (counts: SweepCounts) => number) =>

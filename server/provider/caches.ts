@@ -12,10 +12,10 @@ import { LeaseWatch, quietTimeMs } from "./lease_watch.ts";
 import type { Log } from "../../common/log/log.ts";
 import { all, type Runnable } from "../../common/time/runnable.ts";
 
-/** The part of a cache that running it needs, whatever it holds. */
+/** The part of a cache that is needed to run it. */
 export type AnyCache = Pick<Cache<MetadataObject>, "run" | "hasSynced">;
 
-/** The Grants, with the indexes that the issuer uses. */
+/** Creates the cache of Grants, with the indexes that the issuer uses. */
 export const grantCache = (reports: CacheReports = {}) =>
   new Cache(wholeObjects(GRANTS), {
     reports,
@@ -26,14 +26,14 @@ export const grantCache = (reports: CacheReports = {}) =>
     },
   });
 
-/** The Exports, by the APIs they offer. */
+/** Creates the cache of Exports, indexed by the APIs that they offer. */
 export const exportCache = (reports: CacheReports = {}) =>
   new Cache(wholeObjects(EXPORTS), {
     reports,
     indexes: { api: ({ spec }) => spec.apis.map(({ name }) => name) },
   });
 
-/** What several modules watch, so that each kind is watched once per process. */
+/** Creates the caches that several modules share, so that a process watches each kind once. */
 export function providerCaches({ reaperTtlMs }: Pick<Config, "reaperTtlMs">, log: Log) {
   const leaseWatch = new LeaseWatch(quietTimeMs(reaperTtlMs));
   const heartbeats = heartbeatCache(leaseWatch.reports(watchReports(log, "leases")));
@@ -45,25 +45,25 @@ export function providerCaches({ reaperTtlMs }: Pick<Config, "reaperTtlMs">, log
       reports: watchReports(log, COLLECTIONS.plural),
     }),
     heartbeats,
-    /** Lives with the heartbeats: a standby that becomes leader has watched already. */
+    /** Runs on standbys too, so that a new leader has already watched. */
     leaseWatch,
   };
 }
 
-/** See `providerCaches`. */
+/** The caches that `providerCaches` creates. */
 export type ProviderCaches = ReturnType<typeof providerCaches>;
 
 /** Runs caches side by side. */
 export const runCaches = (caches: Iterable<AnyCache>, kube: KubeClient): Runnable =>
   all(...[...caches].map((cache): Runnable => (signal) => cache.run(kube, signal)));
 
-/** Logs a break once, and its end; what happens in between is the same break. */
+/** Logs the start and the end of each break of a watch, not the failed attempts in between. */
 export function watchReports(log: Log, what: string): CacheReports {
   let isBroken = false;
   return {
     disconnected(error) {
       const detail = { what, error: errorChain(error) };
-      // A server that has just learned of a kind, or starts, asks for a moment of patience.
+      // An API server that starts, or has just learned of a kind, answers 429 for a moment.
       if (error instanceof KubeError && error.status === 429) {
         return log.debug("a watch waits", detail);
       }

@@ -4,30 +4,30 @@ import type { IndexFunction } from "../../common/kube/indexes.ts";
 import type { CompleteSource } from "../../common/kube/follow.ts";
 import { ANNOTATIONS, boundaryName, isDnsSubdomain, LABELS } from "../../common/api/names.ts";
 
-/** A consumer's heartbeat Lease, reduced to what inventory and reaper read. */
+/** A consumer's heartbeat Lease, reduced to the fields that inventory and reaper read. */
 export interface Heartbeat {
   /** Name, namespace, uid, resourceVersion and creationTimestamp only. */
   readonly metadata: ObjectMeta;
-  /** Absent when the Lease does not name a possible Connection, or is not labelled as ours. */
+  /** Absent if the Lease names no valid Connection or lacks our label. */
   readonly connection?: string;
-  /** Absent when the Lease does not name its consumer cluster. */
+  /** Absent if the Lease does not name its consumer cluster. */
   readonly consumerUid?: string;
-  /** What the consumer's clock said; absent when it is missing or no time at all. */
+  /** By the consumer's clock. Absent if it is missing or invalid. */
   readonly renewTimeMs?: number;
   readonly durationMs: number;
   /** When this version of the Lease reached us, by our clock. */
   readonly seenMs: number;
 }
 
-/** How Leases can be looked up: by namespace, and by Connection within a namespace. */
+/** The indexes of Leases: by namespace, and by Connection within a namespace. */
 export type HeartbeatIndex = "namespace" | "connection";
 
-/** What a Lease without a duration is taken to last. */
+/** The assumed duration of a Lease that has none. */
 export const DEFAULT_DURATION_MS = 60_000;
 const MAX_UID_LENGTH = 253;
 const MANAGED = `${LABELS.managed}=true`;
 
-/** The heartbeat Leases of all boundaries; Leases that make no sense are kept, and never count. */
+/** Lists and watches the heartbeat Leases of all boundaries. Invalid Leases are kept but never count. */
 export const heartbeatLeases = (now: () => number = Date.now): CompleteSource<Heartbeat> => ({
   type: LEASES,
   selection: { labelSelector: MANAGED },
@@ -36,11 +36,10 @@ export const heartbeatLeases = (now: () => number = Date.now): CompleteSource<He
   decode: (item) => decodeHeartbeat(item, now()),
 });
 
-/** How many Leases of one boundary, and of one Connection in it, are worth their memory. */
+/** How many Leases of one boundary, and of one Connection in it, are kept in memory. */
 export interface HeartbeatLimits {
-  /** A boundary with more is thinned out. */
+  /** A boundary with more than this many is reduced to `kept`. */
   readonly most: number;
-  /** So many stay. */
   readonly kept: number;
   readonly keptOfConnection: number;
 }
@@ -48,8 +47,8 @@ export interface HeartbeatLimits {
 const LIMITS: HeartbeatLimits = { most: 4_000, kept: 2_000, keptOfConnection: 400 };
 
 /**
- * A cache of heartbeats with the indexes that inventory and reaper look up. A credential may write
- * any number of Leases into its boundary: only the newest are held.
+ * Creates the cache of heartbeats, with the indexes that inventory and reaper use. It keeps only the
+ * newest Leases of a boundary, because a credential can write any number of them.
  */
 export const heartbeatCache = (
   reports: CacheReports = {},
@@ -62,8 +61,8 @@ export const heartbeatCache = (
   });
 
 /**
- * The Leases of one boundary to hold: the newest renewal of every Connection, then the second
- * newest of every one, and so on. A flood of one Grant never hides the other Grants of its identity.
+ * Picks the Leases of one boundary to keep: the newest of every Connection, then the second newest of
+ * every Connection, and so on. A flood from one Grant never hides the other Grants of its identity.
  */
 export function newestHeartbeats(
   leases: readonly Heartbeat[],
@@ -85,21 +84,21 @@ export function newestHeartbeats(
 
 const compareNumbers = (a: number, b: number): number => a < b ? -1 : a > b ? 1 : 0;
 
-/** The index value of one Connection's Leases in one namespace. */
+/** Returns the index value of one Connection's Leases in one namespace. */
 export const connectionKey = (namespace: string, connection: string): string =>
   `${namespace}/${connection}`;
 
-/** What the indexes hold. */
+/** The values under which each index finds a Lease. */
 export const HEARTBEAT_INDEXES: Record<HeartbeatIndex, IndexFunction<Heartbeat>> = {
   namespace: ({ metadata }) => metadata.namespace === undefined ? [] : [metadata.namespace],
-  // With the namespace, so that Leases forged elsewhere cost whoever looks nothing.
+  // The namespace is part of the key, so that Leases forged elsewhere do not slow down a lookup.
   connection: ({ metadata, connection }) =>
     metadata.namespace === undefined || connection === undefined
       ? []
       : [connectionKey(metadata.namespace, connection)],
 };
 
-/** Reads a Lease; whatever its fields hold, the result has its key and counts only if it should. */
+/** Decodes a Lease. Invalid fields are left out, so that the Lease does not count. */
 export function decodeHeartbeat(item: unknown, seenMs: number): Heartbeat {
   const { metadata: from, spec } = item as {
     metadata: ObjectMeta;
@@ -127,7 +126,7 @@ export function decodeHeartbeat(item: unknown, seenMs: number): Heartbeat {
 
 const boundaries = new WeakMap<object, string>();
 
-/** The boundary of a cached Grant; hashing a subject costs more than all else that is asked. */
+/** Returns the boundary of a Grant. It remembers the name, because hashing a subject is slow. */
 export function boundaryOf(grant: Pick<Grant, "spec">): string {
   const known = boundaries.get(grant);
   if (known !== undefined) return known;
@@ -136,7 +135,7 @@ export function boundaryOf(grant: Pick<Grant, "spec">): string {
   return boundary;
 }
 
-/** Whether a heartbeat is one of this Grant's own, the only ones that speak for its consumer. */
+/** Returns whether a heartbeat belongs to this Grant and names its consumer. */
 export function countsFor(
   heartbeat: Heartbeat,
   grant: Pick<Grant, "metadata" | "spec">,
@@ -145,16 +144,16 @@ export function countsFor(
   if (metadata.namespace !== boundaryOf(grant)) return false;
   if (connection !== grant.metadata.name) return false;
   if (consumerUid === undefined || renewTimeMs === undefined) return false;
-  // What an earlier Grant of that name left behind says nothing about this one.
+  // A Lease left by an earlier Grant of that name does not count.
   const grantCreatedMs = timeMs(grant.metadata.creationTimestamp) ?? -Infinity;
   const createdMs = timeMs(metadata.creationTimestamp) ?? -Infinity;
   return createdMs >= grantCreatedMs || Math.min(renewTimeMs, seenMs) >= grantCreatedMs;
 }
 
 /**
- * When the heartbeat was last renewed, by our clock; undefined if it never was. Nobody can have
- * renewed it after we saw the result, so a consumer's clock that is ahead gains nothing; and if
- * our own clock was set back since, the heartbeat counts as renewed now, not in the future.
+ * Returns when the heartbeat was last renewed, by our clock; undefined if never. A consumer's clock
+ * that is ahead gains nothing, because we saw the renewal after it happened. If our own clock was
+ * set back, the heartbeat counts as renewed now.
  */
 export const effectiveRenewal = (
   { renewTimeMs, seenMs }: Heartbeat,
@@ -162,7 +161,7 @@ export const effectiveRenewal = (
 ): number | undefined =>
   renewTimeMs === undefined ? undefined : Math.min(renewTimeMs, seenMs, nowMs);
 
-/** Whether the heartbeat was renewed within twice its duration, as the inventory shows it. */
+/** Returns whether the heartbeat was renewed within twice its duration, as the inventory shows it. */
 export function isLive(heartbeat: Heartbeat, nowMs: number): boolean {
   const renewedMs = effectiveRenewal(heartbeat, nowMs);
   return renewedMs !== undefined && nowMs - renewedMs <= 2 * heartbeat.durationMs;
@@ -171,7 +170,7 @@ export function isLive(heartbeat: Heartbeat, nowMs: number): boolean {
 const isConnectionName = (value: unknown): value is string =>
   typeof value === "string" && isDnsSubdomain(value);
 
-/** Some text of a bearable length: every Lease of every consumer is kept in memory. */
+/** The length is limited because many Leases are kept in memory. */
 const isUid = (value: unknown): value is string =>
   typeof value === "string" && value !== "" && value.length <= MAX_UID_LENGTH;
 

@@ -2,44 +2,43 @@ import type { Heartbeat } from "./heartbeats.ts";
 import type { Cache, CacheReports } from "../../common/kube/cache.ts";
 import { isExpired } from "../../common/kube/kube_error.ts";
 
-/** One instant on two clocks: the wall's to show to people, the steady one to measure with. */
+/** One instant on two clocks: the wall clock to show, the steady clock to measure with. */
 export interface Moment {
   readonly wallMs: number;
   readonly steadyMs: number;
 }
 
-/** This instant. */
+/** Returns this instant. */
 export const moment = (): Moment => ({ wallMs: Date.now(), steadyMs: performance.now() });
 
-/** What the reaper saw of a Grant's Leases with its own eyes. */
+/** What this process itself saw of a Grant's Leases. */
 export interface Observation {
-  /** Since when nothing that happened to Leases can have escaped it; absent before the first sync. */
+  /** Since when it has seen every change of Leases. Absent before the first sync. */
   readonly watchedSince?: Moment;
-  /** The last change of one of the Grant's Leases within that time, deletion included. */
+  /** The last change of one of the Grant's Leases since then, deletions included. */
   readonly lastChange?: Moment;
 }
 
 const LONGEST_QUIET_MS = 2 * 60_000;
 
-/** For how long the reaper itself must have seen no change before it revokes. */
+/** Returns how long the reaper must have seen no change of a Grant's Leases before it reaps it. */
 export const quietTimeMs = (ttlMs: number): number => Math.min(ttlMs, LONGEST_QUIET_MS);
 
-/** How many Connections of one boundary are told apart. */
+/** Limits the memory for one boundary; more Connections count as `NAMELESS`. */
 const MOST_CONNECTIONS = 1_000;
-/** Stands for all others: it names no Grant, so it speaks for each of the boundary. */
+/** It is the name of no Grant, so its changes count for every Grant of the boundary. */
 const NAMELESS = "";
-/** A break that resumes within this time is a reconnect; a longer one kept consumers out, too. */
+/** After a longer break watching starts over, because consumers may have been cut off as well. */
 const LONGEST_RECONNECT_MS = 10_000;
 
 /**
- * Remembers since when the Leases are watched and which of them moved of late. It lives as long as
- * the cache it observes, so a replica that becomes leader has watched already.
+ * Remembers since when the Leases are watched and which of them changed lately. It lives as long as
+ * the cache it observes, so a replica that becomes leader has already watched.
  */
 export class LeaseWatch {
   readonly #now: () => Moment;
-  /** For how long nothing must move; nobody asks about what is longer ago. */
+  /** Older changes are forgotten. */
   readonly #quietMs: number;
-  /** A small part of that. */
   readonly #reconnectMs: number;
   /** By namespace, then by Connection. */
   readonly #changes = new Map<string, Map<string, Moment>>();
@@ -54,7 +53,7 @@ export class LeaseWatch {
     this.#now = now;
   }
 
-  /** Reports for the cache's options, handed on to other reports. */
+  /** Returns reports for the options of the cache; they also call `others`. */
   reports(others: CacheReports = {}): CacheReports {
     return {
       ...others,
@@ -69,7 +68,7 @@ export class LeaseWatch {
     };
   }
 
-  /** Notes every change of the cache from now on; returns how to stop. */
+  /** Notes every change of the cache from now on. Returns a function that stops this. */
   observe(heartbeats: Pick<Cache<Heartbeat>, "onChange">): () => void {
     return heartbeats.onChange(({ before, after }) => {
       if (before) this.#note(before);
@@ -77,7 +76,7 @@ export class LeaseWatch {
     });
   }
 
-  /** What was seen of a namespace's Leases, of the Connections that `concerns` picks. */
+  /** Returns what was seen of the Leases in a namespace whose Connection `concerns` picks. */
   observation(namespace: string, concerns: (connection: string) => boolean): Observation {
     if (!this.#since) return {};
     let lastChange: Moment | undefined;
@@ -97,7 +96,7 @@ export class LeaseWatch {
     this.#changes.set(namespace, changes.set(isKnown ? connection : NAMELESS, now));
   }
 
-  /** From time to time, also where nobody sweeps: consumers can make up names without end. */
+  /** Forgets old changes, also on a standby: consumers can invent names without end. */
   #forget(nowMs: number): void {
     if (nowMs - this.#forgotMs < this.#quietMs / 4) return;
     this.#forgotMs = nowMs;
@@ -119,7 +118,7 @@ export class LeaseWatch {
 
   #disconnected(error: unknown): void {
     this.#brokenSince ??= this.#now();
-    // The server no longer knows what happened since: the cache lists anew.
+    // The API server no longer has the changes since the break, so the cache lists again.
     if (isExpired(error)) this.#mustStartOver = true;
   }
 }

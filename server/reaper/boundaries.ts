@@ -21,27 +21,27 @@ import { auditLine } from "../../common/log/audit_line.ts";
 import type { Log } from "../../common/log/log.ts";
 import { isApproved } from "./staleness.ts";
 
-/** What boundaries are reaped with. */
+/** What `Boundaries` works with. */
 export interface BoundariesDeps {
   readonly kube: KubeClient;
   readonly log: Log;
 }
 
 /**
- * Marks boundary namespaces whose last Grant is being reaped, and deletes them once no Grant is
- * left. Marks of an earlier process are looked for once; from then on it knows its own.
+ * Marks the boundaries of Grants that are being reaped, and deletes marked boundaries that have no
+ * Grant left. It searches once for the marks of earlier processes, then remembers its own.
  */
 export class Boundaries {
   readonly #deps: BoundariesDeps;
   #marked: Set<string> | undefined;
-  /** Boundaries whose last Grant went with an operator's approval. */
+  /** Boundaries whose last Grant was reaped with an operator's approval. */
   readonly #approved = new Set<string>();
 
   constructor(deps: BoundariesDeps) {
     this.#deps = deps;
   }
 
-  /** Marks the Grant's boundary as about to be deleted; one that is not ours is left alone. */
+  /** Marks the Grant's boundary for deletion. Leaves a namespace that is no boundary alone. */
   async mark(grant: Grant, signal: AbortSignal): Promise<void> {
     const { kube } = this.#deps;
     const name = boundaryName(grant.spec.identity.subject);
@@ -55,8 +55,8 @@ export class Boundaries {
   }
 
   /**
-   * Deletes marked boundaries without a Grant, by live reads; returns how many. While the reaper
-   * holds, only those that an operator approved; what an earlier process marked has to wait.
+   * Deletes marked boundaries that, by live reads, have no Grant; returns how many. During a hold
+   * it deletes only those whose approval this process saw.
    */
   async reap({ isHolding }: { readonly isHolding: boolean }, signal: AbortSignal): Promise<number> {
     if (isHolding && this.#approved.size === 0) return 0;
@@ -77,7 +77,7 @@ export class Boundaries {
         this.#forget(name);
       } catch (error) {
         signal.throwIfAborted();
-        if (isConflict(error)) continue; // it moved: looked at again by the next sweep
+        if (isConflict(error)) continue; // it changed; the next sweep looks again
         this.#deps.log.error("cannot reap a boundary", { boundary: name, error });
       }
     }
@@ -118,7 +118,7 @@ export class Boundaries {
     return namespaces;
   }
 
-  /** The boundaries of all Grants that are there to stay. */
+  /** Returns the boundaries of all Grants that are not being deleted. */
   async #inUse(signal: AbortSignal): Promise<Set<string>> {
     const grants = await this.#deps.kube.list(GRANTS, {}, signal);
     return new Set(
@@ -155,6 +155,6 @@ export class Boundaries {
 const markOf = ({ metadata }: Pick<KubeObject, "metadata">): string | undefined =>
   metadata.annotations?.[ANNOTATIONS.reapBoundary];
 
-/** Whether a namespace is a boundary that the issuer made: by its name alone it could be anyone's. */
+/** Returns whether the issuer made the namespace; the name alone does not prove that. */
 const isBoundary = ({ metadata: { name, labels } }: Pick<KubeObject, "metadata">): boolean =>
   labels?.[LABELS.managed] === "true" && name === boundaryNameOf(labels[LABELS.identity] ?? "");

@@ -6,7 +6,7 @@ import { every } from "../../common/time/every.ts";
 import type { Log } from "../../common/log/log.ts";
 import type { Runnable } from "../../common/time/runnable.ts";
 
-/** What telling of crowded boundaries needs. */
+/** What `tellCrowdedBoundaries` works with. */
 export interface CrowdedBoundariesDeps {
   readonly heartbeats: Pick<Cache<Heartbeat>, "crowded">;
   readonly grants: Pick<Cache<Grant, "boundary">, "find">;
@@ -17,7 +17,7 @@ export interface CrowdedBoundariesDeps {
 const LOOK_MS = 5_000;
 const GRANTS_TOLD = 5;
 
-/** Tells, once for each boundary, that it holds more heartbeat Leases than are looked at. */
+/** Logs, and publishes an Event, once for each boundary with more heartbeat Leases than are kept. */
 export function tellCrowdedBoundaries(deps: CrowdedBoundariesDeps): Runnable {
   const { heartbeats, grants, recordEvent, log } = deps;
   let told = new Set<string>();
