@@ -4,29 +4,29 @@ import type { Log } from "../log/log.ts";
 import type { Queue } from "./queue.ts";
 import { isAbort, type Runnable } from "../time/runnable.ts";
 
-/** How a reconcile that did not fail ended: settled, or to be looked at again after a while. */
+/** How a reconcile ended that did not fail. */
 export type Outcome =
   | { readonly kind: "done" }
   | { readonly kind: "requeueAfter"; readonly ms: number };
 
-/** Nothing more to do until an event says otherwise. */
+/** Nothing to do until the next event. */
 export const done: Outcome = { kind: "done" };
 
-/** Look again after `ms`, unless an event comes first. */
+/** Reconcile again after `ms`, unless an event comes first. */
 export const requeueAfter = (ms: number): Outcome => ({ kind: "requeueAfter", ms });
 
-/** Brings one object closer to what it should be; may run late or twice without harm. */
+/** Brings one object closer to its desired state. It may run late or twice without harm. */
 export type Reconcile = (key: string, signal: AbortSignal) => Promise<Outcome>;
 
-/** What a controller is made of. */
+/** What a controller works with. */
 export interface ControllerOptions {
   readonly name: string;
-  /** Outlives each run: what waits in it when a run ends is worked on by the next. */
+  /** Outlives each run: the next run takes the keys that are left in it. */
   readonly queue: Queue;
   readonly reconcile: Reconcile;
-  /** Whether an error only tells that something needed is away for now; none does by default. */
+  /** Returns whether an error means that something needed is away for a time. Default: none does. */
   readonly isPassing?: (error: unknown) => boolean;
-  /** How many keys are worked on at once. */
+  /** How many keys it reconciles at once. */
   readonly workers: number;
   readonly log: Log;
   readonly metrics: { readonly controller: ShowController };
@@ -35,9 +35,9 @@ export interface ControllerOptions {
 const LONGEST_RUSH_MS = 10;
 
 /**
- * Takes keys from the queue and reconciles them until the signal aborts; then waits for those in
- * work. A reconcile that throws is logged and tried again by the queue; one that breaks off
- * because of the abort waits in the queue for the next run.
+ * Reconciles the keys of the queue until the signal aborts, then waits for running reconciles. It
+ * logs a reconcile that throws, and the queue retries it. A reconcile that the abort interrupts
+ * stays in the queue for the next run.
  */
 export const controller = (options: ControllerOptions): Runnable => {
   const { name, queue, reconcile, isPassing = () => false, workers, log, metrics } = options;
@@ -83,7 +83,7 @@ export const controller = (options: ControllerOptions): Runnable => {
   };
 };
 
-/** Reconciles that only look into caches would otherwise keep timers and sockets from their turn. */
+/** Yields to timers and sockets now and then, because reconciles that only read caches never do. */
 function breather(): () => Promise<void> {
   let breathedAt = performance.now();
   return async () => {

@@ -47,7 +47,7 @@ function setUp(
   return { run, queue, lines, metrics };
 }
 
-Deno.test("controller() reconciles what is queued, by as many workers as asked for", async () => {
+Deno.test("controller() reconciles all queued keys with the given number of workers", async () => {
   const stop = new AbortController();
   const working = new Set<string>();
   const { run, queue } = setUp(async (key, signal) => {
@@ -62,7 +62,7 @@ Deno.test("controller() reconciles what is queued, by as many workers as asked f
   assert.equal(queue.depth, 1, "what was not begun stays");
 });
 
-Deno.test("controller() logs a reconcile that throws once, and tries it again", async () => {
+Deno.test("controller() logs a reconcile that throws, and retries it", async () => {
   const stop = new AbortController();
   let turns = 0;
   const { run, queue, lines, metrics } = setUp(() => {
@@ -89,7 +89,7 @@ Deno.test("controller() logs a reconcile that throws once, and tries it again", 
   assert.match(text, /reconcile_errors_total{controller="grants"} 2\n/);
 });
 
-Deno.test("controller() holds no failure against a key that says nothing of it", async () => {
+Deno.test("controller() does not count passing failures", async () => {
   const stop = new AbortController();
   let turns = 0;
   const { run, queue } = setUp(() => {
@@ -108,7 +108,7 @@ Deno.test("controller() holds no failure against a key that says nothing of it",
   queue.shutdown();
 });
 
-Deno.test("controller() looks again after the time that a reconcile asked for", async () => {
+Deno.test("controller() reconciles again after the time that a reconcile asked for", async () => {
   const stop = new AbortController();
   const times: number[] = [];
   const { run, queue, lines, metrics } = setUp(() => {
@@ -124,7 +124,7 @@ Deno.test("controller() looks again after the time that a reconcile asked for", 
   assert.match(await metrics.text(), /result="requeue_after"} 1\n/);
 });
 
-Deno.test("controller() returns after the reconcile in work, and an abort is no error", async (t) => {
+Deno.test("controller() returns after the running reconcile, without an error on abort", async (t) => {
   const endings: Record<string, (signal: AbortSignal) => void> = {
     "the reason of the abort": (signal) => signal.throwIfAborted(),
     "an AbortError": () => {
@@ -164,7 +164,7 @@ Deno.test("controller() reports a reconcile that fails during the shutdown", asy
   assert.equal(lines[0]?.error, "broken");
 });
 
-Deno.test("controller() runs again after a stop, with what stayed in the queue", async () => {
+Deno.test("controller() runs again after a stop, with the keys left in the queue", async () => {
   let stop = new AbortController();
   const reconciled: string[] = [];
   const { run, queue } = setUp((key) => {
@@ -182,7 +182,7 @@ Deno.test("controller() runs again after a stop, with what stayed in the queue",
   assert.deepEqual(reconciled, ["a", "b", "c", "d"]);
 });
 
-Deno.test("controller() of an aborted signal touches nothing", async () => {
+Deno.test("controller() does nothing if the signal has aborted already", async () => {
   const { run, queue } = setUp(() => assert.fail("reconciled"));
   queue.add("a");
   await run(AbortSignal.abort(shutdown()));
@@ -199,14 +199,14 @@ Deno.test("controller() puts a key back that reached a worker just before the ab
   assert.equal(queue.depth, 1);
 });
 
-Deno.test("controller() fails when its queue is shut down under it", async () => {
+Deno.test("controller() throws when its queue is shut down", async () => {
   const { run, queue } = setUp(() => Promise.resolve(done));
   const running = assert.rejects(run(new AbortController().signal), /shut down/);
   queue.shutdown();
   await running;
 });
 
-Deno.test("controller() lets timers run while it works off a backlog from memory", async () => {
+Deno.test("controller() lets timers run while it reconciles a backlog from memory", async () => {
   const stop = new AbortController();
   let left = 2_000;
   let leftAtTimer = 0;
@@ -223,7 +223,7 @@ Deno.test("controller() lets timers run while it works off a backlog from memory
   assert.ok(leftAtTimer > 0, "the timer had to wait for the end of the backlog");
 });
 
-Deno.test("controller() never works on a key twice at once, and serves every event", async () => {
+Deno.test("controller() never reconciles a key twice at once, and serves every event", async () => {
   const key = fc.constantFrom("a", "b", "c");
   const event = fc.record({ key, pause: fc.nat(3), ending: fc.constantFrom("done", "throw") });
   await fc.assert(

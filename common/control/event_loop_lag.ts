@@ -2,10 +2,10 @@ import { isAbort, type Runnable } from "../time/runnable.ts";
 import { sleep } from "../time/wait.ts";
 
 const TICK_MS = 50;
-/** Longer than most scrape intervals: what lies between two scrapes is seen by one of them. */
+/** Longer than most scrape intervals, so that every delay shows in some scrape. */
 const WINDOW_MS = 60_000;
 
-/** The largest of the values of the last one or two windows. */
+/** Remembers the largest value of the last one to two windows. */
 export class RecentMaximum {
   readonly #windowMs: number;
   #window = -Infinity;
@@ -35,11 +35,11 @@ export class RecentMaximum {
   }
 }
 
-/** How long work that was due had to wait for other work of this process. */
+/** Measures how long due work had to wait for other work of this process. */
 export class EventLoopLag {
   readonly #longest = new RecentMaximum(WINDOW_MS);
 
-  /** The longest delay of the last minute or two. */
+  /** The longest delay of the last one to two minutes. */
   get longestMs(): number {
     return this.#longest.at(performance.now());
   }

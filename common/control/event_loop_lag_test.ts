@@ -16,7 +16,7 @@ Deno.test("RecentMaximum keeps the largest value for one to two windows", () => 
   assert.equal(recent.at(590), 0, "windows in which nobody looked count too");
 });
 
-Deno.test("EventLoopLag sees that somebody held up the process", async () => {
+Deno.test("EventLoopLag measures blocking work", async () => {
   const stop = new AbortController();
   const lag = new EventLoopLag();
   const running = lag.run(stop.signal);

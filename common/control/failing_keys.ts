@@ -2,11 +2,11 @@ import { Backoff, type BackoffLimits } from "../time/backoff.ts";
 
 /** How the work on a key failed. */
 export interface FailOptions {
-  /** What it needs was away, and will be back: nothing is held against the key. */
+  /** Something that the work needs was away for a time, so the failure does not count. */
   readonly passing?: boolean;
 }
 
-/** How soon keys that fail are tried again. */
+/** How soon failing keys are retried. */
 export interface FailingKeysOptions {
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
@@ -19,16 +19,16 @@ export interface FailingKeysOptions {
 interface Failing {
   readonly backoff: Backoff;
   readonly passingBackoff: Backoff;
-  /** When it was taken, oldest first, no more than the limit looks at. */
+  /** When it was taken, oldest first, at most as many as the limit allows. */
   readonly takenAt: number[];
-  /** After a passing failure not even an event brings it back earlier. */
+  /** After a passing failure not even an event may retry it earlier. */
   notBefore: number;
 }
 
-/** An outage that ends is noticed within ten seconds, and one that lasts is no rush. */
+/** Short enough to notice the end of an outage within ten seconds. */
 const PASSING_BACKOFF: BackoffLimits = { baseMs: 100, capMs: 8_000 };
 
-/** What is remembered of keys that failed when they were out last. */
+/** Remembers the keys whose last attempt failed. */
 export class FailingKeys {
   readonly #options: FailingKeysOptions;
   readonly #keys = new Map<string, Failing>();
@@ -41,7 +41,7 @@ export class FailingKeys {
     return this.#keys.size;
   }
 
-  /** Notes a failure of a key that was taken at `since`; returns how long to let it rest. */
+  /** Notes a failure of a key that was taken at `since`. Returns the delay before its retry. */
   failed(key: string, since: number, { passing = false }: FailOptions): number {
     const failing = this.#keys.get(key) ?? this.#start(key);
     if (!passing) this.#count(failing, since);
@@ -50,13 +50,13 @@ export class FailingKeys {
     return delayMs;
   }
 
-  /** Notes that the work on a key was broken off, which is news of a failing one only. */
+  /** Counts an interrupted attempt, if the key is failing. */
   brokenOff(key: string, since: number): void {
     const failing = this.#keys.get(key);
     if (failing && failing.takenAt.length > 0) this.#count(failing, since);
   }
 
-  /** When a key may be taken next, whoever asks for it. */
+  /** Returns when a key may be taken next. */
   allowedAt(key: string): number {
     const failing = this.#keys.get(key);
     if (!failing) return -Infinity;

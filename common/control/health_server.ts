@@ -3,13 +3,13 @@ import type { AddressInfo } from "node:net";
 import type { Log } from "../log/log.ts";
 import { aborted, type Runnable } from "../time/runnable.ts";
 
-/** What the manager's servers show, and where; the address `0` switches one off. */
+/** What the metrics and probe servers show, and their addresses; `0` disables a server. */
 export interface ManagerServerOptions {
-  /** `host:port` or `:port`, the latter on every interface. */
+  /** `host:port`, or `:port` for every interface. */
   readonly metricsAddress: string;
   readonly probeAddress: string;
   readonly metrics: { readonly contentType: string; text(): Promise<string> };
-  /** True when ready; otherwise false, or why not. */
+  /** Returns true if ready; otherwise false or the reason. */
   readonly ready: () => boolean | string;
   readonly log: Log;
 }
@@ -34,7 +34,7 @@ const IDLE_TIMEOUT_MS = 60_000;
 const CHECK_INTERVAL_MS = 2_000; // how late a timeout may strike; 30 s unless set
 const METHODS = ["GET", "HEAD"];
 
-/** Serves `/metrics`, `/healthz` and `/readyz` until the signal aborts, then closes everything. */
+/** Serves `/metrics`, `/healthz` and `/readyz` until the signal aborts, then closes all connections. */
 export const serveManager = (options: ManagerServerOptions): Runnable => async (signal) => {
   const { log } = options;
   const servers: http.Server[] = [];
@@ -97,7 +97,7 @@ async function listen(site: Site, log: Log): Promise<http.Server> {
   const port = Number(site.address.slice(colon + 1));
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause) => reject(cannotListen(site, cause)));
-    // Without a host the server takes IPv6 and IPv4 alike.
+    // Without a host the server listens on IPv6 and IPv4.
     server.listen({ port, ...(host ? { host } : {}) }, resolve);
   });
   return server;

@@ -75,7 +75,7 @@ async function serving(
 
 const originOf = (url: string | undefined): string => new URL(url ?? "").origin;
 
-Deno.test("serveManager() serves metrics and probes apart", () =>
+Deno.test("serveManager() serves metrics and probes on two servers", () =>
   serving({}, 2, async ({ urls }) => {
     const metrics = await send(urls["/metrics"] ?? "");
     assert.deepEqual([metrics.status, metrics.body], [200, "up 1\n"]);
@@ -114,7 +114,7 @@ Deno.test("serveManager() answers HEAD like GET, without the body", () =>
     assert.deepEqual([status, headers["content-length"], body], [200, "5", ""]);
   }));
 
-Deno.test("serveManager() is ready when told so, and says why not", async () => {
+Deno.test("serveManager() answers whether it is ready, and why not", async () => {
   let ready: boolean | string = false;
   await serving({ ready: () => ready }, 2, async ({ urls }) => {
     const probe = async () => {
@@ -130,7 +130,7 @@ Deno.test("serveManager() is ready when told so, and says why not", async () => 
   });
 });
 
-Deno.test("serveManager() survives pages that throw", async () => {
+Deno.test("serveManager() survives handlers that throw", async () => {
   const metrics = { ...METRICS, text: () => Promise.reject(new Error("a gauge broke")) };
   const ready = () => {
     throw new Error("a check broke");
@@ -213,7 +213,7 @@ Deno.test("serveManager() names the flag when it cannot listen", async (t) => {
   await once(taken, "close");
 });
 
-Deno.test("serveManager() closes idle and half-open connections at its end", async () => {
+Deno.test("serveManager() closes idle and half-open connections when it ends", async () => {
   const closed: Promise<unknown>[] = [];
   await serving({}, 2, async ({ urls }) => {
     const { hostname, port } = new URL(urls["/metrics"] ?? "");

@@ -1,7 +1,7 @@
-/** Keys in the order they came, each with the time it came. */
+/** Keys in the order of arrival, each with its time of arrival. */
 export class Line {
   readonly #since = new Map<string, number>();
-  // Kept over calls: a new iterator would walk over the places of all keys that left.
+  // Kept between calls: a new iterator would walk over the slots of all deleted keys.
   #order = this.#since.entries();
 
   get size(): number {

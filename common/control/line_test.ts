@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Line } from "./line.ts";
 
-Deno.test("Line behaves like a list without doubles", () => {
+Deno.test("Line behaves like a list without duplicates", () => {
   const step = fc.oneof(
     fc.record({ kind: fc.constant("push"), key: fc.constantFrom("a", "b", "c", "d") }),
     fc.record({ kind: fc.constant("delete"), key: fc.constantFrom("a", "b", "c", "d") }),
@@ -26,7 +26,7 @@ Deno.test("Line behaves like a list without doubles", () => {
   }));
 });
 
-Deno.test("Line gives back the time a key came with", () => {
+Deno.test("Line returns the time that a key was pushed with", () => {
   const line = new Line();
   line.push("a", 7);
   line.push("b", 8);
@@ -34,7 +34,7 @@ Deno.test("Line gives back the time a key came with", () => {
   assert.deepEqual(line.shift(), { key: "a", since: 7 });
 });
 
-Deno.test("Line empties 200,000 keys without walking over those that left", () => {
+Deno.test("Line shifts 200,000 keys in linear time", () => {
   const line = new Line();
   for (let i = 0; i < 200_000; i++) line.push(String(i), i);
   const startedAt = performance.now();

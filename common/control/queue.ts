@@ -2,19 +2,19 @@ import type { BackoffLimits } from "../time/backoff.ts";
 import { FailingKeys, type FailOptions } from "./failing_keys.ts";
 import { Line } from "./line.ts";
 
-/** Told of what happens in a queue, for metrics. */
+/** Called by a queue for its metrics. */
 export interface QueueReports {
-  /** A key came in that was not waiting yet. */
+  /** A key was added that was not waiting already. */
   added(): void;
-  /** A key will be tried again later. */
+  /** A key was scheduled for later. */
   retried(): void;
-  /** A key was taken after waiting so long. */
+  /** A key was taken after waiting for `waitMs`. */
   taken(waitMs: number): void;
   /** The work on a key ended. */
   finished(workMs: number): void;
 }
 
-/** How soon keys that fail are tried again. */
+/** The clock of a queue, and how soon it retries keys that fail. */
 export interface QueueOptions {
   /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
@@ -46,9 +46,9 @@ const BACKOFF: BackoffLimits = { baseMs: 5, capMs: 60_000 };
 const FAILURE_LIMIT = { takes: 10, ms: 60_000 };
 
 /**
- * Keys that want work, each at most once. A key is never out twice at the same time; one that is
- * added while it is out comes again afterwards. What is taken must be handed back by `succeed`,
- * `fail` or `putBack`. A failing key is remembered until it succeeds, any other is not.
+ * A queue of unique keys. One worker has a key at a time; a key added meanwhile is queued again when
+ * the worker returns it. A worker must return each key by `succeed`, `fail` or `putBack`. The queue
+ * remembers a failing key until it succeeds, and no other.
  */
 export class Queue {
   readonly #now: () => number;
@@ -72,7 +72,7 @@ export class Queue {
     });
   }
 
-  /** Queues a key now. One that waits already is only made urgent; one that is out comes again. */
+  /** Queues a key now. A waiting key becomes urgent if asked; a taken key is queued again later. */
   add(key: string, { urgent = false }: AddOptions = {}): void {
     if (this.#isShutDown || this.#isWaiting(key, urgent)) return;
     this.#reports?.added();
@@ -82,7 +82,7 @@ export class Queue {
     else this.#admit(key, turn);
   }
 
-  /** Queues a key after a while; the earliest of several times counts, and `add` overrides it. */
+  /** Queues a key after `ms`. The earliest of several times counts, and `add` overrides it. */
   addAfter(key: string, ms: number, { urgent = false }: AddOptions = {}): void {
     if (ms <= 0) return this.add(key, { urgent });
     if (this.#isShutDown || this.#isWaiting(key, urgent)) return;
@@ -90,7 +90,7 @@ export class Queue {
     this.#schedule(key, this.#now() + ms, urgent);
   }
 
-  /** Resolves with the next key, when there is one; rejects with the reason of an abort. */
+  /** Resolves with the next key once there is one; rejects with the signal's reason on abort. */
   take(signal: AbortSignal): Promise<string> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
@@ -117,7 +117,7 @@ export class Queue {
     });
   }
 
-  /** Hands back a key whose work is done, and forgets that it ever failed. */
+  /** Returns a key whose work is done, and forgets its failures. */
   succeed(key: string): void {
     this.#end(key);
     this.#failing.forget(key);
@@ -126,8 +126,9 @@ export class Queue {
   }
 
   /**
-   * Hands back a key whose work failed: it comes again after a back-off, or at once if added. After
-   * a passing failure the back-off is short, holds for whoever adds it, and counts for nothing.
+   * Returns a key whose work failed. It is retried after a back-off, or at once if it was added
+   * meanwhile. A passing failure has a short back-off that `add` does not override, and does not
+   * count towards the failure limit.
    */
   fail(key: string, options: FailOptions = {}): void {
     const { urgent, since } = this.#end(key);
@@ -139,7 +140,7 @@ export class Queue {
     this.#schedule(key, this.#now() + delayMs, urgent);
   }
 
-  /** Hands back a key whose work was broken off: it waits again, and nothing counts as failed. */
+  /** Returns a key whose work was interrupted. It is queued again, and does not count as failed. */
   putBack(key: string): void {
     const { urgent, since } = this.#end(key);
     this.#failing.brokenOff(key, since);
@@ -148,7 +149,7 @@ export class Queue {
     this.#admit(key, { ...again, urgent: again.urgent || urgent });
   }
 
-  /** Drops everything that waits and every timer; from now on nothing comes in or out. */
+  /** Drops all keys and timers. From now on `add` does nothing and `take` rejects. */
   shutdown(): void {
     this.#isShutDown = true;
     for (const { timer } of this.#later.values()) clearTimeout(timer);
@@ -157,33 +158,33 @@ export class Queue {
     for (const refuse of [...this.#takers.values()]) refuse(shutDown());
   }
 
-  /** Tells these of everything that happens from now on. */
+  /** Sets the reports to call from now on. */
   report(reports: QueueReports): void {
     this.#reports = reports;
   }
 
-  /** How many keys wait to be taken. */
+  /** The number of keys that wait to be taken. */
   get depth(): number {
     return this.#urgent.size + this.#normal.size;
   }
 
-  /** How many keys come later: after a back-off, or by `addAfter`. */
+  /** The number of keys scheduled for later, by a back-off or by `addAfter`. */
   get delayed(): number {
     return this.#later.size;
   }
 
-  /** How many keys failed when they were out last. */
+  /** The number of keys whose last attempt failed. */
   get failing(): number {
     return this.#failing.size;
   }
 
-  /** For how long each key that is out has been out. */
+  /** Yields how long each taken key has been worked on. */
   *workMs(): Generator<number, void> {
     const now = this.#now();
     for (const { since } of this.#out.values()) yield now - since;
   }
 
-  /** Whether another turn of the key is to come at once; makes it urgent if wanted. */
+  /** Returns whether the key is already queued, and makes it urgent if asked. */
   #isWaiting(key: string, urgent: boolean): boolean {
     const again = this.#again.get(key);
     if (again) again.urgent ||= urgent;
@@ -193,7 +194,7 @@ export class Queue {
     return true;
   }
 
-  /** Lets a key wait in line, unless it failed too often lately. */
+  /** Puts a key into its line, or schedules it for later if it failed too often lately. */
   #admit(key: string, { urgent, since }: Turn): void {
     if (this.#isShutDown) return;
     const allowedAt = this.#failing.allowedAt(key);
@@ -243,8 +244,8 @@ export class Queue {
   #onTimer(key: string): void {
     const later = this.#later.get(key);
     if (!later) return;
-    if (later.dueAt <= this.#now()) return this.add(key); // which keeps the urgency
-    this.#later.delete(key); // a long wait in parts, or a timer that fired early
+    if (later.dueAt <= this.#now()) return this.add(key); // add() keeps the urgency
+    this.#later.delete(key); // the wait is longer than one timer, or the timer fired early
     this.#schedule(key, later.dueAt, later.urgent);
   }
 

@@ -27,7 +27,7 @@ Deno.test("Queue doubles the back-off of a failing key up to its cap", async () 
   assert.deepEqual(delays.slice(-4), [40_960, 60_000, 60_000, 60_000]);
 });
 
-Deno.test("Queue draws each back-off between half and all of its step", async () => {
+Deno.test("Queue waits for a random part of a back-off step, at least half", async () => {
   using time = new VirtualTime();
   const queue = new Queue({ now: time.now, random: () => 0 });
   queue.add("a");
@@ -39,7 +39,7 @@ Deno.test("Queue draws each back-off between half and all of its step", async ()
   assert.equal(queue.depth, 1);
 });
 
-Deno.test("Queue.succeed() ends the back-off and all memory of a key", async () => {
+Deno.test("Queue.succeed() ends the back-off and forgets the key", async () => {
   using env = virtualQueue();
   const { queue, time } = env;
   queue.add("a");
@@ -59,7 +59,7 @@ Deno.test("Queue.succeed() ends the back-off and all memory of a key", async () 
   assert.equal(queue.depth, 1, "the back-off starts anew");
 });
 
-Deno.test("Queue gives a failing key at once when an event adds it", async () => {
+Deno.test("Queue returns a failing key at once when an event adds it", async () => {
   using env = virtualQueue();
   const { queue, time } = env;
   queue.add("a");
@@ -73,7 +73,7 @@ Deno.test("Queue gives a failing key at once when an event adds it", async () =>
   }
 });
 
-Deno.test("Queue gives a key that keeps failing ten times in 60 s, whatever adds it", async () => {
+Deno.test("Queue returns a key that keeps failing at most ten times in 60 s", async () => {
   using env = virtualQueue();
   const { queue, time } = env;
   const takenAt: number[] = [];
@@ -109,7 +109,7 @@ Deno.test("Queue never defers a key that succeeds", async () => {
   }
 });
 
-Deno.test("Queue.putBack() lets a key wait again without counting a failure", async () => {
+Deno.test("Queue.putBack() queues a key again without counting a failure", async () => {
   using env = virtualQueue();
   const { queue, time } = env;
   queue.add("a", { urgent: true });
@@ -121,7 +121,7 @@ Deno.test("Queue.putBack() lets a key wait again without counting a failure", as
   assert.deepEqual(await takeAll(queue), ["a", "b"], "it is still urgent");
 });
 
-Deno.test("Queue counts the turns of a failing key that were broken off", async () => {
+Deno.test("Queue counts the interrupted turns of a failing key", async () => {
   using env = virtualQueue();
   const { queue, time } = env;
   queue.add("a");
@@ -136,7 +136,7 @@ Deno.test("Queue counts the turns of a failing key that were broken off", async 
   assert.equal(queue.depth, 1);
 });
 
-Deno.test("Queue holds passing failures against nobody, and tries again within eight seconds", async () => {
+Deno.test("Queue does not count passing failures, and retries within eight seconds", async () => {
   using env = virtualQueue();
   const { queue, time } = env;
   queue.add("a");
@@ -155,7 +155,7 @@ Deno.test("Queue holds passing failures against nobody, and tries again within e
   assert.deepEqual([queue.failing, time.timers], [0, 0]);
 });
 
-Deno.test("Queue lets nobody shorten the pause after a passing failure", async () => {
+Deno.test("Queue keeps the pause after a passing failure when a key is added", async () => {
   using env = virtualQueue();
   const { queue, time } = env;
   queue.add("a");
@@ -171,7 +171,7 @@ Deno.test("Queue lets nobody shorten the pause after a passing failure", async (
   assert.ok(taken >= 10 && taken <= 15, `${taken} times in a minute`);
 });
 
-Deno.test("Queue counts a failure that does not pass, whatever passes in between", async () => {
+Deno.test("Queue counts lasting failures in spite of passing ones in between", async () => {
   using env = virtualQueue();
   const { queue, time } = env;
   const countedAt: number[] = [];

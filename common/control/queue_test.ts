@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { NEVER, takeAll, virtualQueue } from "../../tests/support/programs/virtual_queue.ts";
 import { Queue } from "./queue.ts";
 
-Deno.test("Queue gives each key once, in the order they came", async () => {
+Deno.test("Queue returns each key once, in the order of arrival", async () => {
   const queue = new Queue();
   for (const key of ["a", "b", "a", "c", "b"]) queue.add(key);
   assert.equal(queue.depth, 3);
   assert.deepEqual(await takeAll(queue), ["a", "b", "c"]);
 });
 
-Deno.test("Queue gives urgent keys first, in the order they came", async () => {
+Deno.test("Queue returns urgent keys first, in the order of arrival", async () => {
   const queue = new Queue();
   for (const key of ["a", "b", "c"]) queue.add(key);
   queue.add("d", { urgent: true });
@@ -18,7 +18,7 @@ Deno.test("Queue gives urgent keys first, in the order they came", async () => {
   assert.deepEqual(await takeAll(queue), ["d", "b", "a", "c"]);
 });
 
-Deno.test("Queue gives a key again that was added while it was out, and only then", async () => {
+Deno.test("Queue returns a key again only if it was added while taken", async () => {
   const queue = new Queue();
   queue.add("a");
   assert.equal(await queue.take(NEVER), "a");
@@ -33,7 +33,7 @@ Deno.test("Queue gives a key again that was added while it was out, and only the
   assert.equal(queue.depth, 0);
 });
 
-Deno.test("Queue keeps the urgency of a key that is added while it is out", async () => {
+Deno.test("Queue keeps the urgency of a key that is added while taken", async () => {
   const queue = new Queue();
   queue.add("a");
   await queue.take(NEVER);
@@ -43,7 +43,7 @@ Deno.test("Queue keeps the urgency of a key that is added while it is out", asyn
   assert.deepEqual(await takeAll(queue), ["a", "b"]);
 });
 
-Deno.test("Queue lets takers wait, and serves them in their order", async () => {
+Deno.test("Queue serves waiting takers in their order", async () => {
   const queue = new Queue();
   const takers = [queue.take(NEVER), queue.take(NEVER)];
   queue.add("a");
@@ -77,7 +77,7 @@ Deno.test("Queue.addAfter() waits; the earliest time wins", async () => {
   assert.equal(queue.depth, 0);
 });
 
-Deno.test("Queue.add() cancels what was to come later", async () => {
+Deno.test("Queue.add() replaces a scheduled key", async () => {
   using env = virtualQueue();
   const { queue, time } = env;
   queue.addAfter("a", 500, { urgent: true });
@@ -89,7 +89,7 @@ Deno.test("Queue.add() cancels what was to come later", async () => {
   assert.deepEqual(await takeAll(queue), ["a", "b"], "the urgency stays");
 });
 
-Deno.test("Queue.addAfter() of no time is an add, and waits longer than any timer can", async () => {
+Deno.test("Queue.addAfter() adds at once after 0 ms, and can wait longer than a timer", async () => {
   using env = virtualQueue();
   const { queue, time } = env;
   queue.addAfter("a", 0);
@@ -103,7 +103,7 @@ Deno.test("Queue.addAfter() of no time is an add, and waits longer than any time
   assert.deepEqual(await takeAll(queue), ["c"]);
 });
 
-Deno.test("Queue refuses a key back that it did not give", () => {
+Deno.test("Queue refuses the return of a key that was not taken", () => {
   const queue = new Queue();
   queue.add("a");
   for (const handBack of ["succeed", "fail", "putBack"] as const) {
@@ -128,14 +128,14 @@ Deno.test("Queue.shutdown() leaves no timer, no taker and no key", async () => {
   await assert.rejects(queue.take(NEVER), /shut down/);
 });
 
-Deno.test("Queue.shutdown() sends waiting takers away", async () => {
+Deno.test("Queue.shutdown() rejects waiting takers", async () => {
   const queue = new Queue();
   const waiting = assert.rejects(queue.take(NEVER), /shut down/);
   queue.shutdown();
   await waiting;
 });
 
-Deno.test("Queue reports what happens, and how long keys wait and are worked on", async () => {
+Deno.test("Queue reports adds, retries, and how long keys wait and are worked on", async () => {
   using env = virtualQueue();
   const { queue, time } = env;
   const reports: unknown[] = [];

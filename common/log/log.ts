@@ -1,30 +1,30 @@
 import { logJson, logText } from "./log_value.ts";
 import { stderrLines } from "./stderr_lines.ts";
 
-/** What a log line says besides its message; credentials never enter it. */
+/** The fields of a record. They never hold credentials. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Writes structured records; messages are constant, what varies goes into fields. */
+/** Writes structured records. Messages are constant; values that vary are fields. */
 export interface Log {
-  /** Detail for hunting a fault; the same as `verbose(1, …)`. */
+  /** Writes details for debugging, like `verbose(1, …)`. */
   debug(msg: string, fields?: LogFields): void;
   info(msg: string, fields?: LogFields): void;
-  /** Something works but will surprise; an operator should look. */
+  /** Tells of something that works but that an operator should look at. */
   warn(msg: string, fields?: LogFields): void;
-  /** Something failed and stops here; the thrown value goes into the field `error`. */
+  /** Tells of a failure that is not thrown any further; the field `error` has the thrown value. */
   error(msg: string, fields?: LogFields): void;
-  /** Detail seen only when `--zap-log-level` is a number of at least `verbosity`. */
+  /** Writes details only if `--zap-log-level` is a number of at least `verbosity`. */
   verbose(verbosity: number, msg: string, fields?: LogFields): void;
-  /** A log whose records all carry these fields too. */
+  /** Returns a log whose records also have these fields. */
   with(fields: LogFields): Log;
-  /** A log for one part of the program; names nest with dots. */
+  /** Returns a log for one part of the program; nested names are joined by dots. */
   named(name: string): Log;
 }
 
-/** How `ts` is written; all but the first three are text in UTC. */
+/** The format of `ts`; all but the first three are text in UTC. */
 export type TimeEncoding = "epoch" | "millis" | "nano" | "iso8601" | "rfc3339" | "rfc3339nano";
 
-/** What the logging flags decide. */
+/** The settings of the logging flags. */
 export interface LogSettings {
   readonly encoder: "json" | "console";
   /** The least severe records written: a number is a verbosity, 1 meaning debug. */
@@ -34,7 +34,7 @@ export interface LogSettings {
   readonly timeEncoding: TimeEncoding;
 }
 
-/** What a log is made of; only the settings must be given. */
+/** What `createLogger` works with; only the settings are required. */
 export interface LoggerOptions extends LogSettings {
   /** Takes one record, without a line end, and must not throw; stderr unless given. */
   readonly write?: (line: string) => void;
@@ -50,7 +50,7 @@ const SEVERITY = { debug: -1, info: 0, warn: 1, error: 2, panic: 3 } as const;
 const RESERVED = new Set(["level", "ts", "logger", "msg", "stacktrace"]);
 const MAX_STACKS = 5;
 
-/** A log in zap's shape: one line per record, whatever messages and fields hold. */
+/** Creates a log in zap's format: one line per record, whatever messages and fields hold. */
 export const createLogger = (options: LoggerOptions): Log => {
   const { write = stderrLines(), now = () => new Date() } = options;
   const threshold = typeof options.level === "number" ? -options.level : SEVERITY[options.level];

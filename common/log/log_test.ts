@@ -95,7 +95,7 @@ Deno.test("the time encoding decides how ts is written", async (t) => {
   }
 });
 
-Deno.test("an error is its chain of messages, with stacks only from the stack level on", async (t) => {
+Deno.test("an error is logged as its chain of messages, with stacks from the stack level on", async (t) => {
   const error = new Error("cannot list", { cause: new TypeError("refused") });
   const cases: readonly [LoggerOptions["stacktraceLevel"], readonly string[]][] = [
     ["info", ["info", "warn", "error"]],
@@ -132,7 +132,7 @@ Deno.test("an error is its chain of messages, with stacks only from the stack le
   });
 });
 
-Deno.test("a field cannot replace what the record itself says", () => {
+Deno.test("a field cannot replace the level, time or message of the record", () => {
   const { log, lines } = capture();
   log.info("real", { level: "error", ts: 0, msg: "fake", logger: "x", stacktrace: "y" });
   assert.deepEqual(lines, [
@@ -146,7 +146,7 @@ Deno.test("fields that are undefined are left out", () => {
   assert.deepEqual(lines, [`{"level":"info",${TS},"msg":"m","b":null}`]);
 });
 
-Deno.test("fields that throw when read cost the fields, not the message", () => {
+Deno.test("the message is written even if reading a field throws", () => {
   const { log, lines } = capture();
   log.info("m", {
     get a() {
@@ -156,7 +156,7 @@ Deno.test("fields that throw when read cost the fields, not the message", () => 
   assert.deepEqual(lines, [`{"level":"info",${TS},"msg":"m","fields":"[unreadable]"}`]);
 });
 
-Deno.test("a record is one line whatever it is given, and in JSON it reads back", () => {
+Deno.test("a record is always one line, and in JSON it parses back", () => {
   const hostile = fc.string({ unit: "binary" });
   for (const encoder of ["json", "console"] as const) {
     fc.assert(

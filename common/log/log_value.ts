@@ -5,7 +5,7 @@ const MAX_JSON = 4 * MAX_TEXT;
 const MAX_DEPTH = 6;
 const MAX_VALUES = 500; // in one field, all levels together
 
-/** A copy of any value that is safe to write: bounded, free of circles, and made without throwing. */
+/** Copies any value into one that is safe to log: bounded and without cycles. Never throws. */
 export const logValue = (value: unknown): unknown => {
   const seen: object[] = [];
   let left = MAX_VALUES;
@@ -35,7 +35,7 @@ export const logValue = (value: unknown): unknown => {
     seen.push(value);
     try {
       if (value instanceof Error) return cut(errorChain(value));
-      // Bytes are keys and tokens more often than anything worth reading.
+      // Bytes are usually keys or tokens.
       if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
       if (value instanceof Map) return copyEntries([...value].map(([k, v]) => [String(k), v]));
       if (value instanceof Set) return copyItems([...value]);
@@ -58,7 +58,7 @@ export const logValue = (value: unknown): unknown => {
   return copy(value);
 };
 
-/** Bounded JSON on one line, whatever the value holds; undefined where JSON has nothing to say. */
+/** Formats any value as bounded JSON on one line; undefined if JSON cannot express it. */
 export const logJson = (value: unknown): string | undefined => {
   const json = JSON.stringify(logValue(value));
   const bounded = json && json.length > MAX_JSON ? JSON.stringify(cut(json)) : json;
@@ -66,7 +66,7 @@ export const logJson = (value: unknown): string | undefined => {
   return bounded?.replace(UNSAFE, unicodeEscape);
 };
 
-/** Text on one line: cut when long, and nothing in it can steer a terminal or start a new record. */
+/** Makes text safe for one line: it is cut, and cannot control a terminal or start a new record. */
 export const logText = (text: string): string =>
   cut(text).replace(
     UNSAFE,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { logJson, logText, logValue } from "./log_value.ts";
 
-Deno.test("logValue() makes any value plain", async (t) => {
+Deno.test("logValue() turns any value into plain data", async (t) => {
   const circle: { self?: unknown; list: unknown[] } = { list: [] };
   circle.self = circle;
   circle.list.push(circle);
@@ -72,7 +72,7 @@ Deno.test("logText() keeps hostile text on one harmless line", async (t) => {
   }
 });
 
-Deno.test("logJson() is one line of JSON that reads back as logValue() of the value", () => {
+Deno.test("logJson() is one line of JSON that parses back to logValue()", () => {
   fc.assert(
     fc.property(fc.anything({ withBigInt: true, withDate: true, withMap: true }), (value) => {
       const json = logJson(value);

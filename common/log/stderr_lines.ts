@@ -1,25 +1,25 @@
-/** The part of `Deno.stderr` that writing lines needs. */
+/** The part of `Deno.stderr` that `stderrLines` uses. */
 export interface SyncSink {
   writeSync(bytes: Uint8Array): number;
 }
 
-/** Blocks the thread for some milliseconds; log lines are written before anything else may run. */
+/** Blocks the thread, because a log line must be written before other code runs. */
 type Pause = (ms: number) => void;
 
 const RETRIES = 20;
 const RETRY_MS = 2;
 
 /**
- * Writes whole lines at once and never throws: a reader that is gone costs the log, not the
- * process, and a reader that is slow costs at most 40 ms before lines are dropped and counted.
+ * Writes whole lines and never throws. Without a reader, lines are lost. For a slow reader it waits
+ * at most 40 ms, then drops lines and counts them.
  */
 export const stderrLines = (
   sink: SyncSink = Deno.stderr,
   pause: Pause = sleepSync,
 ): (line: string) => void => {
   const encoder = new TextEncoder();
-  let stalled = false; // the last write did not get through: do not wait again until one does
-  let unfinished = false; // part of a line is out without its end
+  let stalled = false; // the last write failed: do not wait again until one succeeds
+  let unfinished = false; // part of a line was written without its end
   let dropped = 0;
 
   const send = (bytes: Uint8Array): boolean => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { stderrLines, type SyncSink } from "./stderr_lines.ts";
 
-/** A sink that does what its script says for each write, then takes everything. */
+/** A sink that follows its script for the first writes, then accepts everything. */
 const scripted = (...script: (number | Error)[]) => {
   let text = "";
   const decoder = new TextDecoder();
@@ -33,7 +33,7 @@ Deno.test("stderrLines() waits for a slow reader", () => {
   assert.equal(waited, 4);
 });
 
-Deno.test("stderrLines() gives a blocked reader up, counts what is lost, and recovers", () => {
+Deno.test("stderrLines() drops and counts lines for a blocked reader, and recovers", () => {
   let pauses = 0;
   const { sink, text } = scripted(3, ...Array.from({ length: 23 }, busy));
   const write = stderrLines(sink, () => pauses++);

@@ -1,12 +1,12 @@
-/** Bounds of a back-off: the first step and the longest. */
+/** The first and the longest step of a back-off. */
 export interface BackoffLimits {
   readonly baseMs: number;
   readonly capMs: number;
 }
 
 /**
- * Delays that double from `baseMs` to `capMs`, each drawn between half and all of its step,
- * so that many clients that failed together do not come back together.
+ * Delays that double from `baseMs` to `capMs`. Each is a random part, at least half, of its step,
+ * so that clients that failed together do not retry together.
  */
 export class Backoff {
   #failures = 0;
@@ -18,7 +18,7 @@ export class Backoff {
     this.#random = random;
   }
 
-  /** The delay to wait after one more failure. */
+  /** Returns the delay after one more failure. */
   next(): number {
     const step = backoffStep(this.#failures++, this.#limits);
     return step * (0.5 + this.#random() / 2);
@@ -30,7 +30,7 @@ export class Backoff {
   }
 }
 
-/** The undrawn delay after `failures` earlier failures. */
+/** Returns the full step after `failures` earlier failures. */
 export function backoffStep(failures: number, { baseMs, capMs }: BackoffLimits): number {
   return Math.min(capMs, baseMs * 2 ** Math.min(failures, 40));
 }

@@ -12,7 +12,7 @@ Deno.test("Backoff doubles up to its cap and starts again after a success", () =
   assert.equal(backoff.next(), 100);
 });
 
-Deno.test("Backoff draws between half and all of a step", () => {
+Deno.test("Backoff waits for a random part of a step, at least half", () => {
   assert.equal(new Backoff(LIMITS, () => 0).next(), 50);
   assert.equal(new Backoff(LIMITS, () => 0.5).next(), 75);
 });

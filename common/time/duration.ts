@@ -9,12 +9,12 @@ const NANOS_PER_UNIT: Readonly<Record<string, bigint>> = {
   h: 3_600_000_000_000n,
 };
 const NANOS_PER_MS = 1_000_000n;
-const MAX_NANOS = 2n ** 63n - 1n; // what a Go duration holds; also safely inside a Date
+const MAX_NANOS = 2n ** 63n - 1n; // the largest Go duration; a Date holds it, too
 
 const WHOLE = /^([-+]?)((?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
 const PART = /(\d*)\.?(\d*)(ns|us|µs|μs|ms|s|m|h)/g;
 
-/** Milliseconds of a Go duration such as `300ms`, `1h30m` or `1.5h`; undefined when it is none. */
+/** Parses a Go duration such as `300ms`, `1h30m` or `1.5h` to milliseconds; undefined if invalid. */
 export const parseDuration = (text: string): number | undefined => {
   if (/^[-+]?0$/.test(text)) return 0;
   const whole = WHOLE.exec(text);
@@ -27,11 +27,11 @@ export const parseDuration = (text: string): number | undefined => {
     nanos += BigInt(fraction || "0") * unitNanos / 10n ** BigInt(fraction.length);
     if (nanos > MAX_NANOS) return undefined;
   }
-  const ms = Number(decimal(nanos, NANOS_PER_MS)); // a sum of both parts would be rounded twice
+  const ms = Number(decimal(nanos, NANOS_PER_MS)); // adding two numbers would round twice
   return sign === "-" && ms !== 0 ? -ms : ms;
 };
 
-/** Milliseconds as Go prints a duration: `1h30m0s`, `1.5s`, `300ms`, `0s`. */
+/** Formats milliseconds as Go prints a duration: `1h30m0s`, `1.5s`, `300ms`, `0s`. */
 export const formatDuration = (ms: number): string => {
   const sign = ms < 0 ? "-" : "";
   const wholeMs = Math.trunc(Math.abs(ms));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { formatDuration, parseDuration } from "./duration.ts";
 
-Deno.test("parseDuration() reads what Go reads", async (t) => {
+Deno.test("parseDuration() accepts every duration that Go accepts", async (t) => {
   const cases: readonly [string, number][] = [
     ["0", 0],
     ["-0", 0],
@@ -38,7 +38,7 @@ Deno.test("parseDuration() reads what Go reads", async (t) => {
   }
 });
 
-Deno.test("parseDuration() refuses what Go refuses", async (t) => {
+Deno.test("parseDuration() refuses every text that Go refuses", async (t) => {
   const refused = [
     ...["", " ", "5", "-5", "1.5", "s", ".", ".s", "-", "+", "--5s", "5 s", " 5s", "5s ", "5s\n"],
     ...["5S", "5M", "1d", "1w", "5sec", "1,5s", "1e3s", "0x10s", "1h30", "Infinity", "NaN", "٥s"],
@@ -53,7 +53,7 @@ Deno.test("parseDuration() refuses what Go refuses", async (t) => {
   });
 });
 
-Deno.test("formatDuration() writes as Go does", async (t) => {
+Deno.test("formatDuration() formats as Go does", async (t) => {
   const cases: readonly [number, string][] = [
     [0, "0s"],
     [-0, "0s"],
@@ -78,7 +78,7 @@ Deno.test("formatDuration() writes as Go does", async (t) => {
   }
 });
 
-Deno.test("parseDuration() reads back whatever formatDuration() writes", () => {
+Deno.test("parseDuration() reverses formatDuration()", () => {
   fc.assert(
     fc.property(fc.integer({ min: -9_000_000_000_000, max: 9_000_000_000_000 }), (ms) => {
       assert.equal(parseDuration(formatDuration(ms)), ms || 0);

@@ -4,8 +4,8 @@ import { sleep } from "./wait.ts";
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Runs once per interval, first after one interval. A run that takes longer than that skips the
- * turns it missed: runs never overlap. What a run throws goes to `onError`, and the turns go on.
+ * Runs once per interval, first after one interval. Runs never overlap: a long run skips the turns
+ * that it missed. An error of a run goes to `onError`, and the next turn comes as usual.
  */
 export const every = (
   ms: number,
@@ -27,7 +27,7 @@ export const every = (
   };
 };
 
-/** Waits for a moment of the monotonic clock; false when the signal aborted. */
+/** Waits until a time of the steady clock. Returns false if the signal aborted. */
 async function reached(dueAt: number, signal: AbortSignal): Promise<boolean> {
   try {
     signal.throwIfAborted();
@@ -36,6 +36,6 @@ async function reached(dueAt: number, signal: AbortSignal): Promise<boolean> {
     }
     return true;
   } catch {
-    return false; // sleep() fails only by the abort
+    return false; // sleep() rejects only on abort
   }
 }

@@ -17,14 +17,14 @@ async function timesOf(intervalMs: number, runMs: number, turns: number) {
   return times;
 }
 
-Deno.test("every() runs first after one interval, then keeps the beat", async () => {
+Deno.test("every() runs first after one interval, then at every interval", async () => {
   const times = await timesOf(20, 5, 4);
   for (const [index, { begin }] of times.entries()) {
     assert.ok(begin >= 20 * (index + 1) - 1, `run ${index} began at ${begin}`);
   }
 });
 
-Deno.test("every() skips turns that a long run missed, and never overlaps", async () => {
+Deno.test("every() skips the turns that a long run missed, and never overlaps", async () => {
   const times = await timesOf(20, 50, 3);
   for (const [index, { begin }] of times.entries()) {
     const before = times[index - 1];
@@ -33,7 +33,7 @@ Deno.test("every() skips turns that a long run missed, and never overlaps", asyn
   }
 });
 
-Deno.test("every() hands on what a run throws, and goes on", async () => {
+Deno.test("every() passes errors to onError and keeps running", async () => {
   const stop = new AbortController();
   const errors: unknown[] = [];
   let turns = 0;
@@ -45,7 +45,7 @@ Deno.test("every() hands on what a run throws, and goes on", async () => {
   assert.deepEqual(errors.map(String), ["Error: turn 1", "Error: turn 2", "Error: turn 3"]);
 });
 
-Deno.test("every() waits for the run in work, and its abort is no error", async () => {
+Deno.test("every() waits for the current run, and does not report its abort", async () => {
   const stop = new AbortController();
   let ended = false;
   const turn = async (signal: AbortSignal) => {
@@ -58,7 +58,7 @@ Deno.test("every() waits for the run in work, and its abort is no error", async 
   assert.ok(ended);
 });
 
-Deno.test("every() returns at once when it is aborted while waiting, or before", async () => {
+Deno.test("every() returns at once on an abort while waiting or before", async () => {
   const stop = new AbortController();
   const running = every(2 ** 40, () => assert.fail("ran"), assert.ifError)(stop.signal);
   stop.abort();

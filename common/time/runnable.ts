@@ -1,7 +1,7 @@
-/** An HTTP server, a controller, a sweep: returns once the signal aborts, throws when it fails. */
+/** A long-running part such as a server or controller. Returns after an abort, throws on failure. */
 export type Runnable = (signal: AbortSignal) => Promise<void>;
 
-/** Whether `error` only says that `signal` aborted, so that nothing went wrong. */
+/** Returns whether `error` only says that `signal` aborted. */
 export const isAbort = (signal: AbortSignal, error: unknown): boolean =>
   signal.aborted &&
   (error === signal.reason || (error instanceof Error && error.name === "AbortError"));
@@ -13,19 +13,19 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
 
-/** A controller of its own that aborts with its parents too; disposing it leaves them alone. */
+/** An abort controller that also aborts with its parents. Disposing it stops following them. */
 export interface ChildController extends Disposable {
   readonly signal: AbortSignal;
   abort(reason?: unknown): void;
 }
 
-/** A signal to follow, and what to say in place of its own reason. */
+/** A signal to follow, and the reason to use instead of its own. */
 export interface ReasonedParent {
   readonly signal: AbortSignal;
   readonly reason: () => unknown;
 }
 
-/** Aborts when told to or, for its reason, with the first of its parents. */
+/** Creates a controller that aborts with the first of its parents, for that parent's reason. */
 export function childController(
   ...parents: readonly (AbortSignal | ReasonedParent)[]
 ): ChildController {
@@ -47,8 +47,8 @@ export function childController(
 }
 
 /**
- * Runs all side by side. The first to fail stops the rest, and its error is thrown once every one
- * of them has returned. An abort from outside ends it quietly.
+ * Runs all at the same time. The first failure stops the others, and is thrown once all have
+ * returned. After an abort of the parent it returns without an error.
  */
 export const all = (...runnables: readonly Runnable[]): Runnable => async (parent) => {
   using group = childController(parent);

@@ -24,7 +24,7 @@ Deno.test("all() throws the first error once every runnable has returned", async
   assert.deepEqual(ended, ["first"]);
 });
 
-Deno.test("all() ends quietly when the parent aborts, whatever the reason", async (t) => {
+Deno.test("all() returns without an error when the parent aborts, for any reason", async (t) => {
   for (const reason of [new Error("shutdown"), "a string", undefined]) {
     await t.step(String(reason), async () => {
       const parent = new AbortController();
@@ -35,7 +35,7 @@ Deno.test("all() ends quietly when the parent aborts, whatever the reason", asyn
   }
 });
 
-Deno.test("all() throws what goes wrong during a shutdown", async () => {
+Deno.test("all() throws a failure during a shutdown", async () => {
   const parent = new AbortController();
   const badEnd: Runnable = async (signal) => {
     await aborted(signal);
@@ -52,7 +52,7 @@ Deno.test("all() throws an AbortError that no abort caused", async () => {
   await assert.rejects(all(failing, untilAborted)(new AbortController().signal), error);
 });
 
-Deno.test("all() goes on when one of its runnables returns early", async () => {
+Deno.test("all() keeps running when one of its runnables returns early", async () => {
   const parent = new AbortController();
   let isOver = false;
   const running = all(() => Promise.resolve(), untilAborted)(parent.signal);
@@ -63,12 +63,12 @@ Deno.test("all() goes on when one of its runnables returns early", async () => {
   await running;
 });
 
-Deno.test("all() of nothing returns, and stops a runnable that starts after the abort", async () => {
+Deno.test("all() returns without runnables, and after an abort before its start", async () => {
   await all()(new AbortController().signal);
   await all(untilAborted)(AbortSignal.abort(new Error("gone")));
 });
 
-Deno.test("isAbort() tells an abort from an error that came at the same time", () => {
+Deno.test("isAbort() is false for an error that only came at the same time", () => {
   const reason = new Error("shutdown");
   const gone = AbortSignal.abort(reason);
   const cases: [AbortSignal, unknown, boolean][] = [
@@ -92,7 +92,7 @@ Deno.test("childController() follows its parent until it is disposed", () => {
   assert.equal(childController(parent.signal).signal.reason, "over");
 });
 
-Deno.test("childController() follows the first of several parents, for the reason given", () => {
+Deno.test("childController() follows the first of several parents, with the given reason", () => {
   for (const order of ["ab", "ba"]) {
     const [a, b] = [new AbortController(), new AbortController()];
     using child = childController(a.signal, { signal: b.signal, reason: () => "instead of b" });
@@ -103,7 +103,7 @@ Deno.test("childController() follows the first of several parents, for the reaso
   }
 });
 
-Deno.test("childController() aborts alone", () => {
+Deno.test("childController() aborts without its parent", () => {
   const parent = new AbortController();
   using child = childController(parent.signal);
   child.abort("mine");
