@@ -23,11 +23,11 @@ import { type ApiObjects, ApiWatch, NOTHING } from "./api_watch.ts";
 import { FIRST_SYNC_MS } from "./availability.ts";
 import { compare, selectorText } from "./selector.ts";
 
-/** What the caches work with. */
+/** What `ApiCaches` works with. */
 export interface ApiCachesDeps {
   readonly kube: KubeClient;
   readonly log: Log;
-  /** The CRD of an API; read live unless given. */
+  /** Finds the CRD of an API; by default a live read. */
   readonly findCrd?: (
     name: string,
     signal: AbortSignal,
@@ -35,12 +35,12 @@ export interface ApiCachesDeps {
   readonly timing?: ApiCachesTiming;
 }
 
-/** Timing of the caches; tests shorten it. */
+/** Times that tests shorten. */
 export interface ApiCachesTiming {
-  /** A watch that nobody asked for this long is closed. */
+  /** A watch that was not used for this long is closed. */
   readonly idleMs: number;
   readonly firstSyncMs: number;
-  /** An API that was not there, or not readable, is looked for again after this time. */
+  /** When to look again for an API that was missing or not readable. */
   readonly retryMs: number;
 }
 
@@ -58,14 +58,14 @@ interface Entry {
 }
 
 /**
- * Metadata of the objects that inventories show: one watch per API and selection, opened for the
- * first who asks, shared by all, and closed once nobody asked for a while.
+ * Metadata of the objects that inventories show. It opens one watch per API and selection at the
+ * first request, shares it among all requests, and closes it when it was idle for a while.
  */
 export class ApiCaches {
   readonly #deps: ApiCachesDeps;
   readonly #timing: ApiCachesTiming;
   readonly #entries = new Map<string, Entry>();
-  /** What is left out at present, each said once. */
+  /** The keys that are left out at present; each is logged once. */
   readonly #saidLeftOut = new Set<string>();
   readonly #closing = new Set<Promise<void>>();
   #isEnded = false;
@@ -75,17 +75,17 @@ export class ApiCaches {
     this.#timing = deps.timing ?? DEFAULT_TIMING;
   }
 
-  /** How many watches are open. */
+  /** The number of open watches. */
   get size(): number {
     return this.#entries.size;
   }
 
-  /** Synced objects of an exported API; see `ApiWatch.objects`. */
+  /** Returns the synced objects of an exported API; see `ApiWatch.objects`. */
   managedObjects(api: string, signal?: AbortSignal): Promise<ApiObjects | undefined> {
     return this.#use(`api ${api}`, api, (stop) => this.#apiSource(api, stop), signal);
   }
 
-  /** Copies of a related resource that came from consumers. */
+  /** Returns the copies of a related resource that came from consumers. */
   managedCopies(
     resource: RelatedResource["resource"],
     signal?: AbortSignal,
@@ -95,8 +95,8 @@ export class ApiCaches {
   }
 
   /**
-   * The provider's own objects under a rule with a selector. With labels they are selected by
-   * those alone, so that rules which differ in names share a watch.
+   * Returns the provider's own objects that a rule selects. A label selector is used alone, without
+   * the names, so that rules that differ only in names share a watch.
    */
   async providerObjects(
     { resource, selector }: Pick<RelatedResource, "resource" | "selector">,
@@ -115,7 +115,7 @@ export class ApiCaches {
     return await this.#use(`named ${resource} ${sorted.join(" ")}`, resource, find, signal);
   }
 
-  /** Closes what is idle, and everything once the signal aborts; nothing opens after that. */
+  /** Closes idle watches. Closes all of them once the signal aborts; none is opened after that. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await sleep(this.#timing.idleMs / 20, signal).catch(() => {});

@@ -16,7 +16,7 @@ import { selectorText } from "./selector.ts";
 const MANAGED: Selection = { labelSelector: `${LABELS.managed}=true` };
 const MAX_ANNOTATION_LENGTH = 253;
 
-/** Where the objects of a CRD are read: in the version they are stored in, if that is served. */
+/** Returns the type to read the objects of a CRD in: the stored version, if it is served. */
 export function servedType({ spec }: CustomResourceDefinition): ResourceType | undefined {
   const served = spec.versions.filter((version) => version.served);
   const version = served.find(({ storage }) => storage) ?? served[0];
@@ -29,15 +29,15 @@ export function servedType({ spec }: CustomResourceDefinition): ResourceType | u
   };
 }
 
-/** The type of a related resource. */
+/** Returns the type of a related resource. */
 export const relatedType = (resource: RelatedResource["resource"]): ResourceType =>
   resource === "secrets" ? SECRETS : CONFIG_MAPS;
 
-/** Objects that a konnector made, without their labels. */
+/** Selects the objects that a konnector made, without their labels. */
 export const managedObjects = (type: ResourceType): CompleteSource<MetadataObject> =>
   source(type, MANAGED, essentials);
 
-/** Copies that a konnector made, with all labels, since rules of any Export select by them. */
+/** Selects the copies that a konnector made, with all labels, because rules select by them. */
 export const managedCopies = (type: ResourceType): CompleteSource<MetadataObject> =>
   source(type, MANAGED, (item) => {
     const { labels } = (item as MetadataObject).metadata;
@@ -45,7 +45,7 @@ export const managedCopies = (type: ResourceType): CompleteSource<MetadataObject
     return { metadata: labels ? { ...metadata, labels } : metadata };
   });
 
-/** Objects that the API server selects by their labels. */
+/** Selects objects by their labels, in the API server. */
 export const labelledObjects = (
   type: ResourceType,
   selector: LabelSelector,
@@ -54,7 +54,7 @@ export const labelledObjects = (
   return source(type, labelSelector ? { labelSelector } : {}, essentials);
 };
 
-/** Objects of certain names in any namespace; of all others nothing is kept. */
+/** Selects objects by their names in any namespace, and keeps nothing of all others. */
 export const namedObjects = (
   type: ResourceType,
   names: readonly string[],
@@ -72,12 +72,12 @@ export const namedObjects = (
 };
 
 /**
- * What every object nobody asked for is decoded to. There is no selection by several names, and a
- * cache keeps this one only once, for it always has the same key and version.
+ * Replaces every object that was not selected, because the API server cannot select by several
+ * names. A cache keeps it only once, because it always has the same key and version.
  */
 const UNWANTED: MetadataObject = { metadata: { name: "" } };
 
-/** Whether an object of a cache was asked for. */
+/** Returns whether an object of a cache was selected. */
 export const isWanted = (object: MetadataObject): boolean => object !== UNWANTED;
 
 const source = (
@@ -86,7 +86,7 @@ const source = (
   decode: (item: unknown) => MetadataObject,
 ): CompleteSource<MetadataObject> => ({ type, selection, metadataOnly: true, decode });
 
-/** What a row shows. Consumers write the rest, and as much of it as they like: it is dropped. */
+/** Keeps the metadata that a row shows. Consumers can write any amount of the rest. */
 function essentials(item: unknown): MetadataObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp, annotations } =
     reduceMetadata(item).metadata;

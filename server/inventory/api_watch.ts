@@ -13,21 +13,21 @@ import { MAX_BROKEN_MS } from "./availability.ts";
 
 /** Objects of one API or selection, as an inventory reads them. */
 export interface ApiObjects {
-  /** Changes with every change of the objects, and is never that of other objects. */
+  /** Changes with every change of the objects. Different objects never have the same version. */
   readonly version: number;
   values(): Iterable<MetadataObject>;
-  /** How many of them came from this consumer cluster. */
+  /** Returns how many of them came from this consumer cluster. */
   countOf(consumerUid: string): number;
-  /** For how long the watch has been cut off; undefined while it stands. */
+  /** Returns how long the watch has been broken; undefined while it works. */
   brokenForMs(): number | undefined;
 }
 
-/** What a watch is opened with. */
+/** What an `ApiWatch` works with. */
 export interface ApiWatchOptions {
   readonly kube: KubeClient;
-  /** Finds out what to watch; undefined when there is no such API. */
+  /** Finds the source to watch; undefined if there is no such API. */
   readonly findSource: (signal: AbortSignal) => Promise<FollowSource<MetadataObject> | undefined>;
-  /** How long the first list is waited for. */
+  /** How long callers wait for the first list. */
   readonly firstSyncMs: number;
 }
 
@@ -38,7 +38,7 @@ const byConsumer: IndexFunction<MetadataObject> = ({ metadata: { annotations } }
 
 let lastVersion = 0;
 
-/** How soon an API that is defined and yet unknown is looked for again. */
+/** When to retry an API that has a CRD but is not served yet. */
 const LOOK_AGAIN = { baseMs: 100, capMs: 5_000 };
 
 /** The objects of an API that does not exist. */
@@ -66,7 +66,7 @@ export class ApiWatch {
     this.#run = this.#follow(this.#stop.signal);
   }
 
-  /** Since when (`performance.now()`) it only repeats its last word; undefined while it watches. */
+  /** When the watch ended, by `performance.now()`; undefined while it watches. */
   get overSince(): number | undefined {
     return this.#overSince;
   }
@@ -77,8 +77,8 @@ export class ApiWatch {
   }
 
   /**
-   * The objects, none for an API that does not exist, or undefined when they cannot be listed.
-   * Only the callers of the first seconds wait.
+   * Returns the objects: none for an API that does not exist, undefined if they cannot be listed.
+   * Only callers in the first seconds of the watch wait.
    */
   async objects(signal?: AbortSignal): Promise<ApiObjects | undefined> {
     if (!this.#cache?.hasSynced) await untilAborted(this.#firstSync.over, signal);
@@ -107,7 +107,7 @@ export class ApiWatch {
     }
   }
 
-  /** Watches until the API disappears; tells whether it may come back at once. */
+  /** Watches until the API disappears. Returns whether to try again. */
   async #watchOnce(signal: AbortSignal): Promise<boolean> {
     const source = await this.#options.findSource(signal);
     if (!source) {
@@ -115,8 +115,8 @@ export class ApiWatch {
       return false;
     }
     const cache = await this.#watch(source, signal);
-    // A starting API server, or a CRD in its first second, knows the API only a moment later: the
-    // next callers wait for that as the first ones did.
+    // A starting API server, or one with a new CRD, serves the API a moment later. The next callers
+    // wait for it as the first callers did.
     if (cache.hasSynced) this.#firstSync = new FirstSync(this.#options.firstSyncMs);
     this.#cache = undefined;
     return true;
@@ -148,7 +148,7 @@ export class ApiWatch {
   }
 }
 
-/** The time in which waiting for a complete list makes sense. */
+/** The time during which callers wait for the first complete list. */
 class FirstSync {
   readonly #ended = Promise.withResolvers<void>();
   readonly #timer: ReturnType<typeof setTimeout>;
@@ -167,7 +167,7 @@ class FirstSync {
   }
 }
 
-/** Whether waiting would not mend it. */
+/** Returns whether waiting would not help. */
 const isRefused = (error: unknown): boolean =>
   error instanceof KubeError && [400, 401, 403, 405, 422].includes(error.status);
 

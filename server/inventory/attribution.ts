@@ -3,18 +3,18 @@ import type { ReportBroken } from "./catalog.ts";
 import { boundaryOf, connectionKey, countsFor, type Heartbeat } from "../provider/heartbeats.ts";
 import { compare } from "./selector.ts";
 
-/** Where heartbeats are looked up; a `heartbeatCache` is one. */
+/** The part of a `heartbeatCache` that looks up heartbeats. */
 export interface HeartbeatLookup {
   find(index: "connection", value: string): Iterable<Heartbeat>;
 }
 
-/** A heartbeat that speaks for a Grant. */
+/** A heartbeat that counts for a Grant. */
 export type CountingHeartbeat = Heartbeat & {
   readonly consumerUid: string;
   readonly renewTimeMs: number;
 };
 
-/** The heartbeats that count for a Grant; the cost is that of the Grant's own Leases. */
+/** Yields the heartbeats that count for a Grant. It reads only the Leases of that Grant. */
 export function* countingHeartbeats(
   heartbeats: HeartbeatLookup,
   grant: Grant,
@@ -25,41 +25,32 @@ export function* countingHeartbeats(
   }
 }
 
-/** Display names of identities by the UID of the consumer cluster that is theirs alone. */
+/** The display name of an identity, by the UID of each consumer cluster that only it uses. */
 export type Attribution = ReadonlyMap<string, string>;
 
+interface Owner {
+  readonly subject: string;
+  readonly grant: string;
+  readonly displayName: string;
+}
+
 /**
- * Whom a consumer cluster belongs to, by its heartbeats. A cluster that heartbeats for two
- * identities belongs to neither: anybody can write another's UID into a Lease.
+ * Finds the identity of each consumer cluster by its heartbeats. A cluster with heartbeats for two
+ * identities belongs to neither, because anyone can write a foreign UID into a Lease.
  */
 export function attributionOf(
   grants: Iterable<Grant>,
   heartbeats: HeartbeatLookup,
   report: ReportBroken = () => {},
 ): Attribution {
-  const owners = new Map<
-    string,
-    { subject: string; grant: string; displayName?: string } | "many"
-  >();
+  const owners = new Map<string, Owner | "several">();
   for (const grant of grants) {
     try {
-      const { subject, displayName } = grant.spec.identity;
-      const owner = {
-        subject,
-        grant: grant.metadata.name,
-        ...(typeof displayName === "string" && displayName !== "" ? { displayName } : {}),
-      };
+      const { subject, displayName: name } = grant.spec.identity;
+      const displayName = typeof name === "string" ? name : "";
+      const owner = { subject, grant: grant.metadata.name, displayName };
       for (const { consumerUid } of countingHeartbeats(heartbeats, grant)) {
-        const known = owners.get(consumerUid);
-        if (known === undefined) owners.set(consumerUid, owner);
-        else if (known === "many") continue;
-        else if (known.subject !== subject) owners.set(consumerUid, "many");
-        // Grants of one identity may have been made under different display names: by name, so
-        // that the answer does not depend on the order of the cache.
-        else if (
-          owner.displayName !== undefined &&
-          (known.displayName === undefined || compare(owner.grant, known.grant) < 0)
-        ) owners.set(consumerUid, owner);
+        owners.set(consumerUid, ownerOfBoth(owners.get(consumerUid), owner));
       }
     } catch (error) {
       report(grant, error);
@@ -67,12 +58,21 @@ export function attributionOf(
   }
   const identities = new Map<string, string>();
   for (const [uid, owner] of owners) {
-    if (owner !== "many" && owner.displayName !== undefined) identities.set(uid, owner.displayName);
+    if (owner !== "several" && owner.displayName) identities.set(uid, owner.displayName);
   }
   return identities;
 }
 
-/** Whether two attributions say the same. */
+function ownerOfBoth(known: Owner | "several" | undefined, owner: Owner): Owner | "several" {
+  if (!known) return owner;
+  if (known === "several" || known.subject !== owner.subject) return "several";
+  if (!owner.displayName) return known;
+  // Grants of one identity can have different display names. Take that of the first Grant by name,
+  // so that the result does not depend on the order of the cache.
+  return !known.displayName || compare(owner.grant, known.grant) < 0 ? owner : known;
+}
+
+/** Returns whether two attributions are equal. */
 export function sameAttribution(a: Attribution, b: Attribution): boolean {
   if (a.size !== b.size) return false;
   for (const [uid, identity] of a) if (b.get(uid) !== identity) return false;

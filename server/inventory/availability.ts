@@ -1,33 +1,33 @@
 import { providerFailed } from "../../common/errors.ts";
 import { deadline } from "../../common/time/deadline.ts";
 
-/** What tells whether a cache can be trusted; every `Cache` does. */
+/** The part of a `Cache` that says whether it can be trusted. */
 export interface CacheState {
   readonly hasSynced: boolean;
-  /** For how long it has been cut off; undefined while its watch stands. */
+  /** Returns how long its watch has been broken; undefined while it works. */
   brokenForMs(): number | undefined;
 }
 
-/** A cache that can be waited for. */
+/** A cache whose first sync can be awaited. */
 export interface AwaitableCache extends CacheState {
   whenSynced(signal?: AbortSignal): Promise<void>;
 }
 
-/** How far a view is behind: not at all, or since the first of its caches was cut off. */
+/** How old a view is: current, or as old as the longest break of its caches. */
 export type ViewAge = "current" | { readonly brokenForMs: number };
 
-/** Whether a view can be shown; it cannot before the first lists, nor after a long outage. */
+/** Whether a view can be shown. It cannot before the first lists, nor after a long outage. */
 export type Availability =
   | { readonly kind: "shown"; readonly age: ViewAge }
   | { readonly kind: "unsynced" }
   | { readonly kind: "broken"; readonly brokenForMs: number };
 
-/** How long a view without first lists is waited for. */
+/** How long a request waits for the first lists. */
 export const FIRST_SYNC_MS = 5_000;
-/** How long a cut-off cache is shown. */
+/** How long a broken cache is shown. */
 export const MAX_BROKEN_MS = 15_000;
 
-/** The longest time that one of the caches has been cut off. */
+/** Returns the age of a view over these caches. */
 export function viewAge(caches: Iterable<Pick<CacheState, "brokenForMs">>): ViewAge {
   let longest: number | undefined;
   for (const cache of caches) {
@@ -37,11 +37,11 @@ export function viewAge(caches: Iterable<Pick<CacheState, "brokenForMs">>): View
   return longest === undefined ? "current" : { brokenForMs: longest };
 }
 
-/** The whole seconds for the `Age` header; undefined for a current view. */
+/** Returns the whole seconds for the `Age` header; undefined for a current view. */
 export const ageSeconds = (age: ViewAge): number | undefined =>
   age === "current" ? undefined : Math.floor(age.brokenForMs / 1_000);
 
-/** What can be said of a view over these caches right now. */
+/** Returns whether a view over these caches can be shown now. */
 export function availability(caches: readonly CacheState[]): Availability {
   if (!caches.every(({ hasSynced }) => hasSynced)) return { kind: "unsynced" };
   const age = viewAge(caches);
@@ -50,7 +50,7 @@ export function availability(caches: readonly CacheState[]): Availability {
     : { kind: "shown", age };
 }
 
-/** How old the view is, once it can be shown; fails when it cannot. `action` reads after "Cannot". */
+/** Waits until the view can be shown and returns its age. `action` follows "Cannot" in the error. */
 export async function whenAvailable(
   action: string,
   caches: readonly AwaitableCache[],

@@ -24,33 +24,33 @@ import { record, text } from "../../common/shape.ts";
 const EXPORT_NAME = text();
 const IDENTITY = record({}, { displayName: text() });
 
-/** What the list of clusters is made from. */
+/** What the list of clusters is built from. */
 export interface ClusterSources {
   readonly grants: Iterable<Grant>;
   readonly heartbeats: HeartbeatLookup;
-  /** Objects of an API that a cluster synced; undefined for an API that cannot be listed. */
+  /** Counts the objects of an API that a cluster synced; undefined if they cannot be listed. */
   readonly syncedCounts: (api: string, consumerUid: string) => number | undefined;
-  /** Namespaces with more Leases than are held. */
+  /** Namespaces with more Leases than the cache keeps. */
   readonly crowded?: readonly CrowdedNamespace[];
   readonly nowMs: number;
   readonly report?: ReportBroken;
 }
 
-/** The clusters as JSON, and when the next `live` turns false by the passing of time alone. */
+/** The clusters as JSON, and until when no `live` in it turns false by time alone. */
 export interface ClustersView {
   readonly json: string;
   readonly validUntilMs?: number;
 }
 
 /**
- * The consumer clusters by their heartbeats, and the Grants that none has used yet. Of all Grants it
- * makes only those anew of which something changed: with thousands of them the rest, a heartbeat
- * before, would be garbage of as many megabytes again and again.
+ * Lists the consumer clusters by their heartbeats, and the Grants that no cluster has used yet. It
+ * rebuilds only the parts of Grants that changed, because a full rebuild at each heartbeat would
+ * create megabytes of garbage.
  */
 export class ClusterList {
   readonly #known = new WeakMap<Grant, GrantPart>();
 
-  /** The cost grows with Grants and their own Leases only. */
+  /** Builds the list. Its cost grows only with the Grants and their own Leases. */
   view(sources: ClusterSources): ClustersView {
     const { grants, report = () => {} } = sources;
     const bindingsByUid = new Map<string, Binding | Binding[]>();
@@ -94,13 +94,13 @@ export class ClusterList {
   }
 }
 
-/** What one Grant adds to the list, and all that it was made from besides the Grant. */
+/** The part of one Grant in the list, and what it was built from besides the Grant. */
 interface GrantPart {
   readonly bindings: readonly Binding[];
   readonly connection: string;
   readonly leases: readonly Heartbeat[];
   readonly validFromMs: number;
-  /** The moment after which the first of its clusters is not live any more. */
+  /** After this time the first of its clusters is no longer live. */
   readonly validUntilMs: number;
 }
 
@@ -108,10 +108,10 @@ interface GrantPart {
 interface Binding {
   readonly uid: string;
   readonly renewedMs: number;
-  /** Of each API of the Grant. */
+  /** One for each API of the Grant. */
   readonly counts: readonly (number | undefined)[];
   readonly row: ClusterGrant;
-  /** The whole cluster, where it uses nothing but this: most do. */
+  /** The whole cluster, if it has only this binding, as most do. */
   json?: string;
 }
 
@@ -139,7 +139,7 @@ function grantPart(grant: Grant, sources: ClusterSources): GrantPart {
   let [validFromMs, validUntilMs] = [nowMs, Infinity];
   for (const { isLive, liveUntilMs, renewedMs } of beats.values()) {
     if (isLive) validUntilMs = Math.min(validUntilMs, liveUntilMs);
-    // Shown as renewed now, which is another time whenever it is looked at: our clock was set back.
+    // Our clock was set back, so the heartbeat counts as renewed now: the part must not be reused.
     if (renewedMs >= nowMs) validFromMs = Infinity;
   }
   return {
@@ -154,11 +154,11 @@ function grantPart(grant: Grant, sources: ClusterSources): GrantPart {
 interface Beat {
   readonly renewedMs: number;
   readonly isLive: boolean;
-  /** The end of the last of its Leases; in the past when it is not live. */
+  /** When the last of its Leases ends; in the past if it is not live. */
   readonly liveUntilMs: number;
 }
 
-/** One Grant's heartbeats by consumer cluster; several Leases of one cluster count as one. */
+/** Groups the heartbeats of one Grant by consumer cluster. */
 function beatsOf(leases: readonly Heartbeat[], grant: Grant, nowMs: number): Map<string, Beat> {
   const beats = new Map<string, Beat>();
   for (const heartbeat of leases) {
@@ -212,7 +212,7 @@ function clusterJson(uid: string, bindings: Binding | readonly Binding[]): strin
   return JSON.stringify(cluster);
 }
 
-/** Leases elsewhere count for no Grant, so nobody misses them. */
+/** Leases in other namespaces count for no Grant. */
 const truncatedOf = (crowded: readonly CrowdedNamespace[]): TruncatedBoundary[] =>
   crowded.filter(({ namespace }) => isBoundaryName(namespace))
     .map(({ namespace, total }) => ({ boundaryNamespace: namespace, leases: total }))

@@ -25,7 +25,7 @@ type View<T extends MetadataObject> = Pick<
   "get" | "values" | "onChange" | "hasSynced" | "whenSynced" | "brokenForMs"
 >;
 
-/** What inventories are made from. */
+/** What `Inventory` works with. */
 export interface InventoryDeps {
   readonly caches: {
     readonly exports: View<Export>;
@@ -35,13 +35,13 @@ export interface InventoryDeps {
       & View<Heartbeat>
       & Pick<Cache<Heartbeat, HeartbeatIndex>, "find" | "crowded">;
   };
-  /** Of live calls, which fail before a watch notices. */
+  /** The outage of live calls, which fail before a watch notices. */
   readonly outage: AwaitableCache;
   readonly apis: Pick<ApiCaches, "managedObjects" | "managedCopies" | "providerObjects">;
   readonly log: Log;
 }
 
-/** An answer, and during an outage for how long it has been the last word. */
+/** An answer, with its age during an outage. */
 export interface InventoryAnswer extends Answer {
   readonly ageSeconds?: number;
 }
@@ -50,8 +50,8 @@ const MAX_KEPT_BYTES = 32 * 1024 * 1024;
 const MAX_REPORTED = 1_000;
 
 /**
- * The answers to catalog, clusters and instances, kept encoded until something they show changes.
- * None of them asks the API server anything while its caches stand.
+ * Answers the requests for catalog, clusters and instances from caches, without any API call. It
+ * keeps each answer encoded until something in it changes.
  */
 export class Inventory {
   readonly #deps: InventoryDeps;
@@ -59,7 +59,7 @@ export class Inventory {
   readonly #catalog = new Snapshot();
   readonly #clusterList = new ClusterList();
   readonly #clusters = new Snapshot();
-  /** By Export, the one used last at the end. */
+  /** By Export, the most recently used last. */
   readonly #instances = new Map<string, Snapshot>();
   readonly #grantedApis = new Memo<readonly string[]>();
   readonly #attributionMemo = new Memo<Attribution>();
@@ -77,7 +77,7 @@ export class Inventory {
     };
   }
 
-  /** `GET /api/catalog` */
+  /** Answers `GET /api/catalog`. */
   async catalog(signal?: AbortSignal): Promise<InventoryAnswer> {
     const { caches: { exports, collections }, outage } = this.#deps;
     const age = await whenAvailable("list the catalog", [exports, collections, outage], signal);
@@ -88,7 +88,7 @@ export class Inventory {
     return withAge(answer, age);
   }
 
-  /** `GET /api/clusters` */
+  /** Answers `GET /api/clusters`. */
   async clusters(signal?: AbortSignal): Promise<InventoryAnswer> {
     const { caches: { grants, heartbeats }, outage } = this.#deps;
     await whenAvailable("list the clusters", [grants, heartbeats, outage], signal);
@@ -99,7 +99,7 @@ export class Inventory {
       names,
       (api) => this.#deps.apis.managedObjects(api, signal),
     );
-    // The names too: an API that a Grant brought in meanwhile is looked up the next time.
+    // The names are part of the version: an API that a new Grant added is looked up the next time.
     const version = [
       names,
       this.#changes.grants(),
@@ -120,7 +120,7 @@ export class Inventory {
     return withAge(answer, viewAge([grants, heartbeats, outage, ...present(objects)]));
   }
 
-  /** `GET /api/catalog/{export}/instances` for an Export that was found, Ready or not. */
+  /** Answers `GET /api/catalog/{export}/instances` for an existing Export, Ready or not. */
   async instances(offer: Export, signal?: AbortSignal): Promise<InventoryAnswer> {
     const { caches: { grants, heartbeats }, outage, apis } = this.#deps;
     await whenAvailable("list the instances", [grants, heartbeats, outage], signal);
@@ -157,7 +157,7 @@ export class Inventory {
     return withAge(answer, viewAge([grants, heartbeats, outage, ...all]));
   }
 
-  /** The same object as long as it says the same, however many heartbeats arrive. */
+  /** Returns the same object as long as its content is equal, so that heartbeats change no version. */
   #currentAttribution(): Attribution {
     const { grants, heartbeats } = this.#deps.caches;
     const version = [this.#changes.grants(), this.#changes.heartbeats()];
@@ -168,7 +168,7 @@ export class Inventory {
     });
   }
 
-  /** Lets go of the answers that were not asked for the longest while all take too much memory. */
+  /** Returns the snapshot of an Export, and drops the least recently used ones over the limit. */
   #instancesOf(name: string): Snapshot {
     const snapshot = this.#instances.get(name) ?? new Snapshot();
     this.#instances.delete(name);

@@ -1,14 +1,14 @@
-/** Values that, taken together, tell one state of the sources from another. */
+/** Values that together identify a state of the sources. */
 export type Version = readonly unknown[];
 
-/** What a build gives. */
+/** The result of a build. */
 export interface Built<T> {
   readonly value: T;
-  /** When the passing of time alone makes the value wrong; the value holds up to that moment. */
+  /** After this time the value is wrong even if its sources did not change. */
   readonly validUntilMs?: number;
 }
 
-/** The wall clock for what is shown, the steady one for how long ago something was. */
+/** The wall clock for times to show, the steady clock to measure with. */
 export interface Clocks {
   readonly wallMs: () => number;
   readonly steadyMs: () => number;
@@ -17,9 +17,9 @@ export interface Clocks {
 const SYSTEM_CLOCKS: Clocks = { wallMs: Date.now, steadyMs: () => performance.now() };
 
 const MIN_INTERVAL_MS = 100;
-/** However expensive a build is, nobody sees anything older than this. */
+/** No value is older than this, however expensive a build is. */
 const MAX_BEHIND_MS = 1_000;
-/** Building takes at most a fifth of the time. */
+/** Building may take about a fifth of the time. */
 const COST_FACTOR = 5;
 
 interface Kept<T> extends Built<T> {
@@ -30,8 +30,8 @@ interface Kept<T> extends Built<T> {
 }
 
 /**
- * Keeps a value until its sources change. While they change all the time it is built anew at most
- * every 100 ms, less often when that is expensive, and it is never over a second behind.
+ * Keeps a value until its sources change. While they keep changing it rebuilds the value every
+ * 100 ms at most, less often if a build is expensive, and is never more than a second behind.
  */
 export class Memo<T> {
   readonly #clocks: Clocks;
@@ -41,7 +41,7 @@ export class Memo<T> {
     this.#clocks = clocks;
   }
 
-  /** The value for this version of the sources, or a very recent one. */
+  /** Returns the value for this version of the sources, or a very recent one. */
   get(version: Version, build: (nowMs: number) => Built<T>): T {
     const kept = this.#kept;
     const startedSteadyMs = this.#clocks.steadyMs();

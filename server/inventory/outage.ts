@@ -3,9 +3,9 @@ import { aborted, isAbort, type Runnable } from "../../common/time/runnable.ts";
 import { sleep } from "../../common/time/wait.ts";
 import type { AwaitableCache } from "./availability.ts";
 
-/** What tells of the end of an outage. */
+/** How the end of an outage is found. */
 export interface OutageOptions {
-  /** A call of the kind that failed; whatever is answered resolves, only a failed call rejects. */
+  /** Makes a call of the kind that failed. Any response resolves; only a failed call rejects. */
   readonly probe: (signal: AbortSignal) => Promise<unknown>;
   /** A clock in milliseconds that never goes back; the process's own unless given. */
   readonly now?: () => number;
@@ -16,8 +16,8 @@ export interface OutageOptions {
 const PROBE_TIMING = { limitMs: 2_000, pauseMs: 500 };
 
 /**
- * The time for which the provider has failed live calls. Watches may stand all the while and say
- * nothing, so views count it like a watch that is cut off.
+ * Measures how long live calls to the provider have failed. Watches can stay open and silent
+ * meanwhile, so views treat it like a broken watch.
  */
 export class Outage implements AwaitableCache {
   readonly hasSynced = true;
@@ -37,7 +37,7 @@ export class Outage implements AwaitableCache {
     return this.#since === undefined ? undefined : this.#now() - this.#since;
   }
 
-  /** A live call failed: the outage lasts from the first of them until a probe is answered. */
+  /** Begins an outage after a failed live call. It lasts until a probe is answered. */
   begin(): void {
     this.#since ??= this.#now();
     this.#begun.resolve();

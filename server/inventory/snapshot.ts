@@ -2,21 +2,21 @@ import { createHash } from "node:crypto";
 import { gzipOnce } from "../../common/http/gzip_once.ts";
 import { type Built, type Clocks, Memo, type Version } from "./memo.ts";
 
-/** An answer as it goes over the wire, ready to be sent any number of times. */
+/** An encoded answer, ready to be sent any number of times. */
 export interface Answer {
   /** JSON. */
   readonly body: Uint8Array<ArrayBuffer>;
-  /** The same, compressed: lists repeat themselves, so it is a tenth of the size. */
+  /** Returns the body compressed, about a tenth of the size. */
   readonly zipped: () => Uint8Array<ArrayBuffer>;
-  /** Strong, with its quotes: the same text means the same bytes. */
+  /** A strong ETag, with its quotes. */
   readonly etag: string;
   readonly builtAtMs: number;
 }
 
-/** Higher levels take twice the time for a few per cent. */
+/** Higher levels take twice the time and save a few per cent. */
 const GZIP_LEVEL = 3;
 
-/** The encoded answer of one view; see `Memo` for when it is made anew. */
+/** Keeps the encoded answer of one view; `Memo` says when it is rebuilt. */
 export class Snapshot {
   readonly #memo: Memo<Answer>;
   #last: Answer | undefined;
@@ -25,17 +25,17 @@ export class Snapshot {
     this.#memo = new Memo(clocks);
   }
 
-  /** How much memory the answer takes. */
+  /** The memory that the answer takes. */
   get sizeBytes(): number {
     return this.#last?.body.byteLength ?? 0;
   }
 
-  /** The answer for this version of the sources, or a very recent one; `build` gives JSON. */
+  /** Returns the answer for this version of the sources, or a very recent one. */
   get(version: Version, build: (nowMs: number) => Built<string>): Answer {
     return this.#memo.get(version, (nowMs) => {
       const { value, ...rest } = build(nowMs);
       const encoded = encode(value, nowMs);
-      // The bytes that are sent already stay the ones that are sent.
+      // Keep the bytes, and their compressed form, if the text did not change.
       const answer = encoded.etag === this.#last?.etag
         ? { ...this.#last, builtAtMs: nowMs }
         : encoded;
