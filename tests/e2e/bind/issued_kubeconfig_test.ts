@@ -10,14 +10,15 @@ import type { KubeObject, Secret } from "../../../common/api/resources.ts";
 import type { Identity } from "../../../common/api/wire.ts";
 import { ownPlane } from "../../support/planes/control_planes.ts";
 import { WIDGETS } from "../../support/planes/issuer_samples.ts";
-import { Gateway, okJson, Provider } from "../../support/worlds/gateway_world.ts";
+import { Gateway, okJson } from "../../support/worlds/gateway_world.ts";
+import { TestProvider } from "../../support/worlds/provider.ts";
 
 const widgets = { group: "example.org", version: "v1", plural: "widgets" };
 
 Deno.test("the issued kubeconfig works in @kubernetes/client-node", async (t) => {
   await using plane = await ownPlane();
   await using gateway = await Gateway.start(plane);
-  using provider = await Provider.of(plane);
+  using provider = await TestProvider.of(plane);
   await provider.define(WIDGETS);
   await provider.offerReady("widgets", [WIDGETS]);
   const { token } = await gateway.login();
