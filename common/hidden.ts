@@ -1,7 +1,7 @@
 const HIDDEN = "[secret]";
 
 /** Hides a value from logs, JSON, templates and inspection. Only `reveal()` returns it. */
-export class Secret<T> {
+export class Hidden<T> {
   readonly #value: T;
 
   constructor(value: T) {

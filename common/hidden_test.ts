@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { inspect } from "node:util";
 import { logJson } from "./log/log_value.ts";
-import { Secret } from "./hidden.ts";
+import { Hidden } from "./hidden.ts";
 
-Deno.test("Secret gives its value to reveal() and to nothing else", async (t) => {
-  const secret = new Secret("hunter2");
+Deno.test("Hidden gives its value to reveal() and to nothing else", async (t) => {
+  const secret = new Hidden("hunter2");
   assert.equal(secret.reveal(), "hunter2");
   const shown: Record<string, string | undefined> = {
     template: `${secret}`,

@@ -5,7 +5,7 @@ import { configKey, type ConfigOf } from "../common/flags/flag_kinds.ts";
 import { parseFlags } from "../common/flags/parse_flags.ts";
 import { formatDuration } from "../common/time/duration.ts";
 import type { LogSettings } from "../common/log/log.ts";
-import { Secret } from "../common/hidden.ts";
+import { Hidden } from "../common/hidden.ts";
 
 /** The settings of one process, frozen; flag_table.ts says what there is. */
 export type Config = ConfigOf<typeof FLAGS>;
@@ -147,7 +147,7 @@ export const describeConfig = (config: Config): Readonly<Record<string, string>>
 
 const settingText = (value: unknown, unit: string): string => {
   if (value === undefined) return "";
-  if (value instanceof Secret) return "[set]";
+  if (value instanceof Hidden) return "[set]";
   if (typeof value === "number" && unit === "Ms") return formatDuration(value);
   return String(value); // a list joins its items with commas
 };

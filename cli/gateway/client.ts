@@ -14,7 +14,7 @@ import {
   PROVIDER_INFO,
   type ProviderInfo,
 } from "../../common/api/wire.ts";
-import { Secret } from "../../common/hidden.ts";
+import { Hidden } from "../../common/hidden.ts";
 import type { Environment } from "../../common/http/proxy_for.ts";
 import { type Asked, GatewayError, loginRemedy, misshapen, refusedBy } from "./gateway_error.ts";
 import { type GatewayAnswer, sendToGateway } from "./send.ts";
@@ -26,7 +26,7 @@ export interface GatewayClientOptions {
   /** Base URL, such as `https://bind.example.org`. */
   readonly server: string | URL;
   /** A session token, or a provider token where the gateway accepts one. */
-  readonly token?: string | Secret<string> | undefined;
+  readonly token?: string | Hidden<string> | undefined;
   /** PEM certificates that replace the system's roots. */
   readonly caPem?: string | undefined;
   /** Where `HTTPS_PROXY` and `NO_PROXY` are read; without it every connection is direct. */
@@ -62,14 +62,14 @@ interface Call<T> {
  */
 export class GatewayClient {
   readonly base: URL;
-  readonly #token: Secret<string> | undefined;
+  readonly #token: Hidden<string> | undefined;
   readonly #options: GatewayClientOptions;
   #clock: { readonly gateway: Date; readonly ours: Date } | undefined;
 
   constructor(options: GatewayClientOptions) {
     const { server, token } = options;
     this.base = parseServerUrl(typeof server === "string" ? server : server.href);
-    this.#token = typeof token === "string" ? new Secret(token) : token;
+    this.#token = typeof token === "string" ? new Hidden(token) : token;
     this.#options = options;
   }
 

@@ -3,7 +3,7 @@ import { deadline } from "../../common/time/deadline.ts";
 import { exchangeText, NoAnswerError, type TextAnswer } from "../../common/http/exchange.ts";
 import type { Environment } from "../../common/http/proxy_for.ts";
 import { webConnections } from "../../common/http/web_connections.ts";
-import type { Secret } from "../../common/hidden.ts";
+import type { Hidden } from "../../common/hidden.ts";
 import { VERSION } from "../../common/version.ts";
 import { type Asked, tooSlow, unanswered } from "./gateway_error.ts";
 
@@ -14,7 +14,7 @@ export interface GatewayRequest {
   readonly accept: string;
   /** JSON; makes it a POST. */
   readonly body: string | undefined;
-  readonly token: Secret<string> | undefined;
+  readonly token: Hidden<string> | undefined;
   readonly timeoutMs: number;
   readonly maxBytes: number;
 }

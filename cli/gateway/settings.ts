@@ -1,4 +1,4 @@
-import { Secret } from "../../common/hidden.ts";
+import { Hidden } from "../../common/hidden.ts";
 import { CliError } from "../cli_error.ts";
 import type { GlobalOptions } from "../options.ts";
 import { configPath, readConfig, type SavedConfig } from "./config_file.ts";
@@ -8,7 +8,7 @@ import { parseServerUrl, serverText } from "./server_url.ts";
 /** A gateway, and the credentials for it. */
 export interface Server {
   readonly base: URL;
-  readonly token?: Secret<string> | undefined;
+  readonly token?: Hidden<string> | undefined;
   /** Whether the token is that of `XBIND_TOKEN`. */
   readonly tokenFromEnv: boolean;
   readonly caFile?: string | undefined;
@@ -37,7 +37,7 @@ export const findServer = async (
   const token = fromEnv === undefined ? entry?.token : checkedToken(fromEnv);
   return {
     base,
-    token: token === undefined ? undefined : new Secret(token),
+    token: token === undefined ? undefined : new Hidden(token),
     tokenFromEnv: fromEnv !== undefined,
     caFile: options.caFile ?? entry?.caFile,
   };

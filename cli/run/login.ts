@@ -2,7 +2,7 @@ import { resolve as absolutePath } from "node:path";
 import { isSessionToken } from "../../common/api/session_token.ts";
 import type { Identity } from "../../common/api/wire.ts";
 import { deadline } from "../../common/time/deadline.ts";
-import { Secret } from "../../common/hidden.ts";
+import { Hidden } from "../../common/hidden.ts";
 import { CliError } from "../cli_error.ts";
 import { readConfig, updateConfig } from "../gateway/config_file.ts";
 import { clientOf } from "../gateway/connect.ts";
@@ -44,7 +44,7 @@ export const login = async (
   if (isUnencrypted(base)) io.say(`warning: ${server} is not encrypted; others may read along`);
 
   const check = async (token: string): Promise<Identity | undefined> => {
-    const client = await clientOf(io, { ...reach, token: new Secret(token) });
+    const client = await clientOf(io, { ...reach, token: new Hidden(token) });
     return await client.me(io.signal).catch((error) => {
       if (error instanceof CliError && error.failure === "loginNeeded") return undefined;
       throw error;

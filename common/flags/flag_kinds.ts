@@ -1,5 +1,5 @@
 import { parseDuration } from "../time/duration.ts";
-import { Secret } from "../hidden.ts";
+import { Hidden } from "../hidden.ts";
 
 /** A value, or a problem. `problem` follows the quoted text, or its `part`, in a message. */
 export type Checked<T> =
@@ -122,7 +122,7 @@ export const secret = <T>(
   placeholder: string,
   help: string,
   parse: (text: string) => Checked<T>,
-): Flag<Secret<T> | undefined> => ({
+): Flag<Hidden<T> | undefined> => ({
   ...base("", placeholder, help),
   secret: true,
   parse: (given) => {
@@ -130,7 +130,7 @@ export const secret = <T>(
     const checked = parse(given);
     // Drop `part`: a message would show it.
     if ("problem" in checked) return { problem: checked.problem };
-    return { value: new Secret(checked.value) };
+    return { value: new Hidden(checked.value) };
   },
 });
 

@@ -12,7 +12,7 @@ import {
   text,
   type TextKind,
 } from "./flag_kinds.ts";
-import { Secret } from "../hidden.ts";
+import { Hidden } from "../hidden.ts";
 
 const lowerCase: TextKind = {
   placeholder: "word",
@@ -121,7 +121,7 @@ Deno.test("secret() wraps its value, leaves an empty one out and drops the part 
   assert.deepEqual(parse(""), { value: undefined });
   assert.deepEqual(parse("bad"), { problem: "is bad" });
   const value = outcome(parse("hunter2"));
-  assert.ok(value instanceof Secret);
+  assert.ok(value instanceof Hidden);
   assert.equal(value.reveal(), "hunter2");
 });
 

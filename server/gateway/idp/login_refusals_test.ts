@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { Secret } from "../../../common/hidden.ts";
+import { Hidden } from "../../../common/hidden.ts";
 import {
   HOSTILE_CLIENT,
   HostileIdp,
@@ -89,7 +89,7 @@ Deno.test("finishLogin() refuses a callback that does not belong to the login of
 Deno.test("createOidc() answers 503 while the identity provider is down, and recovers by itself", async (t) => {
   await using idp = await HostileIdp.start("http");
   idp.outage = { status: 503, body: "<h1>maintenance</h1>" };
-  const clientSecret = new Secret(HOSTILE_CLIENT.secret);
+  const clientSecret = new Hidden(HOSTILE_CLIENT.secret);
   await using oidc = await startOidc({ issuerUrl: idp.issuer, clientSecret });
   await t.step("down at the start", async () => {
     await fails(oidc.startLogin("/"), "UNAVAILABLE", /cannot be reached/);

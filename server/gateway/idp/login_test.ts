@@ -1,7 +1,7 @@
 import { exportJWK, generateKeyPair } from "jose";
 import assert from "node:assert/strict";
 import { createAuthority } from "../../../scripts/controlplane/certificates.ts";
-import { Secret } from "../../../common/hidden.ts";
+import { Hidden } from "../../../common/hidden.ts";
 import { HOSTILE_CLIENT, HostileIdp } from "../../../tests/support/peers/hostile_idp.ts";
 import { CALLBACK, fails, logIn, startOidc } from "../../../tests/support/worlds/test_oidc.ts";
 import { startMockIdp } from "./mock_idp.ts";
@@ -65,7 +65,7 @@ Deno.test("finishLogin() authenticates the client as the identity provider wants
   for (const [name, given, methods, expected] of cases) {
     await t.step(name, async () => {
       idp.metadata = { token_endpoint_auth_methods_supported: methods };
-      const settings = { issuerUrl: idp.issuer, ...(given && { clientSecret: new Secret(given) }) };
+      const settings = { issuerUrl: idp.issuer, ...(given && { clientSecret: new Hidden(given) }) };
       await using oidc = await startOidc(settings);
       await logIn(idp, oidc);
       const { authorization, form } = idp.requests.findLast(({ path }) => path === "/token") ?? {};

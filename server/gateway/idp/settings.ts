@@ -1,5 +1,5 @@
 import type { Config } from "../../config.ts";
-import type { Secret } from "../../../common/hidden.ts";
+import type { Hidden } from "../../../common/hidden.ts";
 
 /** The identity provider, and this gateway as its client. */
 export interface OidcSettings {
@@ -7,7 +7,7 @@ export interface OidcSettings {
   readonly issuerUrl: string;
   readonly clientId: string;
   /** Absent for a public client. */
-  readonly clientSecret?: Secret<string> | undefined;
+  readonly clientSecret?: Hidden<string> | undefined;
   readonly usernameClaim: string;
   readonly groupsClaim: string;
   readonly scopes: readonly string[];
