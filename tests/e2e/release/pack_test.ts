@@ -1,8 +1,71 @@
 import assert from "node:assert/strict";
+import path from "node:path";
+import { SOURCES } from "../../support/worlds/build_world.ts";
 import { backendScript } from "../../support/programs/backend.ts";
+import { cliScripts } from "../../support/programs/cli.ts";
 
 Deno.test("packBackend() leaves out HTTP/2, which the web server never serves", async () => {
   const text = await Deno.readTextFile(await backendScript());
   assert.match(text, /from"node:http"/);
   assert.doesNotMatch(text, /node:http2/);
 });
+
+/**
+ * The minifier inlines a `using` variable that is read once, in the next statement, and loses its
+ * dispose: a lock would never be released.
+ */
+Deno.test("packed scripts keep every `using` of the sources", async (t) => {
+  const dir = await Deno.makeTempDir({ prefix: "xbind-using-" });
+  try {
+    await t.step("xbind-backend", async () => {
+      await bundle(["--output", `${dir}/backend.js`, "server/main.ts"]);
+      const packed = await Deno.readTextFile(await backendScript());
+      assert.equal(usingsIn(packed), usingsIn(await Deno.readTextFile(`${dir}/backend.js`)));
+    });
+    await t.step("kubectl-bind", async () => {
+      await bundle(["--code-splitting", "--outdir", `${dir}/cli`, "cli/main.ts"]);
+      const packed = await scriptsIn(await cliScripts());
+      assert.equal(usingsIn(packed), usingsIn(await scriptsIn(`${dir}/cli`)));
+    });
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+});
+
+Deno.test("usingsIn() counts merged declarations one by one", () => {
+  assert.equal(usingsIn("using a=f(b,c),d=g([e,h]);i();{using j=await k(`,`,',')}"), 3);
+});
+
+async function bundle(args: readonly string[]): Promise<void> {
+  const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["bundle", "--quiet", ...args],
+    cwd: SOURCES,
+  }).output();
+  assert.ok(success, new TextDecoder().decode(stderr));
+}
+
+async function scriptsIn(dir: string): Promise<string> {
+  const names = (await Array.fromAsync(Deno.readDir(dir))).map(({ name }) => name);
+  const scripts = names.filter((name) => name.endsWith(".js")).sort();
+  const texts = scripts.map((name) => Deno.readTextFile(path.join(dir, name)));
+  return (await Promise.all(texts)).join("\n");
+}
+
+/** Counts the variables that `using` declares. The minifier merges neighbours: `using a=b,c=d`. */
+function usingsIn(script: string): number {
+  let count = 0;
+  for (const { index } of script.matchAll(/\busing [\w$]+ ?=/g)) {
+    count++;
+    let depth = 0;
+    const end = /\\.|[()[\]{},;]|(["'`])(?:\\.|(?!\1)[^])*\1/g;
+    end.lastIndex = index;
+    for (let found = end.exec(script); found; found = end.exec(script)) {
+      const [token] = found;
+      if ("([{".includes(token)) depth++;
+      else if (")]}".includes(token)) depth--;
+      else if (token === "," && depth === 0) count++;
+      if (depth < 0 || (token === ";" && depth === 0)) break;
+    }
+  }
+  return count;
+}
