@@ -136,22 +136,25 @@ export async function settle(
   const relatedBefore = condition(grant, RELATED_NOT_EXPORTED);
   const written = await kube.applyStatus(GRANTS, update, FIELD_MANAGERS.issuer, signal);
   caches.grants.learn(written, FIELD_MANAGERS.issuer);
-  const warn = (text: string, code: "provisioned" | "revoked", reason: string, message: string) => {
-    log.warn(text, auditLine(`grant.not-${code}`, reason, { message, ...about(grant) }));
-    recordEvent(grant, "Warning", reason, message);
-  };
   const related = condition(update, RELATED_NOT_EXPORTED);
   if (related && related.message !== relatedBefore?.message) {
-    const text = "Grant asks for more than its Export offers";
-    warn(text, "provisioned", related.type, related.message);
+    const { type, message } = related;
+    const line = auditLine("grant.not-provisioned", type, { message, ...about(grant) });
+    log.warn("Grant asks for more than its Export offers", line);
+    recordEvent(grant, "Warning", type, message);
   }
   const { ready, reason, message } = readiness;
   if (ready && before?.status !== "True") {
     log.info("Grant provisioned", auditLine("grant.provisioned", "ok", about(grant)));
     recordEvent(grant, "Normal", "Provisioned", message);
   } else if (!ready && reason !== "Pending" && before?.message !== message) {
-    const code = isDeleting(grant) ? "revoked" : "provisioned";
-    warn(`Grant not ${code}`, code, reason, message);
+    const details = { message, ...about(grant) };
+    if (isDeleting(grant)) {
+      log.warn("Grant not revoked", auditLine("grant.not-revoked", reason, details));
+    } else {
+      log.warn("Grant not provisioned", auditLine("grant.not-provisioned", reason, details));
+    }
+    recordEvent(grant, "Warning", reason, message);
   }
 }
 
