@@ -6,8 +6,8 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** Boots a control plane with a backend, tells directory and process ids, and waits for ever. */
 const BOOT = `
-  import { ControlPlane } from "../scripts/controlplane/control_plane.ts";
-  import { Backend } from "../tests/support/backend.ts";
+  import { ControlPlane } from "./scripts/controlplane/control_plane.ts";
+  import { Backend } from "./tests/support/programs/backend.ts";
   const plane = await ControlPlane.start({ name: "doomed" });
   const backend = await Backend.start(await ControlPlane.attach(plane.dir));
   const { dir, etcd, apiServer, controllerManager } = plane;
