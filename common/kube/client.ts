@@ -1,11 +1,9 @@
 import type { KubeObject, ResourceType } from "../api/resources.ts";
 import type { FieldManager } from "../api/names.ts";
-import { Backoff } from "../time/backoff.ts";
-import { isTrustFault } from "../http/exchange.ts";
-import { sleep } from "../time/wait.ts";
-import { errorFromAnswer, isNotFound, KubeError } from "./kube_error.ts";
+import { isNotFound, KubeError } from "./kube_error.ts";
 import { collectionPath, keyOf, keyText, type ObjectKey, objectPath } from "./paths.ts";
-import type { BeforeSend, Transport, TransportAnswer, TransportRequest } from "./transport.ts";
+import { sendPatiently } from "./send_patiently.ts";
+import type { BeforeSend, Transport, TransportRequest } from "./transport.ts";
 
 /** Selects objects of a kind. Absent fields select all. */
 export interface Selection {
@@ -36,13 +34,9 @@ export interface ListPage {
 const CALL_TIMEOUT_MS = 15_000;
 const LIST_TIMEOUT_MS = 30_000;
 const PAGE_SIZE = 500;
-const MAX_TRIES = 4;
-const RETRY_LIMITS = { baseMs: 100, capMs: 2_000 };
-const MAX_RETRY_AFTER_MS = 10_000;
 
 /**
- * A thin client over API paths. Retries reads after a 5xx or a lost connection. Retries writes only
- * if the server cannot have acted on them: after a 429, or if no connection was established.
+ * A thin client over API paths. `sendPatiently` retries its requests.
  */
 export class KubeClient {
   readonly transport: Transport;
@@ -158,11 +152,7 @@ export class KubeClient {
     manager: FieldManager,
     signal?: AbortSignal,
   ): Promise<T> {
-    const path = `${objectPath(type, keyOf(object))}?fieldManager=${manager}&force=true`;
-    return await this.#call("PATCH", path, `apply ${named(type, keyOf(object))}`, {
-      signal,
-      ...jsonBody("application/apply-patch+yaml", object),
-    });
+    return await this.#apply(type, object, { manager }, signal);
   }
 
   /** Dry-runs a server-side apply: returns the object that would be stored, or throws. */
@@ -172,12 +162,7 @@ export class KubeClient {
     manager: FieldManager,
     signal?: AbortSignal,
   ): Promise<T> {
-    const query = `fieldManager=${manager}&force=true&dryRun=All`;
-    const attempt = `apply ${named(type, keyOf(object))}`;
-    return await this.#call("PATCH", `${objectPath(type, keyOf(object))}?${query}`, attempt, {
-      signal,
-      ...jsonBody("application/apply-patch+yaml", object),
-    });
+    return await this.#apply(type, object, { manager, isDryRun: true }, signal);
   }
 
   /** Applies the status on the server side. Fields of other managers stay. */
@@ -187,8 +172,19 @@ export class KubeClient {
     manager: FieldManager,
     signal?: AbortSignal,
   ): Promise<T> {
-    const path = `${objectPath(type, keyOf(object), "status")}?fieldManager=${manager}&force=true`;
-    return await this.#call("PATCH", path, `apply the status of ${named(type, keyOf(object))}`, {
+    return await this.#apply(type, object, { manager, part: "status" }, signal);
+  }
+
+  async #apply<T extends KubeObject>(
+    type: ResourceType<T>,
+    object: T,
+    { manager, part, isDryRun }: { manager: FieldManager; part?: "status"; isDryRun?: boolean },
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const key = keyOf(object);
+    const query = `fieldManager=${manager}&force=true${isDryRun ? "&dryRun=All" : ""}`;
+    const action = `apply ${part ? `the ${part} of ` : ""}${named(type, key)}`;
+    return await this.#call("PATCH", `${objectPath(type, key, part)}?${query}`, action, {
       signal,
       ...jsonBody("application/apply-patch+yaml", object),
     });
@@ -255,7 +251,7 @@ export class KubeClient {
       path,
       attempt: `Cannot ${action}`,
     };
-    const answer = await this.#sendPatiently(request);
+    const answer = await sendPatiently(this.transport, request);
     try {
       return JSON.parse(answer.text);
     } catch (cause) {
@@ -266,40 +262,6 @@ export class KubeClient {
       });
     }
   }
-
-  async #sendPatiently(request: TransportRequest): Promise<TransportAnswer> {
-    const backoff = new Backoff(RETRY_LIMITS);
-    for (let tries = 1;; tries++) {
-      const failure = await this.#sendWithRenewal(request).then(
-        (answer) => answer.status < 300 ? answer : answerError(request, answer),
-        (error) => error instanceof KubeError ? error : Promise.reject(error),
-      );
-      if (!(failure instanceof KubeError)) return failure;
-      if (tries >= MAX_TRIES || !mayTryAgain(request.method, failure)) throw failure;
-      await sleep(failure.retryAfterMs ?? backoff.next(), request.signal);
-    }
-  }
-
-  /** A 401 means the request had no effect. Sends it once more with renewed credentials. */
-  async #sendWithRenewal(request: TransportRequest): Promise<TransportAnswer> {
-    const answer = await this.transport.send(request);
-    if (answer.status !== 401 || !await this.transport.renewCredentials(answer)) return answer;
-    return await this.transport.send(request);
-  }
-}
-
-function mayTryAgain(method: string, failure: KubeError): boolean {
-  if (failure.status === 429) return true;
-  if (failure.reason === "ConnectionFailed") return !isTrustFault((failure.cause as Error).cause);
-  if (method !== "GET") return false;
-  return failure.status >= 500 || failure.reason === "ConnectionLost";
-}
-
-/** Builds the error of a failed answer, with the server's `Retry-After`. */
-export function answerError(request: TransportRequest, answer: TransportAnswer): KubeError {
-  const seconds = Number(answer.header("retry-after"));
-  const retryAfterMs = seconds > 0 ? Math.min(seconds * 1000, MAX_RETRY_AFTER_MS) : undefined;
-  return errorFromAnswer(request.attempt, answer.status, answer.text, retryAfterMs);
 }
 
 /** Builds the query parameters of a selection. */

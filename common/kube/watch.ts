@@ -1,9 +1,10 @@
 import type { ResourceType } from "../api/resources.ts";
 import { childController } from "../time/runnable.ts";
-import { answerError, type KubeClient, type Selection, selectionQuery } from "./client.ts";
+import { type KubeClient, type Selection, selectionQuery } from "./client.ts";
 import { errorFromEvent, KubeError, type KubeStatus } from "./kube_error.ts";
 import { METADATA_OBJECT } from "./metadata.ts";
 import { collectionPath } from "./paths.ts";
+import { answerError } from "./send_patiently.ts";
 
 /** The objects to watch. */
 export interface WatchTarget {
