@@ -1,7 +1,7 @@
 import path from "node:path";
-import { BuildError } from "./run_build.ts";
-import { ROOT } from "./source_state.ts";
+import { loadedModules, moduleGraph } from "./loaded_modules.ts";
 import { lockedPackages } from "./locked_packages.ts";
+import { ROOT } from "./source_state.ts";
 import { type ImageContents, spdxDocument } from "./spdx_document.ts";
 
 /** The two programs and their entries; the backend carries the UI's scripts. */
@@ -10,15 +10,9 @@ const PROGRAMS = [
   { name: "kubectl-bind", entries: ["cli/main.ts"] },
 ];
 
-/** The parts of `deno info --json` that we read. */
-interface ModuleInfo {
-  readonly modules: readonly { readonly npmPackage?: string }[];
-  readonly npmPackages?: Readonly<Record<string, { readonly localPath?: string }>>;
-}
-
 /**
- * The bill of materials of both programs, or of an image with the backend. Packages come from the
- * lock file, licences from the packages themselves.
+ * Makes the bill of materials of both programs, or of an image with the backend. Packages come from
+ * the lock file, licences from the packages themselves.
  */
 export async function makeSbom(
   version: string,
@@ -30,9 +24,9 @@ export async function makeSbom(
   const programs = await Promise.all(wanted.map(async ({ name, entries }) => {
     const imports = new Set<string>();
     for (const entry of entries) {
-      const { modules, npmPackages } = await moduleInfo(entry);
-      for (const { npmPackage } of modules) if (npmPackage) imports.add(npmPackage);
-      for (const [id, { localPath }] of Object.entries(npmPackages ?? {})) {
+      const graph = await moduleGraph(entry);
+      for (const { npmPackage } of loadedModules(graph)) if (npmPackage) imports.add(npmPackage);
+      for (const [id, { localPath }] of Object.entries(graph.npmPackages ?? {})) {
         if (localPath) folders.set(id, localPath);
       }
     }
@@ -47,18 +41,6 @@ export async function makeSbom(
   }
   const denoVersion = Deno.version.deno;
   return spdxDocument({ version, dateSeconds, denoVersion, programs, packages, licenses, image });
-}
-
-async function moduleInfo(entry: string): Promise<ModuleInfo> {
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["info", "--json", entry],
-    cwd: ROOT,
-    stdin: "null",
-    env: { NO_COLOR: "1", DENO_NO_UPDATE_CHECK: "1" },
-  }).output();
-  const decoder = new TextDecoder();
-  if (success) return JSON.parse(decoder.decode(stdout));
-  throw new BuildError(`Cannot list the packages of ${entry}: ${decoder.decode(stderr).trim()}`);
 }
 
 async function declaredLicense(folder: string | undefined): Promise<string | undefined> {

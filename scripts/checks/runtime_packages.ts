@@ -14,9 +14,13 @@ export function pinnedPackages(imports: Readonly<Record<string, string>>): Pinne
   });
 }
 
-/** The packages that a module imports: bare specifiers without their path inside the package. */
+/** An import of types only; no shipped code comes from it. */
+const TYPE_IMPORT = /^(?:import|export) type\b[^"=;]*"[^"]+"/gm;
+
+/** Lists the packages whose code a module imports: bare specifiers without the path behind them. */
 export function packagesIn(source: string): string[] {
-  const specifiers = source.matchAll(/(?:\bfrom|\bimport\(?)\s*"([^"]+)"/g);
+  const specifiers = source.replaceAll(TYPE_IMPORT, "")
+    .matchAll(/(?:\bfrom|\bimport\(?)\s*"([^"]+)"/g);
   return [...specifiers].flatMap(([, specifier = ""]) => {
     if (/^(\.|\/|node:|https?:|file:)/.test(specifier)) return [];
     const bare = specifier.replace(/^npm:/, "");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { packagesIn, pinnedPackages } from "./runtime_packages.ts";
 
-Deno.test("packagesIn() names the packages that a module imports", async (t) => {
+Deno.test("packagesIn() names the packages whose code a module imports", async (t) => {
   const cases: [source: string, packages: string[]][] = [
     ['import { Hono } from "hono";', ["hono"]],
     ['import { jsx } from "hono/jsx";', ["hono"]],
@@ -11,6 +11,12 @@ Deno.test("packagesIn() names the packages that a module imports", async (t) => 
     ['import x from "npm:left-pad@1.0.0";', ["left-pad"]],
     ['import fs from "node:fs";\nimport { a } from "../a.ts";', []],
     ["const text = 'nothing';", []],
+    ['import type * as k8s from "@kubernetes/client-node";', []],
+    ['import type {\n  Node,\n} from "yaml";\nimport { parse } from "yaml";', ["yaml"]],
+    ['export type { Node } from "yaml";', []],
+    ['import { type Node } from "yaml";', ["yaml"]],
+    ['export type Text = string;\nimport { parse } from "yaml";', ["yaml"]],
+    ['export type Answer = "yes";\nexport { parse } from "yaml";', ["yaml"]],
   ];
   for (const [source, packages] of cases) {
     await t.step(source, () => assert.deepEqual(packagesIn(source), packages));
