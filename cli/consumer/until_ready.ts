@@ -95,7 +95,7 @@ class Wait {
 export function isAvailable({ spec, status = {} }: Deployment, generation: number): boolean {
   const { replicas = 1 } = spec;
   const { observedGeneration = 0, replicas: all = 0, updatedReplicas = 0, availableReplicas = 0 } =
-    status as Record<string, number | undefined>;
+    status;
   return observedGeneration >= generation && updatedReplicas >= replicas &&
     all <= updatedReplicas && availableReplicas >= updatedReplicas;
 }

@@ -9,7 +9,7 @@ const deployment = (status: object | undefined, replicas?: number): Deployment =
   spec: {
     ...(replicas === undefined ? {} : { replicas }),
     selector: {},
-    template: { spec: {} },
+    template: {},
   },
   ...(status ? { status } : {}),
 });

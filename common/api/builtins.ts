@@ -1,28 +1,21 @@
-/** The parts of object metadata that this project reads or writes. */
-export interface ObjectMeta {
-  name: string;
-  namespace?: string;
-  uid?: string;
-  resourceVersion?: string;
-  generation?: number;
-  /** RFC 3339. */
-  creationTimestamp?: string;
-  /** RFC 3339; present once a delete was accepted and finalizers are pending. */
-  deletionTimestamp?: string;
-  labels?: Record<string, string>;
-  annotations?: Record<string, string>;
-  finalizers?: string[];
-  ownerReferences?: OwnerReference[];
-}
+import type * as k8s from "@kubernetes/client-node"; // only types: nothing of it is shipped
 
-/** A link from a dependent object to the object it is garbage-collected with. */
-export interface OwnerReference {
-  apiVersion: string;
-  kind: string;
+/**
+ * A type of the stock client as JSON has it: times are RFC 3339 text. Schemas stay open, because the
+ * stock client renames their fields (`_default`, `x_kubernetes_validations`).
+ */
+type Json<T> = T extends Date ? string
+  : { [K in keyof T]: K extends "openAPIV3Schema" ? Record<string, unknown> : Json<T[K]> };
+
+/** A kind of the stock client as JSON, with an identity and these fields always there. */
+type Builtin<T, Always extends keyof T = never> =
+  & KubeObject
+  & Omit<Json<T>, keyof KubeObject>
+  & Json<Required<Pick<T, Always>>>;
+
+/** Object metadata; `deletionTimestamp` is there while finalizers hold up an accepted delete. */
+export interface ObjectMeta extends Json<k8s.V1ObjectMeta> {
   name: string;
-  uid: string;
-  controller?: boolean;
-  blockOwnerDeletion?: boolean;
 }
 
 /** Anything with an identity on an API server. */
@@ -43,185 +36,55 @@ export interface ResourceType<T extends KubeObject = KubeObject> {
 }
 
 /** One observation of an object's state, in the layout all Kubernetes APIs share. */
-export interface Condition {
-  type: string;
+export interface Condition extends Json<k8s.V1Condition> {
   status: "True" | "False" | "Unknown";
-  reason: string;
-  message: string;
-  /** RFC 3339. */
-  lastTransitionTime: string;
-  observedGeneration?: number;
 }
 
 /** The standard label selector: every pair and every expression must hold. */
-export interface LabelSelector {
-  matchLabels?: Record<string, string>;
+export interface LabelSelector extends Json<k8s.V1LabelSelector> {
   matchExpressions?: LabelSelectorRequirement[];
 }
 
 /** One set-based condition of a label selector. */
-export interface LabelSelectorRequirement {
-  key: string;
+export interface LabelSelectorRequirement extends Json<k8s.V1LabelSelectorRequirement> {
   operator: "In" | "NotIn" | "Exists" | "DoesNotExist";
-  values?: string[];
 }
 
 /** A core/v1 Namespace. */
-export interface Namespace extends KubeObject {
-  spec?: { finalizers?: string[] };
-  status?: { phase?: "Active" | "Terminating" };
-}
-
+export type Namespace = Builtin<k8s.V1Namespace>;
 /** A core/v1 Secret; values in `data` are base64, values in `stringData` are write-only text. */
-export interface Secret extends KubeObject {
-  type?: string;
-  immutable?: boolean;
-  data?: Record<string, string>;
-  stringData?: Record<string, string>;
-}
-
+export type Secret = Builtin<k8s.V1Secret>;
 /** A core/v1 ConfigMap. */
-export interface ConfigMap extends KubeObject {
-  immutable?: boolean;
-  data?: Record<string, string>;
-  binaryData?: Record<string, string>;
-}
-
+export type ConfigMap = Builtin<k8s.V1ConfigMap>;
 /** A core/v1 ServiceAccount. */
-export interface ServiceAccount extends KubeObject {
-  automountServiceAccountToken?: boolean;
-}
-
+export type ServiceAccount = Builtin<k8s.V1ServiceAccount>;
 /** One line of permissions in a Role or ClusterRole. */
-export interface PolicyRule {
-  verbs: string[];
-  apiGroups?: string[];
-  resources?: string[];
-  resourceNames?: string[];
-  nonResourceURLs?: string[];
-}
-
-/** Who a RoleBinding or ClusterRoleBinding gives permissions to. */
-export interface RbacSubject {
-  kind: "ServiceAccount" | "User" | "Group";
-  name: string;
-  apiGroup?: string;
-  namespace?: string;
-}
-
-/** The role a binding hands out; the API server never lets it change. */
-export interface RoleRef {
-  apiGroup: string;
-  kind: "Role" | "ClusterRole";
-  name: string;
-}
-
+export type PolicyRule = Json<k8s.V1PolicyRule>;
+/** The account, user or group that a RoleBinding or ClusterRoleBinding gives permissions to. */
+export type RbacSubject = Json<k8s.RbacV1Subject>;
 /** An rbac.authorization.k8s.io/v1 Role. */
-export interface Role extends KubeObject {
-  rules?: PolicyRule[];
-}
-
+export type Role = Builtin<k8s.V1Role>;
 /** An rbac.authorization.k8s.io/v1 ClusterRole. */
-export interface ClusterRole extends KubeObject {
-  rules?: PolicyRule[];
-  /** Whose rules Kubernetes puts in the place of its own. */
-  aggregationRule?: { clusterRoleSelectors?: LabelSelector[] };
-}
-
-/** An rbac.authorization.k8s.io/v1 RoleBinding. */
-export interface RoleBinding extends KubeObject {
-  roleRef: RoleRef;
-  subjects?: RbacSubject[];
-}
-
-/** An rbac.authorization.k8s.io/v1 ClusterRoleBinding. */
-export interface ClusterRoleBinding extends KubeObject {
-  roleRef: RoleRef;
-  subjects?: RbacSubject[];
-}
-
-/** A coordination.k8s.io/v1 Lease; times are RFC 3339 with microseconds. */
-export interface Lease extends KubeObject {
-  spec?: {
-    holderIdentity?: string;
-    leaseDurationSeconds?: number;
-    acquireTime?: string;
-    renewTime?: string;
-    leaseTransitions?: number;
-  };
-}
-
-/** An events.k8s.io/v1 Event; `note` is its human-readable text. */
-export interface Event extends KubeObject {
-  /** RFC 3339 with microseconds. */
-  eventTime: string;
-  reportingController: string;
-  reportingInstance: string;
-  action: string;
-  reason: string;
-  type: "Normal" | "Warning";
-  note?: string;
-  regarding?: ObjectReference;
-}
-
-/** A pointer to another object, as Events carry it. */
-export interface ObjectReference {
-  apiVersion: string;
-  kind: string;
-  name: string;
-  namespace?: string;
-  uid?: string;
-}
-
-/** An apiextensions.k8s.io/v1 CustomResourceDefinition, without the parts nobody here reads. */
-export interface CustomResourceDefinition extends KubeObject {
-  spec: {
-    group: string;
-    scope: "Cluster" | "Namespaced";
-    names: {
-      plural: string;
-      kind: string;
-      singular?: string;
-      listKind?: string;
-      shortNames?: string[];
-      categories?: string[];
-    };
-    versions: CustomResourceVersion[];
-  };
-  status?: { conditions?: CustomResourceDefinitionCondition[] };
-}
-
+export type ClusterRole = Builtin<k8s.V1ClusterRole>;
+/** An rbac.authorization.k8s.io/v1 RoleBinding; the API server never lets its `roleRef` change. */
+export type RoleBinding = Builtin<k8s.V1RoleBinding>;
+/** An rbac.authorization.k8s.io/v1 ClusterRoleBinding; its `roleRef` never changes either. */
+export type ClusterRoleBinding = Builtin<k8s.V1ClusterRoleBinding>;
+/** A coordination.k8s.io/v1 Lease; times have microseconds. */
+export type Lease = Builtin<k8s.V1Lease>;
+/** An events.k8s.io/v1 Event; `note` is its human-readable text, `eventTime` has microseconds. */
+export type Event = Builtin<
+  k8s.EventsV1Event,
+  "reportingController" | "reportingInstance" | "action" | "reason" | "type"
+>;
+/** An apiextensions.k8s.io/v1 CustomResourceDefinition. */
+export type CustomResourceDefinition = Builtin<k8s.V1CustomResourceDefinition>;
 /** One served or stored version of a custom resource. */
-export interface CustomResourceVersion {
-  name: string;
-  served: boolean;
-  storage: boolean;
-  schema?: { openAPIV3Schema?: Record<string, unknown> };
-  subresources?: { status?: Record<string, never>; scale?: Record<string, unknown> };
-  additionalPrinterColumns?: { name: string; type: string; jsonPath: string }[];
-}
-
-/** A condition of a CRD such as `Established`; older than the shared layout, so looser. */
-export interface CustomResourceDefinitionCondition {
-  type: string;
-  status: "True" | "False" | "Unknown";
-  reason?: string;
-  message?: string;
-  lastTransitionTime?: string;
-}
-
-/** An apps/v1 Deployment; the pod template stays opaque because only manifests write it. */
-export interface Deployment extends KubeObject {
-  spec: {
-    replicas?: number;
-    selector: LabelSelector;
-    template: {
-      metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
-      spec: Record<string, unknown>;
-    };
-  };
-  status?: { readyReplicas?: number; observedGeneration?: number };
-}
+export type CustomResourceVersion = Json<k8s.V1CustomResourceDefinitionVersion>;
+/** An apps/v1 Deployment. */
+export type Deployment = Builtin<k8s.V1Deployment, "spec">;
+/** The pods of a Deployment. */
+export type PodSpec = Json<k8s.V1PodSpec>;
 
 const builtin = <T extends KubeObject>(
   group: string,

@@ -6,6 +6,7 @@ import type {
   Deployment,
   KubeObject,
   Namespace,
+  PodSpec,
   PolicyRule,
   Role,
   RoleBinding,
@@ -122,7 +123,7 @@ const deployment = (image: string): Deployment => ({
   },
 });
 
-const podSpec = (image: string): Record<string, unknown> => ({
+const podSpec = (image: string): PodSpec => ({
   serviceAccountName: NAME,
   securityContext: {
     runAsNonRoot: true,

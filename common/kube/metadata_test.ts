@@ -55,7 +55,7 @@ Deno.test("reduceMetadata() of a bare object has no empty fields", () => {
 
 Deno.test("withoutBookkeeping() drops field ownership and the applied configuration", () => {
   const object = {
-    metadata: { name: "a", managedFields: [1], annotations: { keep: "1", [LAST_APPLIED]: "{}" } },
+    metadata: { name: "a", managedFields: [{}], annotations: { keep: "1", [LAST_APPLIED]: "{}" } },
     spec: { x: 1 },
   };
   assert.deepEqual(withoutBookkeeping(object), {

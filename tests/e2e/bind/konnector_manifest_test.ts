@@ -50,7 +50,7 @@ Deno.test("the konnector's pods pass the restricted Pod Security level", async (
   }, FIELD_MANAGERS.installer);
   try {
     const deployment = konnectorManifest(KONNECTOR_IMAGE).at(-1) as Deployment;
-    const podOf = (spec: object) =>
+    const podOf = (spec: object | undefined) =>
       JSON.stringify({
         apiVersion: "v1",
         kind: "Pod",

@@ -12,7 +12,7 @@ Deno.test("kubectl bind connect", async (t) => {
   const noServer = { env: { HOME: `${world.user.home}/absent` } };
   const image = async () => {
     const { spec } = await konnectorDeployment(world.kube);
-    return (spec.template.spec["containers"] as { image: string }[])[0]?.image;
+    return spec.template.spec?.containers[0]?.image;
   };
 
   await t.step("changes nothing with --dry-run", async () => {

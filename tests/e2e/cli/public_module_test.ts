@@ -1,16 +1,21 @@
 import assert from "node:assert/strict";
 import { GatewayClient } from "../../../mod.ts";
+import {
+  type GraphModule,
+  loadedModules,
+  moduleGraph,
+} from "../../../scripts/build/loaded_modules.ts";
 import { answer, jsonAnswer, startRawGateway } from "../../support/peers/raw_gateway.ts";
 
-Deno.test("mod.ts loads neither Kubernetes code nor any package", async () => {
-  const { stdout, success } = await new Deno.Command(Deno.execPath(), {
-    args: ["info", "--json", "mod.ts"],
-  }).output();
-  assert.ok(success);
-  const { modules } = JSON.parse(new TextDecoder().decode(stdout));
-  const loaded: string[] = modules.map(({ specifier }: { specifier: string }) => specifier);
-  assert.ok(loaded.some((module) => module.endsWith("/cli/gateway/client.ts")));
-  assert.deepEqual(loaded.filter((module) => /\/common\/kube\/|^npm:/.test(module)), []);
+Deno.test("mod.ts loads neither Kubernetes code nor any package; only types come from one", async () => {
+  const graph = await moduleGraph("mod.ts");
+  const heavy = (modules: readonly GraphModule[]): string[] =>
+    modules.map(({ specifier }) => specifier).filter((it) => /\/common\/kube\/|^npm:/.test(it));
+  const loaded = loadedModules(graph);
+  assert.ok(loaded.some(({ specifier }) => specifier.endsWith("/cli/gateway/client.ts")));
+  assert.deepEqual(heavy(loaded), []);
+  const types = heavy(graph.modules).map((specifier) => specifier.replace(/@[\d.]+$/, ""));
+  assert.deepEqual(types, ["npm:/@kubernetes/client-node"]);
 });
 
 Deno.test("GatewayClient sends no token to public paths, and fails with what went wrong", async () => {
