@@ -17,7 +17,7 @@ import {
 import { duration, flag, list, number, oneOf, secret, text } from "../common/flags/flag_kinds.ts";
 import { KONNECTOR_IMAGE } from "../common/api/names.ts";
 
-const LONGEST_TIMER_MS = 24 * 24 * 3_600_000; // a JavaScript timer beyond 24.8 days fires at once
+const LONGEST_TIMER_MS = 24 * 24 * 3_600_000; // JavaScript timers overflow after 24.8 days and fire at once
 
 const MODULES = {
   "enable-gateway": flag(
@@ -25,45 +25,48 @@ const MODULES = {
     "Serve the HTTP API, the browser UI, login, catalog, bundle pickup and inventories",
   ),
   "enable-issuer": flag(true, "Turn Grants into Kubernetes credentials and validate Exports"),
-  "enable-reaper": flag(false, "Mark Grants whose consumer went silent"),
+  "enable-reaper": flag(false, "Mark Grants whose consumer stopped sending heartbeats as stale"),
   "enable-apply": flag(
     false,
-    "Add POST /api/apply to the gateway: it applies bundles with kubeconfigs that callers submit",
+    "Add POST /api/apply to the gateway, which applies bundles to a cluster with the caller's kubeconfig",
   ),
   "install-crds": flag(
     true,
-    "Install or refresh the catalog.xbind.io and iam.xbind.io CRDs at start, whatever the modules",
+    "Install or update the catalog.xbind.io and iam.xbind.io CRDs at start, with any set of modules",
   ),
 } as const;
 
 const GATEWAY = {
   "listen-address": text(
     ":8080",
-    "Address of the HTTP server; port 0 takes a free one",
+    "Address of the HTTP server; port 0 picks a free port",
     listenAddress,
   ),
   "external-url": text(
     "",
-    "Public base URL of the gateway; empty means http://localhost with the port listened on",
+    "Public base URL of the gateway; empty means http://localhost with the server's port",
     baseUrl,
   ),
-  "provider-name": text("xbind", "Name of this provider as people see it"),
+  "provider-name": text("xbind", "Name of this provider, shown to users"),
   "konnector-image": text(
     KONNECTOR_IMAGE,
-    "Image in the konnector manifests; pin it, as latest is not tied to this version",
+    "Image in the konnector manifests; pin it, because latest may not match this version",
     image,
   ),
-  "pickup-ttl": duration("5m", "Lifetime of an unused pickup URL; the credential lives on"),
+  "pickup-ttl": duration(
+    "5m",
+    "How long an unused pickup URL is valid; the credential itself does not expire",
+  ),
   "rate-limit": number(
     0,
-    "Requests a second allowed to one caller: an identity, or without one an address; 0 sets no limit",
+    "Requests per second allowed to one caller (an identity, or an address before sign-in); 0 means no limit",
   ),
 } as const;
 
 const LOGIN = {
   "oidc-issuer-url": text(
     "",
-    "OIDC issuer to discover; required for the gateway without --oidc-mock",
+    "URL of the OIDC issuer, used for discovery; required for the gateway without --oidc-mock",
     plainUrl,
   ),
   "oidc-client-id": text("", "OIDC client id; required for the gateway without --oidc-mock"),
@@ -74,48 +77,48 @@ const LOGIN = {
   ),
   "oidc-ca-file": text(
     "",
-    "PEM bundle of the CAs trusted for the OIDC issuer, instead of the system's roots",
+    "PEM file with the CAs trusted for the OIDC issuer, instead of the system's roots",
     file,
   ),
   "oidc-username-claim": text(
     "sub",
-    "Claim that makes the subject, a nonempty string; changing it makes new identities",
+    "Claim used as the subject, a nonempty string; changing it gives every user a new identity",
   ),
   "oidc-groups-claim": text(
     "",
     "Claim with the groups, a string or a list of strings; empty means no groups",
   ),
-  "oidc-scopes": list("openid,profile,email", "Scopes to ask for", scope),
+  "oidc-scopes": list("openid,profile,email", "Scopes to request", scope),
   "oidc-redirect-url": text(
     "",
-    "Callback URL registered with the issuer; empty means <external-url>/api/auth/oidc/callback",
+    "Callback URL registered with the OIDC issuer; empty means <external-url>/api/auth/oidc/callback",
     redirectUrl,
   ),
   "oidc-mock": flag(
     false,
-    "Replace OIDC by a built-in issuer that signs everybody in as one mock user; for development only",
+    "Use a built-in mock OIDC issuer that signs everybody in as the same user; for development only",
   ),
   "oidc-mock-listen": text(
     "",
-    "Loopback address of the mock issuer; empty takes a free port",
+    "Loopback address of the mock OIDC issuer; empty picks a free port",
     loopbackAddress,
   ),
   "kubernetes-auth": flag(
     false,
-    "Also accept bearer tokens of the provider cluster, checked by token review",
+    "Also accept bearer tokens of the provider cluster, checked with TokenReview",
   ),
 } as const;
 
 const SESSIONS = {
-  "session-ttl": duration("12h", "Lifetime of the session token and its cookie"),
+  "session-ttl": duration("12h", "How long the session token and its cookie are valid"),
   "cookie-signing-key": secret(
     "base64",
-    "HMAC key of sessions, 32 or 64 bytes; empty makes a random one that ends with the process",
+    "HMAC key of sessions, 32 or 64 bytes; empty means a random key, lost when the process ends",
     keyBytes(),
   ),
   "cookie-encryption-key": secret(
     "base64",
-    "AES key of sessions, 16, 24 or 32 bytes; empty makes a random one that ends with the process",
+    "AES key of sessions, 16, 24 or 32 bytes; empty means a random key, lost when the process ends",
     keyBytes([16, 24, 32]),
   ),
 } as const;
@@ -123,39 +126,39 @@ const SESSIONS = {
 const CREDENTIALS = {
   "issuer-scope": oneOf(
     ["Cluster", "Namespace"],
-    "Where the API permissions of a Grant apply: everywhere, or only in the boundary namespace",
+    "Where the API permissions of a Grant apply: in the whole cluster, or only in the boundary namespace",
   ),
   "external-address": text(
     "",
-    "Provider API URL (https) in issued kubeconfigs, for consumers; empty takes the one in use here",
+    "URL (https) of the provider's API server in issued kubeconfigs; empty means the URL that the backend uses",
     apiServerUrl,
   ),
   "external-ca-file": text(
     "",
-    "PEM CA in issued kubeconfigs; empty takes ca.crt of the token Secret",
+    "PEM file with the CA in issued kubeconfigs; empty means ca.crt of the token Secret",
     file,
   ),
 } as const;
 
 const REAPER = {
-  "reaper-ttl": duration("30m", "Silence after which a Grant is stale"),
+  "reaper-ttl": duration("30m", "Time without a heartbeat after which a Grant is stale"),
   "reaper-interval": duration("1m", "Time between two sweeps", LONGEST_TIMER_MS),
   "reaper-revoke": flag(
     false,
-    "Delete stale Grants, upon which the issuer revokes the credentials",
+    "Delete stale Grants; the issuer then revokes their credentials",
   ),
   "reaper-delete-boundary": flag(
     false,
-    "With --reaper-revoke, also delete a boundary namespace that no other Grant uses",
+    "With --reaper-revoke, also delete boundary namespaces that no other Grant uses",
   ),
   "reaper-hold-percent": number(
     20,
-    "Revoke nothing while more than this part of the consumers, and more than 5, fell silent within half an hour; 100 never holds",
+    "Revoke nothing while more than this percentage of consumers, and more than 5, fell silent within half an hour; 100 never stops revoking",
     100,
   ),
   "reaper-max-percent": number(
     10,
-    "Most Grants that one sweep revokes, in percent of all Ready Grants; 5 are always allowed",
+    "Revoke at most this percentage of all Ready Grants in one sweep; 5 Grants are always allowed",
     100,
   ),
 } as const;
@@ -163,7 +166,7 @@ const REAPER = {
 const APPLY = {
   "apply-deny-cidrs": list(
     "169.254.0.0/16,fe80::/10,fd00:ec2::254/128",
-    "Addresses that submitted kubeconfigs must not lead to",
+    "Addresses that submitted kubeconfigs must not point to",
     cidr,
   ),
   "apply-allow-insecure-tls": flag(
@@ -180,43 +183,43 @@ const MANAGER = {
   ),
   "metrics-bind-address": text(
     ":8086",
-    "Address of /metrics, served with the issuer or the reaper; 0 switches it off",
+    "Address of /metrics, served if the issuer or the reaper is enabled; 0 turns it off",
     listenAddressOrOff,
   ),
   "health-probe-bind-address": text(
     ":8082",
-    "Address of /healthz and /readyz, served with the issuer or the reaper; 0 switches it off",
+    "Address of /healthz and /readyz, served if the issuer or the reaper is enabled; 0 turns it off",
     listenAddressOrOff,
   ),
-  "leader-elect": flag(false, "Let only one replica at a time run issuer and reaper"),
+  "leader-elect": flag(false, "Run the issuer and the reaper in only one replica at a time"),
   "leader-election-id": text("backend.xbind.io", "Name of the leader-election Lease", dnsSubdomain),
 } as const;
 
 const LOGGING = {
   "zap-devel": flag(
     false,
-    "Development logging: encoder console, level debug, stacks from warnings on",
+    "Development logging: console encoder, level debug, stack traces from level warn",
   ),
   "zap-encoder": oneOf(
     ["", "json", "console"],
-    "Form of log lines; empty means json, or console with --zap-devel",
+    "Format of log lines; empty means json, or console with --zap-devel",
   ),
   "zap-log-level": text(
     "",
-    "Least severe lines to write: debug, info, error, or a number, 1 being debug; empty means info, or debug with --zap-devel",
+    "Lowest level to log: debug, info, error, or a number (1 is debug); empty means info, or debug with --zap-devel",
     logLevel,
   ),
   "zap-stacktrace-level": oneOf(
     ["", "info", "warn", "error", "panic"],
-    "Lines from this level on show the stack of their error; panic shows none; empty means error, or warn with --zap-devel",
+    "Lowest level whose lines show the stack of their error; panic shows none; empty means error, or warn with --zap-devel",
   ),
   "zap-time-encoding": oneOf(
     ["iso8601", "epoch", "millis", "nano", "rfc3339", "rfc3339nano"],
-    "Form of times in log lines, in UTC",
+    "Format of times in log lines, in UTC",
   ),
 } as const;
 
-/** All flags under the headings that the help and docs/flags.md give them. */
+/** Groups the flags under the headings of the help and docs/flags.md. */
 export const FLAG_GROUPS = {
   Modules: MODULES,
   Gateway: GATEWAY,
@@ -229,7 +232,7 @@ export const FLAG_GROUPS = {
   Logging: LOGGING,
 } as const;
 
-/** The one table of flags: parsing, `--help`, docs/flags.md and `Config` come from it. */
+/** Lists every flag once: parsing, `--help`, docs/flags.md and `Config` come from this table. */
 export const FLAGS = {
   ...MODULES,
   ...GATEWAY,
