@@ -1,4 +1,4 @@
-{{/* What the backend would refuse at start, or what was asked to be refused. */}}
+{{/* Fails on values that the backend would refuse at start, or that cookieKeys.require forbids. */}}
 {{- define "xbind-backend.checks" -}}
 {{- with .Values -}}
 {{- if not (or .gateway.enabled .issuer.enabled .reaper.enabled) -}}
@@ -18,7 +18,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* The command that makes the Secret of cookieKeys; the log of the backend has it too. */}}
+{{/* Prints the command that creates the Secret of cookieKeys, as the backend's log does. */}}
 {{- define "xbind-backend.makeCookieKeys" -}}
 kubectl create secret generic xbind-cookie-keys --from-literal={{ .Values.cookieKeys.signingKey }}=$(openssl rand -base64 32) --from-literal={{ .Values.cookieKeys.encryptionKey }}=$(openssl rand -base64 32) --namespace {{ .Release.Namespace }}
 {{- end -}}

@@ -53,14 +53,14 @@ ConfigMap or Secret, which is mounted. `of` is the module without which the flag
 - {flag: zap-time-encoding, value: log.timeEncoding}
 {{- end -}}
 
-{{/* What is at a path, as JSON: (list . "gateway.enabled"). */}}
+{{/* Prints the value at a path as JSON: (list . "gateway.enabled"). */}}
 {{- define "xbind-backend.at" -}}
 {{- $found := (index . 0).Values -}}
 {{- range splitList "." (index . 1) -}}{{- $found = index $found . -}}{{- end -}}
 {{- toJson $found -}}
 {{- end -}}
 
-{{/* Not empty when a row of the table counts: (list . $row). */}}
+{{/* Prints text if a row of the table applies: (list . $row). */}}
 {{- define "xbind-backend.counts" -}}
 {{- $root := index . 0 -}}
 {{- $of := (index . 1).of -}}
@@ -70,7 +70,7 @@ ConfigMap or Secret, which is mounted. `of` is the module without which the flag
 {{- end -}}
 {{- end -}}
 
-{{/* The text of a flag's value; JSON writes numbers as people do. */}}
+{{/* Prints the value of a flag; JSON prints large numbers without an exponent. */}}
 {{- define "xbind-backend.text" -}}
 {{- if kindIs "slice" . -}}{{- join "," . -}}
 {{- else if kindIs "string" . -}}{{- . -}}

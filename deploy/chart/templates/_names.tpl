@@ -2,7 +2,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* The name of every object: that of the release and of the chart, with no word said twice. */}}
+{{/* Prints the name of every object: release and chart, or only one if it contains the other. */}}
 {{- define "xbind-backend.fullname" -}}
 {{- $name := include "xbind-backend.name" . -}}
 {{- $whole := printf "%s-%s" .Release.Name $name -}}
@@ -41,17 +41,17 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
-{{/* Not empty when issuer or reaper is on: then there are metrics, probes and an election. */}}
+{{/* Prints text if the issuer or the reaper is on, as only these have metrics, probes and an election. */}}
 {{- define "xbind-backend.hasManager" -}}
 {{- if or .Values.issuer.enabled .Values.reaper.enabled -}}true{{- end -}}
 {{- end -}}
 
-{{/* The port of an address such as ":8080" or "[::1]:8080"; empty for "0", which means off. */}}
+{{/* Prints the port of an address such as ":8080" or "[::1]:8080", and nothing for "0" (off). */}}
 {{- define "xbind-backend.portOf" -}}
 {{- if ne (toString .) "0" -}}{{- splitList ":" . | last -}}{{- end -}}
 {{- end -}}
 
-{{/* The ports that are served, empty for those that are not. */}}
+{{/* Prints the port of each server, and nothing for a server that is off. */}}
 {{- define "xbind-backend.httpPort" -}}
 {{- if .Values.gateway.enabled -}}{{- include "xbind-backend.portOf" .Values.gateway.listenAddress -}}{{- end -}}
 {{- end -}}

@@ -1,7 +1,7 @@
 {{/*
-What each module asks of the API server, and nothing else: a test runs the backend with exactly
-these rights, and compares them with what it asked for. `list` where there is `watch`: servers that
-do not send the present objects within a watch.
+The rights of each module. A test runs the backend with exactly these rights, and fails if one is
+missing or unused. Every rule with `watch` also has `list`, because some API servers cannot send the
+existing objects through a watch.
 */}}
 
 {{- define "xbind-backend.rules.gateway" -}}

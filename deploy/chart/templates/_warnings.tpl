@@ -1,4 +1,4 @@
-{{/* What works, or at least renders, but will surprise: one paragraph each. */}}
+{{/* Warns of values that render but are risky or have no effect, in one paragraph each. */}}
 {{- define "xbind-backend.warnings" -}}
 {{- $several := gt (int .Values.replicaCount) 1 -}}
 {{- with .Values -}}
@@ -28,18 +28,18 @@
 * gateway.konnectorImage is {{ .gateway.konnectorImage }}, which is tied to no version: pin it.
 {{ end }}
 {{- if not .issuer.enabled }}
-* issuer.enabled is false: binds wait in vain unless another release issues credentials.
+* issuer.enabled is false: binds time out unless another release issues credentials.
 {{ end }}
 {{- end -}}
 {{- if and .reaper.enabled .reaper.revoke (not .issuer.enabled) }}
-* reaper.revoke is true, and issuer.enabled is false: stale Grants stay until another release's issuer
-  has taken their credentials back.
+* reaper.revoke is true, and issuer.enabled is false: stale Grants stay until the issuer of another
+  release has revoked their credentials.
 {{ end }}
 {{- if and .reaper.enabled .reaper.deleteBoundary (not .reaper.revoke) }}
 * reaper.deleteBoundary has no effect without reaper.revoke.
 {{ end }}
 {{- if and (not .image.tag) (not .image.digest) (eq $.Chart.AppVersion "0.0.0") }}
-* image.tag is empty: the image is tagged 0.0.0, a placeholder. Set it to the build you mean.
+* image.tag is empty: the image is tagged 0.0.0, a placeholder. Set it to the version to install.
 {{ end }}
 {{- if not .rbac.create }}
 * rbac.create is false: {{ empty .kubeconfig.existingSecret | ternary (include "xbind-backend.serviceAccountName" $) "the user of the kubeconfig" }} needs the rights that

@@ -42,7 +42,7 @@ Deno.test("NOTES without an external URL show the way through a tunnel", async (
   assert.match(text, /http:\/\/localhost:8080\/login/);
 });
 
-Deno.test("NOTES warn of what will surprise, and of nothing else", async (t) => {
+Deno.test("NOTES warn of risky values, and of nothing else", async (t) => {
   const several = { replicaCount: 2 };
   const cases: [name: string, values: Values, warning: RegExp][] = [
     ["several replicas without keys", several, /2 REPLICAS WITHOUT SHARED COOKIE KEYS/],
@@ -53,7 +53,7 @@ Deno.test("NOTES warn of what will surprise, and of nothing else", async (t) => 
     ["no address", { "gateway.externalAddress": "" }, /gateway\.externalAddress is empty/],
     ["any konnector", { "gateway.konnectorImage": "k:latest" }, /tied to no version: pin it/],
     ["a placeholder", { "image.tag": "" }, /tagged 0\.0\.0, a placeholder/],
-    ["no issuer here", { "issuer.enabled": false }, /binds wait in vain/],
+    ["no issuer here", { "issuer.enabled": false }, /binds time out/],
     ["a reaper that cannot revoke", {
       ...{ "gateway.enabled": false, "issuer.enabled": false },
       ...{ "reaper.enabled": true, "reaper.revoke": true },
