@@ -21,7 +21,7 @@ import {
   tokenSecretName,
 } from "../../common/api/names.ts";
 
-/** Everything the issuer makes for one Grant; the boundary is shared by all Grants of one identity. */
+/** Holds the objects of one Grant; all Grants of one identity share the boundary. */
 export interface GrantObjects {
   readonly boundary: Namespace;
   readonly account: ServiceAccount;
@@ -37,7 +37,7 @@ const RBAC_V1 = `${RBAC_GROUP}/v1`;
 const READ = ["get", "list", "watch"];
 const READ_WRITE = [...READ, "create", "update", "patch", "delete"];
 
-/** What must be there for a Grant that may use `apis`. */
+/** Builds the objects of a Grant that may use `apis`. */
 export function grantObjects(
   grant: Grant,
   apis: readonly string[],
@@ -106,11 +106,11 @@ export function grantObjects(
   };
 }
 
-/** The type of Secrets that Kubernetes fills with a token. */
+/** Marks Secrets that Kubernetes fills with a token. */
 export const TOKEN_SECRET_TYPE = "kubernetes.io/service-account-token";
-/** Names the account of a token Secret. */
+/** Names the ServiceAccount of a token Secret. */
 export const ACCOUNT_NAME_ANNOTATION = "kubernetes.io/service-account.name";
-/** Set by Kubernetes once the token is in the Secret. */
+/** Appears on a Secret once Kubernetes has filled in the token. */
 export const ACCOUNT_UID_ANNOTATION = "kubernetes.io/service-account.uid";
 
 const LEASE_RULE: PolicyRule = {
@@ -139,10 +139,10 @@ function apiRules(apis: readonly string[]): PolicyRule[] {
   });
 }
 
-/** All that can travel along; nothing else enters a role, whatever schema the CRD has. */
+/** Lists the only related resources that a role may name, even if the stored Grant has others. */
 const RELATED_RESOURCES: readonly string[] = ["secrets", "configmaps"];
 
-/** One rule per kind of object; writing includes reading. */
+/** Builds one rule per resource; the right to write includes the right to read. */
 function relatedRules(related: readonly RelatedResource[]): PolicyRule[] {
   const verbs = new Map<string, string[]>();
   for (const { resource, direction } of related) {
@@ -157,7 +157,7 @@ function relatedRules(related: readonly RelatedResource[]): PolicyRule[] {
   }));
 }
 
-/** The APIs that these rules open, found by the shape that `grantObjects` gives them. */
+/** Returns the APIs in rules that `grantObjects` built, which name a resource and its status. */
 export function apisOf(rules: readonly PolicyRule[]): string[] {
   return rules.flatMap(({ apiGroups = [], resources = [] }) => {
     const [group = ""] = apiGroups;

@@ -1,15 +1,15 @@
 import type { Export, Grant, RelatedResource } from "../../common/api/resources.ts";
 
-/** The related rules of a Grant, told apart by whether its Export offers them. */
+/** Holds the related-resource rules of a Grant that its Export offers, and those it does not. */
 export interface RelatedRules {
   readonly offered: readonly RelatedResource[];
-  /** Such as `secrets FromProvider`, each once. */
+  /** Names each missing rule once, such as `secrets FromProvider`. */
   readonly missing: readonly string[];
 }
 
 /**
- * Compares a Grant's related rules with its Export. Rights know neither names nor labels, so a rule
- * is offered when the Export has one for that resource in that direction.
+ * Compares a Grant's related-resource rules with its Export. Rules match by resource and direction
+ * only, because RBAC can restrict neither names nor labels.
  */
 export function offeredRelated({ spec }: Grant, offer: Export | undefined): RelatedRules {
   const offers = new Set(rulesOf(offer).map(inWords));
@@ -21,13 +21,13 @@ export function offeredRelated({ spec }: Grant, offer: Export | undefined): Rela
   };
 }
 
-/** Whether two versions of an Export offer the same rights to related resources. */
+/** Tells whether two versions of an Export offer the same rights to related resources. */
 export function offersSameRelated(a: Export | undefined, b: Export | undefined): boolean {
   const words = (offer: Export | undefined) => rulesOf(offer).map(inWords).sort().join();
   return words(a) === words(b);
 }
 
-/** None of an Export whose rules make no sense, whatever schema the CRD has. */
+/** Returns the well-formed rules of an Export; a changed CRD schema may have let others in. */
 function rulesOf(offer: Export | undefined): readonly RelatedResource[] {
   const rules: unknown = offer?.spec.defaults?.relatedResources;
   return Array.isArray(rules) ? rules.filter((rule) => typeof rule === "object" && rule) : [];

@@ -1,16 +1,16 @@
 import type { Export } from "../../common/api/resources.ts";
 import type { Config } from "../config.ts";
 
-/** A kind of the provider that an Export opens to all its consumers, far beyond their own objects. */
+/** Describes a kind whose objects on the provider are all open to every consumer of an Export. */
 export interface Opening {
   readonly kind: "Secrets" | "ConfigMaps";
-  /** What issued credentials can do with it, and what helps. */
+  /** Says what issued credentials can do with the kind, and how to prevent it. */
   readonly warning: string;
 }
 
 const REMEDY = "use --issuer-scope=Namespace";
 
-/** What every consumer of this Export will be able to do that is too much: at most one per kind. */
+/** Returns the kinds that this Export opens to every consumer, each at most once. */
 export function openingsOf(
   { spec }: Pick<Export, "spec">,
   { issuerScope }: Pick<Config, "issuerScope">,

@@ -17,7 +17,7 @@ import { isExported } from "./issued_caches.ts";
 import type { IssuerCaches } from "./issued_caches.ts";
 import { openingsOf } from "./openings.ts";
 
-/** What judging Exports needs. */
+/** Lists the dependencies of `reconcileExport`. */
 export interface ExportDeps {
   readonly kube: KubeClient;
   readonly caches: Pick<IssuerCaches, "exports" | "crds">;
@@ -27,7 +27,7 @@ export interface ExportDeps {
   readonly now: () => number;
 }
 
-/** Keeps the Ready condition of one Export true to its CRDs. */
+/** Updates the Ready condition of an Export when its CRDs change, and warns of excessive rights. */
 export const reconcileExport = (deps: ExportDeps): Reconcile => async (name, signal) => {
   const { kube, caches, config, recordEvent, log, now } = deps;
   const offer = caches.exports.get({ name });
@@ -54,17 +54,17 @@ export const reconcileExport = (deps: ExportDeps): Reconcile => async (name, sig
   return done;
 };
 
-/** What was found out about an Export. */
+/** Holds the facts that decide the Ready condition of an Export. */
 export interface Findings {
-  /** Its APIs that cannot be exported now. */
+  /** Names the APIs whose CRD is missing or not labelled as exported. */
   readonly missing: readonly string[];
-  /** What its credentials open too much of. */
+  /** Says which kinds its credentials open too widely. */
   readonly warnings?: readonly string[];
 }
 
 /**
- * The condition to write, or undefined when the Export carries it already. Warnings are part of
- * it, so that another scope is news to all Exports that it concerns.
+ * Returns the condition to write, or undefined if the Export has it already. The message includes
+ * the warnings, so a change of `--issuer-scope` updates every Export that it affects.
  */
 export function readyCondition(
   offer: Export,
