@@ -31,7 +31,7 @@ const COLLECTION_SPEC = record({ title: text(), exports: list(record({ name: tex
   description: text(),
 });
 
-/** Is called with an object that could not be read and was left out. */
+/** Receives each object that could not be read and was left out. */
 export type ReportBroken = (
   object: { readonly kind: string; readonly metadata: Export["metadata"] },
   error: unknown,

@@ -11,31 +11,31 @@ import {
   selectorSummary,
 } from "./selector.ts";
 
-/** Objects of which only the metadata is known. */
+/** Lists objects by their metadata only. */
 export type MetadataObjects = Iterable<MetadataObject>;
 
-/** What the rows of one Export are made from; undefined for what cannot be listed. */
+/** Provides the data for the rows of an Export; `undefined` means that objects cannot be listed. */
 export interface InstanceSources {
-  /** Objects of an API that carry the managed label. */
+  /** Returns the objects of an API that have the managed label. */
   readonly managedObjects: (api: string) => MetadataObjects | undefined;
-  /** Copies that consumers put here, with all their labels. */
+  /** Returns the copies that consumers created here, with all their labels. */
   readonly managedCopies: (resource: RelatedResource["resource"]) => MetadataObjects | undefined;
-  /** Objects that match the rule's labels or, when it has none, its names. */
+  /** Returns the objects that match the rule's labels or, if it has none, its names. */
   readonly providerObjects: (rule: RelatedResource) => MetadataObjects | undefined;
-  /** Display name of the identity to which a consumer cluster belongs. */
+  /** Returns the display name of the identity to which a consumer cluster belongs. */
   readonly identityOf: (consumerUid: string) => string | undefined;
-  /** The Export of a Grant, if there is such a Grant. */
+  /** Returns the Export of a Grant, if the Grant exists. */
   readonly exportOf: (grant: string) => string | undefined;
   readonly report?: ReportBroken;
 }
 
-/** The objects that consumers synced under an Export, and what travels along; metadata only. */
+/** Lists the objects that consumers synced under an Export, and their related resources. */
 export function instancesOf(offer: Export, sources: InstanceSources): Instances {
   const rows: Instance[] = [];
   for (const api of apiNamesOf(offer)) {
     for (const row of apiRows(sources, api)) rows.push(row);
   }
-  const related = new Map<string, Instance>(); // by place: two rules may cover one object
+  const related = new Map<string, Instance>(); // by key, because two rules may match one object
   for (const rule of relatedRulesOf(offer, sources.report)) {
     for (const row of relatedRows(sources, offer, rule)) related.set(rowKey(row), row);
   }
@@ -43,12 +43,12 @@ export function instancesOf(offer: Export, sources: InstanceSources): Instances 
   return { export: offer.metadata.name, instances: rows.sort(byPlace) };
 }
 
-/** The APIs that an Export or a Grant names, each once, as far as they can be read. */
+/** Returns the APIs of an Export or a Grant, each once, without unreadable ones. */
 export const apiNamesOf = ({ spec }: { readonly spec: Pick<Export["spec"], "apis"> }): string[] => [
   ...new Set(asList(spec?.apis).map((api) => api?.name).filter((name) => typeof name === "string")),
 ];
 
-/** The related-resource rules whose objects are listed; those that make no sense are reported. */
+/** Returns the related-resource rules whose objects can be listed, and reports malformed ones. */
 export function relatedRulesOf(offer: Export, report: ReportBroken = () => {}): RelatedResource[] {
   return asList(offer.spec?.defaults?.relatedResources).filter((rule) => {
     try {
@@ -93,8 +93,8 @@ function* relatedRows(
 }
 
 /**
- * Whether a copy came with this rule. Bindings are named after their Grant unless a consumer
- * renamed them: a name that is another Export's Grant rules the copy out, an unknown one does not.
+ * Tells whether a copy belongs to this rule. A binding has the name of its Grant unless the consumer
+ * renamed it. The copy is excluded only if that name is a Grant of another Export.
  */
 function isCopyFor(
   { exportOf }: InstanceSources,

@@ -5,7 +5,7 @@ import type {
   RelatedResourceSelector,
 } from "../../common/api/resources.ts";
 
-/** The selector as kubectl writes it, which the API server also reads; throws if it is none. */
+/** Formats a selector as kubectl and the API server do; throws if it is malformed. */
 export function selectorText({ matchLabels, matchExpressions }: LabelSelector): string {
   const parts = [
     ...Object.entries(matchLabels ?? {}).map(([key, value]) => ({
@@ -20,7 +20,7 @@ export function selectorText({ matchLabels, matchExpressions }: LabelSelector): 
   return parts.sort((a, b) => compare(a.key, b.key)).map((part) => part.text).join(",");
 }
 
-/** Whether an object with these labels is selected; an empty selector selects everything. */
+/** Tells whether a selector matches these labels; an empty selector matches everything. */
 export function matchesSelector(
   labels: Readonly<Record<string, string>> | undefined,
   { matchLabels, matchExpressions }: LabelSelector,
@@ -30,7 +30,7 @@ export function matchesSelector(
     (matchExpressions ?? []).every((requirement) => holds(valueOf(requirement.key), requirement));
 }
 
-/** A related-resource selector in a form for people; undefined when it narrows nothing. */
+/** Formats a related-resource selector for users; returns undefined if it selects everything. */
 export function selectorSummary(selector: RelatedResourceSelector | undefined): string | undefined {
   const { labelSelector, names = [] } = selector ?? {};
   const parts = [
@@ -40,18 +40,18 @@ export function selectorSummary(selector: RelatedResourceSelector | undefined): 
   return parts.length > 0 ? parts.join("; ") : undefined;
 }
 
-/** Whether the rule says which objects it means: only then an inventory lists them. */
+/** Tells whether a rule has labels or names; an inventory lists objects only of such rules. */
 export const hasSelector = (
   { selector }: Pick<RelatedResource, "selector">,
 ): boolean => Boolean(selector?.labelSelector) || (selector?.names?.length ?? 0) > 0;
 
-/** Whether a rule covers an object of this name; no names, or an empty list, cover every name. */
+/** Tells whether a rule allows this name; a rule without names allows every name. */
 export const matchesNames = (
   { selector }: Pick<RelatedResource, "selector">,
   name: string,
 ): boolean => !selector?.names?.length || selector.names.includes(name);
 
-/** Orders texts by code unit, the same on every machine. */
+/** Orders texts by code unit, so that the order is the same on every machine. */
 export const compare = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0;
 
 function requirementText({ key, operator, values = [] }: LabelSelectorRequirement): string {
