@@ -32,13 +32,13 @@ import { assembleBundle, type BundleDeps } from "./bundle.ts";
 import { pinnedLookup } from "./consumer_address.ts";
 import { plainReason } from "./plain_reason.ts";
 
-/** What an apply needs. */
+/** Lists the dependencies of `applyToConsumer`. */
 export interface ApplyDeps extends BoundGrantDeps, BundleDeps {
   readonly config: Pick<
     Config,
     "konnectorImage" | "applyDenyCidrs" | "applyAllowInsecureTls"
   >;
-  /** By subject. */
+  /** Keyed by subject. */
   readonly slots: Slots;
   /** For tests; otherwise 60 s. */
   readonly applyTimeoutMs?: number;
@@ -47,7 +47,7 @@ export interface ApplyDeps extends BoundGrantDeps, BundleDeps {
 }
 
 const APPLY_TIMEOUT_MS = 60_000;
-/** No object is larger, and JSON of this size can be parsed, however it is nested. */
+/** Is larger than any object, and small enough to parse JSON safely at any nesting depth. */
 const MAX_ANSWER_BYTES = 2 * 1024 * 1024;
 
 /**
@@ -68,12 +68,12 @@ export async function applyToConsumer(
       "Cannot apply: there is nothing to do; name an export or installKonnector",
     );
   }
-  using _place = await slots.enter(identity.subject, signal); // first, as reading a kubeconfig costs time
+  using _slot = await slots.enter(identity.subject, signal); // first, as reading a kubeconfig is slow
   const target = await givingWay(() =>
     submittedTarget(request.kubeconfig, config.applyAllowInsecureTls)
   );
   using limit = deadline(applyTimeoutMs, signal, tooSlow(applyTimeoutMs));
-  // Before anything is provisioned: a Grant for a cluster that is refused would be of no use.
+  // Check the address first: a Grant for a refused cluster would be useless.
   const lookup = await pinnedLookup(target.server, config.applyDenyCidrs, limit.signal);
   const bundle = exportName === ""
     ? []
@@ -108,7 +108,7 @@ export function submittedTarget(base64: string, allowInsecureTls: boolean): Kube
   }
 }
 
-/** Describes a failure in our own words, because answers of that cluster may repeat credentials. */
+/** Describes a failure in our own words, because the cluster's answers may contain credentials. */
 function consumerFailure(what: string, error: unknown): XbindError {
   const action = `apply ${what} to the consumer cluster`;
   if (error instanceof NotServedError) {
@@ -118,7 +118,7 @@ function consumerFailure(what: string, error: unknown): XbindError {
   return applyFailed(action, plainReason(error), isAnswer ? undefined : error);
 }
 
-/** In an apply an Export that cannot be bound is a failure like any other, not a missing page. */
+/** Binds the Export and returns its bundle. An Export that cannot be bound is APPLY_FAILED, not 404. */
 async function provisionedBundle(
   deps: ApplyDeps,
   identity: Identity,
@@ -135,7 +135,7 @@ async function provisionedBundle(
   }
 }
 
-/** Connections of its own, which know nothing of the backend's credentials, CA or proxies. */
+/** Makes a transport that does not share the backend's credentials, CA or proxies. */
 const consumerTransport = (
   target: KubeTarget,
   lookup: NonNullable<ConstructorParameters<typeof Transport>[1]["lookup"]>,

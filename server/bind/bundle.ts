@@ -8,7 +8,7 @@ import { KubeError } from "../../common/kube/kube_error.ts";
 import { toYaml } from "../../common/yaml.ts";
 import { plainReason } from "./plain_reason.ts";
 
-/** How consumers reach the provider. */
+/** Holds the address and CA under which consumers reach the provider. */
 export interface ProviderAddress {
   /** `--external-address`; empty means the address that the backend uses itself. */
   readonly externalAddress: string;
@@ -18,7 +18,7 @@ export interface ProviderAddress {
   readonly externalCaPem?: string | undefined;
 }
 
-/** The dependencies of `assembleBundle`. */
+/** Lists the dependencies of `assembleBundle`. */
 export interface BundleDeps {
   readonly kube: KubeClient;
   readonly provider: ProviderAddress;

@@ -4,20 +4,20 @@ import { applyFailed, kubeconfigRejected } from "../errors.ts";
 import { untilAborted } from "../../common/time/wait.ts";
 import { hostAndPort } from "../../common/http/exchange.ts";
 
-/** One address of a host, as name services give it. */
+/** Holds one address of a host, as DNS returns it. */
 export interface HostAddress {
   readonly address: string;
   readonly family: number;
 }
 
-/** Gives all addresses of a host name. */
+/** Returns all addresses of a host name. */
 export type ResolveHost = (host: string) => Promise<readonly HostAddress[]>;
 
 const resolveAll: ResolveHost = (host) => resolve(host, { all: true });
 
 /**
- * Looks a consumer's host up once, refuses it when any of its addresses is denied, and returns a
- * lookup that gives connections these very addresses, whatever the name leads to by then.
+ * Looks up a consumer's host once and refuses it if any address is denied. Returns a lookup that
+ * always answers with these addresses, so that a later DNS change cannot redirect connections.
  */
 export async function pinnedLookup(
   server: string,
@@ -59,12 +59,12 @@ function denyList(cidrs: readonly string[]): BlockList {
 }
 
 const isDenied = (denied: BlockList, address: string): boolean =>
-  meaningsOf(address).some((each) => denied.check(each, isIPv4(each) ? "ipv4" : "ipv6"));
+  reachableFrom(address).some((each) => denied.check(each, isIPv4(each) ? "ipv4" : "ipv6"));
 
-/** All addresses that a connection to this one may end at. */
-function meaningsOf(address: string): string[] {
+/** Returns all addresses that a connection to this address may reach. */
+function reachableFrom(address: string): string[] {
   if (isIPv4(address)) return address === "0.0.0.0" ? [address, "127.0.0.1"] : [address];
-  // The URL parser shortens IPv6 to one form: the last two groups may hold an IPv4 address.
+  // The URL parser normalizes IPv6. The last two groups may contain an IPv4 address.
   const compact = new URL(`http://[${address.replace(/%.*$/, "")}]`).hostname.slice(1, -1);
   if (compact === "::") return [compact, "::1", "127.0.0.1"];
   const [, high = "", low = ""] =

@@ -18,14 +18,14 @@ const WORDS: Record<string, string> = {
   InvalidAnswer: "the answer is not one of an API server",
 };
 
-/** Why a call failed, in words of ours: upstream text may hold addresses or secrets. */
+/** Explains a failed call in our own words, because upstream text may contain addresses or secrets. */
 export function plainReason(error: unknown): string {
   if (!(error instanceof KubeError)) return "something unexpected happened";
   if (error.reason === "ConnectionFailed") return connectionReason(error.cause);
   return WORDS[error.reason] ?? `the API server answered ${error.status}`;
 }
 
-/** Certificates and names are the caller's to mend, so these reasons are told apart. */
+/** Names certificate and DNS faults separately, because the caller can fix these. */
 function connectionReason(error: unknown): string {
   const fault = error instanceof NoAnswerError ? error.cause : undefined;
   const code = fault instanceof Error && "code" in fault ? String(fault.code) : "";

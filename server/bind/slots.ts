@@ -4,7 +4,7 @@ import { type SlotRefusal, Slots } from "../../common/time/slots.ts";
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** Slots for binds, by subject: a bind that waits for the issuer holds one for up to 30 s. */
+/** Makes the slots for binds, by subject; a bind holds one for up to 30 s while the issuer works. */
 export const bindSlots = (): Slots =>
   new Slots(8, {
     waiting: 92,
@@ -12,11 +12,11 @@ export const bindSlots = (): Slots =>
     refusal: (why) => busy("bind", `too many binds ${ofWhom(why)}are waiting`),
   });
 
-/** Slots for pickups, by subject; all tokens that are not known to be good share one key. */
+/** Makes the slots for pickups, by subject; all tokens without a known subject share one key. */
 export const pickupSlots = (): Slots =>
   new Slots(8, { waiting: 92, total: 1_000, refusal: tooManyPickups });
 
-/** Slots for applies, by subject: each apply holds connections to a cluster that may be slow. */
+/** Makes the slots for applies, by subject; each apply holds connections to a possibly slow cluster. */
 export const applySlots = (): Slots =>
   new Slots(4, {
     waiting: 0,
@@ -24,7 +24,7 @@ export const applySlots = (): Slots =>
     refusal: (why) => busy("apply", `too many applies ${ofWhom(why)}are under way; try again`),
   });
 
-/** A pickup got no slot in time, and is not spent; the same words for all, as they tell nothing. */
+/** Refuses a pickup without spending it; the message is the same for all, so it reveals nothing. */
 export const tooManyPickups = (): XbindError =>
   busy("pick up the bundle", "too many pickups are under way; try again");
 
