@@ -15,7 +15,7 @@ import type { JsonSchema } from "../../common/shape.ts";
 import { VERSION } from "../../common/version.ts";
 import type { Config } from "../config.ts";
 
-/** Every JSON body of the HTTP API, by its name in the document. */
+/** Maps the name of every JSON body in the document to its schema. */
 const SCHEMAS = {
   Error: ERROR_BODY.schema,
   ProviderInfo: PROVIDER_INFO.schema,
@@ -58,10 +58,10 @@ interface Operation {
   readonly failures: readonly number[];
 }
 
-/** A part of the document. */
+/** Holds one part of the document. */
 type Part = Readonly<Record<string, unknown>>;
 
-/** The answer of a success; without content it is a redirect. */
+/** Describes a successful answer; one without content is a redirect. */
 interface Answer {
   readonly description: string;
   readonly content?: Readonly<Record<string, { readonly schema: JsonSchema }>>;
@@ -83,7 +83,7 @@ const pathParameter = (name: string, description: string): Part => ({
 });
 const header = (description: string): Part => ({ description, schema: TEXT });
 const READ = [401, 429, 502, 503];
-/** Failures of the HTTP server, which come before any route. */
+/** The HTTP server itself answers these failures, before any route. */
 const ANYWHERE = [400, 431];
 const RETRIED = [429, 503];
 const IF_NONE_MATCH: Part = {
@@ -211,7 +211,7 @@ const OPERATIONS: Record<string, Operation> = {
   },
 };
 
-/** Makes the OpenAPI 3.1 document of the endpoints that this configuration has. */
+/** Builds the OpenAPI 3.1 document of the endpoints that are enabled. */
 export function openApiDocument({ enableApply }: Pick<Config, "enableApply">) {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const [key, operation] of Object.entries(OPERATIONS)) {
@@ -266,7 +266,7 @@ function failedResponses(path: string, { failures }: Operation): Record<string, 
   }]));
 }
 
-/** The login routes describe failures as plain text, because browsers show it to people. */
+/** Returns plain text for the login routes, because the browser shows their failures to the user. */
 const failureContent = (path: string, isFromRoute: boolean): Part =>
   path.startsWith("/api/auth/") && isFromRoute
     ? { "text/plain": { schema: TEXT } }

@@ -10,7 +10,7 @@ import { requestSignal } from "../http/request_signal.ts";
 
 const BODY = { maxBytes: 1024 * 1024, maxMs: 75_000 };
 
-/** `POST /api/apply`, registered with `--enable-apply` only. */
+/** Handles `POST /api/apply`, which exists only with `--enable-apply`. */
 export const apply =
   (deps: ApplyDeps & { readonly stopping: AbortSignal }): Handler<Env> => async (c) => {
     const request = parseBody(APPLY_REQUEST, await readJson(c, BODY));
@@ -22,7 +22,7 @@ export const apply =
       c.get("log").info("applied", auditLine("apply", "ok", about));
       return c.json(result);
     } catch (error) {
-      // Which field was refused tells an attempt from a mistake; the message has no values.
+      // The refused field shows whether this was an attack or a mistake. The message quotes no values.
       if (error instanceof XbindError && error.code === "KUBECONFIG_REJECTED") {
         const line = auditLine("kubeconfig", "rejected", { ...about, reason: error.message });
         c.get("log").info("kubeconfig rejected", line);

@@ -9,7 +9,7 @@ import { requestSignal } from "../http/request_signal.ts";
 
 const BODY = { maxBytes: 16 * 1024, maxMs: 30_000 };
 
-/** `POST /api/bind` */
+/** Handles `POST /api/bind`. */
 export const bind =
   (deps: BindDeps & { readonly stopping: AbortSignal }): Handler<Env> => async (c) => {
     const request = parseBody(BIND_REQUEST, await readJson(c, BODY));

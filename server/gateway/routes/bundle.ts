@@ -16,25 +16,25 @@ import type { Slots } from "../../../common/time/slots.ts";
 import type { Env } from "../env.ts";
 import { waitSignal } from "../http/request_signal.ts";
 
-/** What a pickup is served with. */
+/** Lists the dependencies of the pickup route. */
 export interface BundleRouteDeps extends BundleDeps, ConsumePickupDeps, PickupClaimDeps {
   readonly kube: BundleDeps["kube"];
   readonly now: ConsumePickupDeps["now"];
-  /** By subject; what has none is counted together. */
+  /** Keyed by subject; all tokens without a known subject share one key. */
   readonly slots: Slots;
 }
 
-/** Long enough for a slow provider; a pickup in flight is finished even while the gateway stops. */
+/** Allows for a slow provider. A gateway that stops still finishes the pickups it has begun. */
 const PICKUP_MS = 20_000;
-/** No subject is empty. */
-const NOBODY = "";
+/** The key of tokens without a known subject; no real subject is empty. */
+const NO_SUBJECT = "";
 
-/** `GET /api/bundle/:token`; the token is the credential. */
+/** Handles `GET /api/bundle/:token`; the token is the credential. */
 export const bundle = (deps: BundleRouteDeps): Handler<Env, "/api/bundle/:token"> => async (c) => {
   const token = c.req.param("token");
   const claim = pickupClaim(deps, token);
-  let hasPlace = false;
-  using limit = deadline(PICKUP_MS, undefined, () => hasPlace ? tooSlow() : tooManyPickups());
+  let hasSlot = false;
+  using limit = deadline(PICKUP_MS, undefined, () => hasSlot ? tooSlow() : tooManyPickups());
   const { signal } = limit;
   let refusal: PickupRefusal | undefined;
   let about: { readonly grant?: string; readonly subject?: string } = { ...claim };
@@ -43,9 +43,9 @@ export const bundle = (deps: BundleRouteDeps): Handler<Env, "/api/bundle/:token"
     if (grant !== undefined) about = { grant };
   };
   try {
-    // What is malformed is refused without a question to anybody, so it needs no place.
-    using _place = claim && await placeFor(deps, c, claim.subject ?? NOBODY, signal);
-    hasPlace = true;
+    // A malformed token is refused without an API call, so it needs no slot.
+    using _slot = claim && await slotFor(deps, c, claim.subject ?? NO_SUBJECT, signal);
+    hasSlot = true;
     const grant = await consumePickup({ ...deps, onRefused }, token, signal);
     const { name } = grant.metadata;
     about = { grant: name, subject: grant.spec.identity.subject };
@@ -61,8 +61,8 @@ export const bundle = (deps: BundleRouteDeps): Handler<Env, "/api/bundle/:token"
   }
 };
 
-/** Who goes away while waiting leaves the place to others; nothing is spent by then. */
-async function placeFor(
+/** Waits for a slot. A caller that disconnects stops waiting, and its pickup is not spent. */
+async function slotFor(
   { slots }: Pick<BundleRouteDeps, "slots">,
   c: Context<Env>,
   key: string,

@@ -8,22 +8,22 @@ import { isDnsSubdomain } from "../../../common/api/names.ts";
 import type { Env } from "../env.ts";
 import { sendBytes } from "../http/send_bytes.ts";
 
-/** What the inventories are served from. */
+/** Lists the dependencies of the inventory routes. */
 export interface InventoryRouteDeps {
   readonly inventory: Inventory;
   readonly exports: ConstructorParameters<typeof Inventory>[0]["caches"]["exports"];
   readonly kube: KubeClient;
 }
 
-/** `GET /api/catalog` */
+/** Handles `GET /api/catalog`. */
 export const catalog = ({ inventory }: InventoryRouteDeps): Handler<Env> => async (c) =>
   answer(c, await inventory.catalog(c.req.raw.signal));
 
-/** `GET /api/clusters` */
+/** Handles `GET /api/clusters`. */
 export const clusters = ({ inventory }: InventoryRouteDeps): Handler<Env> => async (c) =>
   answer(c, await inventory.clusters(c.req.raw.signal));
 
-/** `GET /api/catalog/:export/instances` */
+/** Handles `GET /api/catalog/:export/instances`. */
 export const instances =
   (deps: InventoryRouteDeps): Handler<Env, "/api/catalog/:export/instances"> => async (c) => {
     const name = c.req.param("export");
@@ -33,7 +33,7 @@ export const instances =
     return answer(c, await deps.inventory.instances(offer, c.req.raw.signal));
   };
 
-/** No refusal from the cache alone: it may lag behind. */
+/** Reads the Export from the API server, because the cache may be stale. */
 async function findLive(kube: KubeClient, name: string) {
   try {
     return await kube.find(EXPORTS, { name });

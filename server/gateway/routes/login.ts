@@ -13,7 +13,7 @@ import { withToken } from "../auth/redirect.ts";
 import type { SessionCodec } from "../auth/session.ts";
 import type { Env } from "../env.ts";
 
-/** What the login routes need. */
+/** Lists the dependencies of the login routes. */
 export interface LoginDeps {
   readonly oidc: Oidc;
   readonly codec: SessionCodec;
@@ -21,14 +21,14 @@ export interface LoginDeps {
   readonly redirectUrl: string;
 }
 
-/** `GET /api/auth/oidc/login` */
+/** Handles `GET /api/auth/oidc/login`: redirects to the identity provider. */
 export const login = ({ oidc }: LoginDeps): Handler<Env> => async (c) => {
   const started = await oidc.startLogin(c.req.query("redirect"), c.req.raw.signal);
   setCookie(c, STATE_COOKIE, started.stateCookie, stateCookieOptions(c));
   return c.redirect(started.authorizationUrl, 302);
 };
 
-/** `GET /api/auth/oidc/callback` */
+/** Handles `GET /api/auth/oidc/callback`: makes the session and redirects back. */
 export const callback = (deps: LoginDeps): Handler<Env> => async (c) => {
   const { oidc, codec, sessionTtlMs, redirectUrl } = deps;
   const state = getCookie(c, STATE_COOKIE) || undefined;
@@ -48,7 +48,7 @@ export const callback = (deps: LoginDeps): Handler<Env> => async (c) => {
   }
 };
 
-/** `GET /api/auth/logout`: deletes the cookie; copies of the token stay valid. */
+/** Handles `GET /api/auth/logout`: deletes the cookie; copies of the token stay valid. */
 export const logout = (deps: AuthenticateDeps): Handler<Env> => async (c) => {
   const caller = await knownCaller(deps, c);
   deleteCookie(c, SESSION_COOKIE, sessionCookieOptions(c, 0));
