@@ -7,16 +7,16 @@ import { formatDuration } from "../common/time/duration.ts";
 import type { LogSettings } from "../common/log/log.ts";
 import { Hidden } from "../common/hidden.ts";
 
-/** The settings of one process, frozen; flag_table.ts says what there is. */
+/** Holds the settings of one process, frozen; flag_table.ts lists them. */
 export type Config = ConfigOf<typeof FLAGS>;
 
-/** What the command line asks for. */
+/** Says what the command line asks for: run, help or version. */
 export type Invocation =
   | { readonly kind: "run"; readonly config: Config }
   | { readonly kind: "help"; readonly text: string }
   | { readonly kind: "version" };
 
-/** The backend, as its help introduces it. */
+/** Introduces the backend in its help. */
 export const PROGRAM = {
   name: "xbind-backend",
   purpose: "The provider side of xbind: catalog, login, credential issuance and inventory.",
@@ -33,10 +33,10 @@ export const parseConfig = (
   if (action === "version") return { kind: "version" };
   const entries = Object.entries(FLAGS)
     .map(([name, flag]) => [configKey(name, flag), values.get(name)]);
-  // ConfigOf derives the type from the very table these entries come from.
+  // ConfigOf derives the type from the same table as these entries.
   const config = Object.freeze(Object.fromEntries(entries) as Config);
   const combined = COMBINATIONS
-    // A bad value was reported already; what it would have meant is anybody's guess.
+    // A bad value is reported already, so a combination with it cannot be judged.
     .filter(({ reads }) => !reads.some((name) => failed.has(name)))
     .filter(({ isWrong }) => isWrong(config))
     .map(({ problem }) => problem);
@@ -82,12 +82,12 @@ const COMBINATIONS: readonly Combination[] = [
 
 const SAFE_SIGNING_KEY_BYTES = 32;
 
-/** What makes the Secret that the chart's `cookieKeys.existingSecret` names. */
+/** Creates the Secret for the chart's `cookieKeys.existingSecret`. */
 export const MAKE_COOKIE_KEYS = "kubectl create secret generic xbind-cookie-keys " +
   "--from-literal=signing-key=$(openssl rand -base64 32) " +
   "--from-literal=encryption-key=$(openssl rand -base64 32)";
 
-/** What works but will surprise, one sentence each, for the log at start. */
+/** Returns one sentence for each risky or useless setting, for the log at start. */
 export const configWarnings = (config: Config): readonly string[] => {
   const signingKey = config.cookieSigningKey?.reveal();
   const gatewayWarnings: readonly [boolean, string][] = [
@@ -105,8 +105,8 @@ export const configWarnings = (config: Config): readonly string[] => {
     ],
     [
       config.leaderElect && !(signingKey && config.cookieEncryptionKey),
-      "--leader-elect means several replicas, and each has cookie keys of its own: people are " +
-      `signed out at random; give all the same keys, as from ${MAKE_COOKIE_KEYS}`,
+      "--leader-elect means several replicas, and each has its own cookie keys: users are " +
+      `signed out at random; give all replicas the same keys, made by ${MAKE_COOKIE_KEYS}`,
     ],
     [
       signingKey !== undefined && signingKey.length < SAFE_SIGNING_KEY_BYTES,
@@ -114,7 +114,7 @@ export const configWarnings = (config: Config): readonly string[] => {
     ],
     [
       usesOidc(config) && /^http:/i.test(config.oidcIssuerUrl),
-      "--oidc-issuer-url is not https: whoever sits on the network in between can sign in as anyone",
+      "--oidc-issuer-url is not https: an attacker on the network can sign in as anyone",
     ],
     [
       usesOidc(config) && !config.oidcScopes.includes("openid"),
@@ -132,15 +132,15 @@ export const configWarnings = (config: Config): readonly string[] => {
     .map(([, warning]) => warning);
 };
 
-/** The settings that differ from their defaults, as text by flag name and without secrets. */
+/** Returns the settings that differ from their defaults, as text by flag name, without secrets. */
 export const describeConfig = (config: Config): Readonly<Record<string, string>> => {
   const values = new Map<string, unknown>(Object.entries(config));
   return Object.fromEntries(
     Object.entries(FLAGS).flatMap(([name, flag]) => {
       const byDefault = flag.parse(flag.defaultText);
-      const usual = "value" in byDefault ? settingText(byDefault.value, flag.unit) : "";
+      const defaultText = "value" in byDefault ? settingText(byDefault.value, flag.unit) : "";
       const actual = settingText(values.get(configKey(name, flag)), flag.unit);
-      return actual === usual ? [] : [[name, actual]];
+      return actual === defaultText ? [] : [[name, actual]];
     }),
   );
 };
@@ -152,7 +152,7 @@ const settingText = (value: unknown, unit: string): string => {
   return String(value); // a list joins its items with commas
 };
 
-/** How the logging flags want the log to be. */
+/** Builds the settings of the log from the logging flags. */
 export const logSettings = (
   config: Pick<
     Config,

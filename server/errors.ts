@@ -1,56 +1,56 @@
 import { XbindError } from "../common/errors.ts";
 
-/** The request itself is wrong; the message says which part. */
+/** Reports a malformed request; the message says which part is wrong. */
 export const invalidRequest = (message: string, cause?: unknown) =>
   new XbindError("INVALID_REQUEST", message, { cause });
 
-/** A submitted kubeconfig asks for more than is done for strangers; the reason holds none of it. */
+/** Refuses a submitted kubeconfig with a field that is not allowed; the reason quotes no values. */
 export const kubeconfigRejected = (reason: string) =>
   new XbindError("KUBECONFIG_REJECTED", `Cannot use the submitted kubeconfig: ${reason}`);
 
-/** Nobody is signed in, or the credential is not accepted. */
+/** Reports a missing credential, or one that is not accepted. */
 export const unauthenticated = (reason: string, cause?: unknown) =>
   new XbindError("UNAUTHENTICATED", `Cannot authenticate: ${reason}`, { cause });
 
-/** The caller is known but this request is refused, as for a cross-site post. */
+/** Refuses a request of a signed-in caller, such as a cross-site POST. */
 export const forbidden = (message: string) => new XbindError("FORBIDDEN", message);
 
-/** No Export of that name exists on the provider. */
+/** Reports that the provider has no Export of that name. */
 export const exportNotFound = (name: string) =>
   new XbindError("EXPORT_NOT_FOUND", `Cannot find Export "${name}"`);
 
-/** The Export exists and cannot be bound yet. */
+/** Reports that the Export exists but cannot be bound yet. */
 export const exportNotReady = (name: string) =>
   new XbindError("EXPORT_NOT_READY", `Cannot bind Export "${name}": it is not Ready`);
 
-/** One answer for unknown, expired and consumed pickups, so that none can be told from another. */
+/** Refuses unknown, expired and consumed pickups with the same message, so that it reveals nothing. */
 export const pickupGone = () =>
   new XbindError(
     "PICKUP_GONE",
     "Cannot pick up the bundle: the URL is unknown, expired or already used; bind again",
   );
 
-/** The issuer did not mark the Grant Ready in time; the same request may be repeated. */
+/** Reports that the issuer did not make the Grant Ready in time; the caller may retry. */
 export const grantNotReady = (name: string) =>
   new XbindError(
     "GRANT_NOT_READY",
     `Cannot finish the bind: Grant "${name}" did not become Ready in time; try again`,
   );
 
-/** Applying to the consumer cluster failed; objects applied before stay. */
+/** Reports a failed write to the consumer cluster; objects applied before it stay. */
 export const applyFailed = (action: string, reason: string, cause?: unknown) =>
   new XbindError("APPLY_FAILED", `Cannot ${action}: ${reason}`, { cause });
 
-/** The request body is longer than its route allows. */
+/** Refuses a request body that is longer than its route allows. */
 export const tooLarge = (limitBytes: number) =>
   new XbindError("TOO_LARGE", `Cannot read the request: its body is over ${limitBytes} bytes`);
 
-/** The caller sends more than `--rate-limit` allows. */
+/** Refuses a caller that sends more requests than `--rate-limit` allows. */
 export const tooManyRequests = (retryAfterSeconds: number) =>
   new XbindError("TOO_MANY_REQUESTS", "Cannot serve the request: too many in a short time", {
     retryAfterSeconds,
   });
 
-/** The gateway cannot serve this right now, and will again soon. */
+/** Reports that the gateway cannot serve a request now; the caller may retry soon. */
 export const unavailable = (action: string, reason: string, retryAfterSeconds: number) =>
   new XbindError("UNAVAILABLE", `Cannot ${action}: ${reason}`, { retryAfterSeconds });

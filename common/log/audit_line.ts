@@ -2,8 +2,8 @@ import { XbindError } from "../errors.ts";
 import type { LogFields } from "./log.ts";
 
 /**
- * Everything that leaves an audit line, and where it happens; the codes never change their meaning.
- * Lines about requests carry the caller's address instead. `docs/audit.md` explains each.
+ * Lists the codes of audit lines and the `source` of each. Lines of requests have the caller's
+ * address instead of a `source`. The meaning of a code never changes; `docs/audit.md` explains each.
  */
 export const AUDIT_CODES = {
   "login": "request",
@@ -27,16 +27,16 @@ export const AUDIT_CODES = {
   "leader": "leader",
 } as const;
 
-/** What kind of event an audit line tells. */
+/** Names the kind of event in an audit line. */
 export type AuditCode = keyof typeof AUDIT_CODES;
 
-/** The fields of an audit line: what happened, how it ended, where, and whatever tells it apart. */
+/** Builds the fields of an audit line: the event, its outcome, its source, and the given fields. */
 export const auditLine = (code: AuditCode, outcome: string, fields: LogFields = {}): LogFields => {
   const source = AUDIT_CODES[code];
-  // A request's log knows its id and its caller's address already.
+  // The log of a request already has its id and the caller's address.
   return { code, outcome, ...(source === "request" ? {} : { source }), ...fields };
 };
 
-/** The outcome of what threw this. */
+/** Returns the outcome for an operation that threw this error. */
 export const outcomeOf = (error: unknown): string =>
   error instanceof XbindError ? error.code : "UNEXPECTED";
