@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 import { logJson } from "./log/log_value.ts";
 import { Hidden } from "./hidden.ts";
 
-Deno.test("Hidden gives its value to reveal() and to nothing else", async (t) => {
+Deno.test("Hidden shows its value only through reveal()", async (t) => {
   const secret = new Hidden("hunter2");
   assert.equal(secret.reveal(), "hunter2");
   const shown: Record<string, string | undefined> = {

@@ -13,12 +13,12 @@ Deno.test("toYaml() separates documents by three dashes", () => {
   assert.equal(toYaml([]), "");
 });
 
-Deno.test("toYaml() writes an object out wherever it occurs", () => {
+Deno.test("toYaml() writes repeated objects in full, without anchors", () => {
   const shared = { app: "x" };
   assert.equal(toYaml([{ one: shared, two: shared }]), "one:\n  app: x\ntwo:\n  app: x\n");
 });
 
-Deno.test("toYaml() quotes text that readers of YAML 1.1 would take for something else", () => {
+Deno.test("toYaml() quotes text that YAML 1.1 parsers would misread", () => {
   for (
     const text of [
       ..."on off yes no y n Yes ON true null ~ 1e3 0x1F 0b1 012 1_000 190:20:30 .5 .inf".split(" "),
@@ -40,13 +40,13 @@ Deno.test("toYaml() quotes text that readers of YAML 1.1 would take for somethin
   }
 });
 
-Deno.test("toYaml() writes nothing that a terminal obeys or that hides from readers", () => {
+Deno.test("toYaml() writes no control sequences and no invisible characters", () => {
   const text = "a\u001b[31mb\u009b2Jc\u202ed\u200be\u2066\u0007";
   assert.doesNotMatch(toYaml([{ text }]), /[^\P{Cc}\n]|[\u200b\u202e\u2066]/u);
   assert.deepEqual(parsed(toYaml([{ text }]), "1.2"), [{ text }]);
 });
 
-Deno.test("toYaml() keeps blanks and line breaks, and lets no text begin a line of its own", () => {
+Deno.test("toYaml() keeps blanks and line breaks, and no text can start a new line", () => {
   for (
     const text of [" \n", "a \nb", "\n a", "a\n\n", " a\nb", `${"a".repeat(50)}\u001b\nkind: X`]
   ) {
@@ -55,7 +55,7 @@ Deno.test("toYaml() keeps blanks and line breaks, and lets no text begin a line 
   }
 });
 
-Deno.test("toYaml() keeps any text as it is", () => {
+Deno.test("toYaml() keeps any text unchanged", () => {
   const character = fc.integer({ min: 0, max: 0x2ffff })
     .filter((code) => code < 0xd800 || code > 0xdfff)
     .map((code) => String.fromCodePoint(code));

@@ -24,7 +24,7 @@ Deno.test("identityHash() is the first 20 hex digits of the subject's SHA-256", 
   assert.equal(identityHash(""), "e3b0c44298fc1c149afb");
 });
 
-Deno.test("identityHash() stays the same, however many others were asked for meanwhile", () => {
+Deno.test("identityHash() stays the same after any number of other calls", () => {
   const subjects = Array.from({ length: 250 }, (_, i) => `subject-${i}`);
   const hashes = subjects.map(identityHash);
   assert.equal(new Set(hashes).size, subjects.length);
@@ -32,7 +32,7 @@ Deno.test("identityHash() stays the same, however many others were asked for mea
   assert.equal(identityHash(ADA), ADA_HASH);
 });
 
-Deno.test("identityHash() takes the exact bytes of the subject", () => {
+Deno.test("identityHash() hashes the exact bytes of the subject", () => {
   assert.notEqual(identityHash("ada"), identityHash("Ada"));
   assert.notEqual(identityHash("ada"), identityHash("ada "));
   // The same letter, composed and decomposed: two different claims.
@@ -50,7 +50,7 @@ Deno.test("names of provider and consumer objects", () => {
   );
 });
 
-Deno.test("isBoundaryName() knows every boundary, and no other namespace", () => {
+Deno.test("isBoundaryName() recognizes every boundary, and no other namespace", () => {
   for (const subject of [ADA, "", "kubernetes#x"]) {
     assert.ok(isBoundaryName(boundaryName(subject)));
   }
@@ -179,7 +179,7 @@ Deno.test("parseApiName() splits at the first dot", () => {
   assert.deepEqual(parseApiName(longest), { plural: "p".repeat(63), group: "g".repeat(189) });
 });
 
-Deno.test("parseApiName() refuses what is not <plural>.<group>", () => {
+Deno.test("parseApiName() refuses names that are not <plural>.<group>", () => {
   const malformed = [
     ...INVALID_IN_BOTH,
     "widgets",
@@ -202,7 +202,7 @@ Deno.test("parseApiName() refuses what is not <plural>.<group>", () => {
   for (const name of malformed) assert.equal(parseApiName(name), undefined, JSON.stringify(name));
 });
 
-Deno.test("parseApiName() gives back the name it took apart", () => {
+Deno.test("parseApiName() splits a name without losing a character", () => {
   fc.assert(fc.property(subdomain, (name) => {
     const parsed = parseApiName(name);
     if (!parsed) return assert.ok(!name.includes(".") || name.indexOf(".") > 63, name);

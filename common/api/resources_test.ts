@@ -39,7 +39,7 @@ Deno.test("condition() finds the condition of a type", () => {
   assert.equal(condition({ metadata: { name: "a" }, status: {} }, "Ready"), undefined);
 });
 
-Deno.test("isReady() judges the present generation", async (t) => {
+Deno.test("isReady() considers only the current generation", async (t) => {
   const table: [string, Conditioned, boolean][] = [
     ["no status", { metadata: { name: "a", generation: 1 } }, false],
     ["no Ready condition", object(1, { ...ready("True"), type: "Stale" }), false],
@@ -56,7 +56,7 @@ Deno.test("isReady() judges the present generation", async (t) => {
   }
 });
 
-Deno.test("isReadyFor() wants a judgement of at least the given generation", async (t) => {
+Deno.test("isReadyFor() requires a condition of at least the given generation", async (t) => {
   const table: [string, Conditioned, boolean][] = [
     ["judged at it", object(3, ready("True", 3)), true],
     ["judged at it, changed since", object(4, ready("True", 3)), true],
@@ -94,7 +94,7 @@ Deno.test("crds/ belongs to xbind and leaves annotations to the installer", () =
   }
 });
 
-Deno.test("the resource types say what crds/ defines", () => {
+Deno.test("the resource types agree with crds/", () => {
   const ours = [EXPORTS, COLLECTIONS, GRANTS, CONNECTIONS, CLUSTER_BINDINGS, BINDINGS];
   const defined = readCrds().map(({ file, crd: { metadata, spec } }) => {
     assert.equal(metadata.name, `${spec.names.plural}.${spec.group}`);
@@ -149,11 +149,11 @@ for (const { file, crd } of readCrds()) {
     compareFields(schema, samples.complete, "");
   });
 
-  Deno.test(`${file} requires what its TypeScript type requires`, () => {
+  Deno.test(`${file} requires the same fields as its TypeScript type`, () => {
     compareRequired(schema, samples.minimal, "");
   });
 
-  Deno.test(`${file} allows the values its TypeScript type allows`, () => {
+  Deno.test(`${file} allows the same values as its TypeScript type`, () => {
     for (const { path, property, node } of nodesOf(schema)) {
       if (node.enum) assert.deepEqual(node.enum, ENUMS[property], path);
     }

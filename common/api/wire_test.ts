@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Shape, ShapeError } from "../shape.ts";
 import { BIND_RESULT, CATALOG, CLUSTERS, PROVIDER_INFO } from "./wire.ts";
 
-Deno.test("CATALOG keeps the known fields of a catalog, and takes null for an absent one", () => {
+Deno.test("CATALOG keeps the known fields of a catalog, and treats null as absent", () => {
   const offer = { name: "pg", title: "PostgreSQL", apis: ["dbs.example.org"] };
   const sent = {
     exports: [{ ...offer, description: null, future: 1, docs: "https://docs" }],
@@ -21,7 +21,7 @@ Deno.test("CLUSTERS accepts an unknown count, and boundaries with too many Lease
   assert.deepEqual(CLUSTERS.parse(sent, ""), sent);
 });
 
-Deno.test("shapes name the place that is wrong", async (t) => {
+Deno.test("shapes name the wrong field", async (t) => {
   const faults: [shape: Shape<unknown>, value: unknown, fault: string][] = [
     [CATALOG, [], "it is no object"],
     [CATALOG, null, "it is no object"],

@@ -29,7 +29,7 @@ Deno.test("konnectorManifest() lists its objects in the order in which they can 
   }
 });
 
-Deno.test("konnectorManifest() runs the image it is given, with the konnector's arguments", () => {
+Deno.test("konnectorManifest() runs the given image with the konnector's arguments", () => {
   const { spec } = find<Deployment>("Deployment");
   const [container] = spec.template.spec?.containers ?? [];
   assert.equal(container?.image, "registry.example.org/konnector:v1");
@@ -54,7 +54,7 @@ Deno.test("konnectorManifest() names Secrets with the verbs that the konnector u
   ]]);
 });
 
-Deno.test("konnectorManifest() gives every call objects of its own", () => {
+Deno.test("konnectorManifest() returns new objects on every call", () => {
   const [first] = konnectorManifest("any");
   if (first) first.metadata.name = "changed";
   assert.equal(konnectorManifest("any")[0]?.metadata.name, "bindings.core.xbind.io");

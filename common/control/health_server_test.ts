@@ -114,7 +114,7 @@ Deno.test("serveManager() answers HEAD like GET, without the body", () =>
     assert.deepEqual([status, headers["content-length"], body], [200, "5", ""]);
   }));
 
-Deno.test("serveManager() answers whether it is ready, and why not", async () => {
+Deno.test("serveManager() reports whether it is ready, and if not, why", async () => {
   let ready: boolean | string = false;
   await serving({ ready: () => ready }, 2, async ({ urls }) => {
     const probe = async () => {

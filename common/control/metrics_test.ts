@@ -49,7 +49,7 @@ Deno.test("createMetrics() shows the process without reading /proc", async () =>
   assert.ok(valueOf(text, "process_cpu_seconds_total") > 0);
 });
 
-Deno.test("createMetrics() makes metrics that share nothing", async () => {
+Deno.test("createMetrics() makes independent metrics", async () => {
   const [one, other] = [createMetrics({ version: "1" }), createMetrics({ version: "2" })];
   one.restRequests("api")("GET", 200);
   assert.doesNotMatch(await other.text(), /host="api"/);
@@ -127,7 +127,7 @@ Deno.test("Metrics.restRequests() counts answers by code, host and method", asyn
   assert.deepEqual([count("200"), count("<error>")], [2, 1]);
 });
 
-Deno.test("Metrics.leaderElection() tells leader from standby", async () => {
+Deno.test("Metrics.leaderElection() distinguishes leader and standby", async () => {
   const metrics = createMetrics({ version: "test" });
   const series = 'leader_election_master_status{name="backend.xbind.io"}';
   const onChange = metrics.leaderElection("backend.xbind.io");
@@ -154,7 +154,7 @@ Deno.test("Metrics.gauge() collects at every scrape and drops values that are go
   assert.doesNotMatch(text, /state="stale"/);
 });
 
-Deno.test("Metrics.gauge() refuses a second gauge of one name", () => {
+Deno.test("Metrics.gauge() refuses a second gauge of the same name", () => {
   const metrics = createMetrics({ version: "test" });
   const add = () => metrics.gauge("xbind_grants", "Grants", [], () => []);
   add();

@@ -56,7 +56,7 @@ class Witness {
   }
 }
 
-Deno.test("Queue returns no key twice at once, none too often, and loses none", async () => {
+Deno.test("Queue never returns a key twice at once or too often, and never loses one", async () => {
   await fc.assert(
     fc.asyncProperty(STEPS, async (steps) => {
       using env = virtualQueue();

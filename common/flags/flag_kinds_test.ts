@@ -23,7 +23,7 @@ const lowerCase: TextKind = {
 const outcome = (checked: Checked<unknown>): unknown =>
   "value" in checked ? checked.value : new Error(checked.problem);
 
-Deno.test("flag() reads the words Go reads", () => {
+Deno.test("flag() accepts the same words as Go", () => {
   const { parse, placeholder } = flag(true, "help");
   assert.equal(placeholder, "");
   for (const word of ["1", "t", "T", "TRUE", "true", "True"]) {
@@ -51,7 +51,7 @@ Deno.test("text() refuses blanks and control characters, and empty text only wit
   }
 });
 
-Deno.test("oneOf() takes its words only, the first being the default", () => {
+Deno.test("oneOf() accepts only its words, and the first is the default", () => {
   const { parse, defaultText, placeholder } = oneOf(["", "json", "console"], "help");
   assert.equal(defaultText, "");
   assert.equal(placeholder, "json|console");
@@ -61,7 +61,7 @@ Deno.test("oneOf() takes its words only, the first being the default", () => {
   assert.deepEqual(oneOf(["a", "b"], "help").parse(""), { problem: "is not one of a, b" });
 });
 
-Deno.test("duration() gives milliseconds within its bounds", async (t) => {
+Deno.test("duration() returns milliseconds within its bounds", async (t) => {
   const { parse } = duration("5m", "help", 3_600_000);
   const cases: readonly [string, number | RegExp][] = [
     ["5m", 300_000],
@@ -85,7 +85,7 @@ Deno.test("duration() gives milliseconds within its bounds", async (t) => {
   }
 });
 
-Deno.test("number() takes plain numbers of zero or more", () => {
+Deno.test("number() accepts plain numbers of zero or more", () => {
   const { parse } = number(0, "help");
   for (const [given, expected] of [["0", 0], ["20", 20], ["0.5", 0.5], ["007", 7]] as const) {
     assert.deepEqual(parse(given), { value: expected }, given);
@@ -95,7 +95,7 @@ Deno.test("number() takes plain numbers of zero or more", () => {
   }
 });
 
-Deno.test("number() takes none above its maximum", () => {
+Deno.test("number() refuses numbers above its maximum", () => {
   const { parse } = number(20, "help", 100);
   assert.deepEqual(parse("100"), { value: 100 });
   for (const given of ["100.1", "101", "999999999999999"]) {
@@ -111,7 +111,7 @@ Deno.test("list() trims items, drops empty ones and names the first bad one", ()
   assert.ok(Object.isFrozen(outcome(parse("a,b"))));
 });
 
-Deno.test("secret() wraps its value, leaves an empty one out and drops the part of a problem", () => {
+Deno.test("secret() wraps its value, leaves out an empty one, and never quotes it in a problem", () => {
   const { parse, secret: marked } = secret<string>(
     "text",
     "help",

@@ -17,7 +17,7 @@ import {
 } from "./flag_values.ts";
 import type { TextKind } from "./flag_kinds.ts";
 
-Deno.test("parseListenAddress() takes host and port apart", async (t) => {
+Deno.test("parseListenAddress() splits host and port", async (t) => {
   const cases: readonly [string, string, number][] = [
     [":8080", "", 8080],
     [":0", "", 0],
@@ -41,7 +41,7 @@ Deno.test("parseListenAddress() takes host and port apart", async (t) => {
   }
 });
 
-Deno.test("parseCidr() takes address and prefix apart", async (t) => {
+Deno.test("parseCidr() splits address and prefix", async (t) => {
   const cases: readonly [string, string, number, string][] = [
     ["169.254.0.0/16", "169.254.0.0", 16, "ipv4"],
     ["0.0.0.0/0", "0.0.0.0", 0, "ipv4"],
@@ -158,7 +158,7 @@ const kinds: Readonly<Record<string, KindCase>> = {
 };
 
 for (const [name, { kind, good, bad }] of Object.entries(kinds)) {
-  Deno.test(`${name} keeps good text and says what is wrong with bad text`, async (t) => {
+  Deno.test(`${name} keeps good text and explains bad text`, async (t) => {
     for (const text of good) {
       await t.step(`takes ${text}`, () => assert.deepEqual(kind.parse(text), { value: text }));
     }
@@ -189,7 +189,7 @@ Deno.test("keyBytes() decodes standard base64 with line breaks", () => {
   }
 });
 
-Deno.test("keyBytes() refuses what is not a key of the right length", async (t) => {
+Deno.test("keyBytes() refuses text that is not a key of the right length", async (t) => {
   const parse = keyBytes([16, 24, 32]);
   const cases: readonly [string, string, RegExp][] = [
     ["the URL-safe alphabet", "-_-_", /not standard base64/],

@@ -29,7 +29,7 @@ const parse = (args: readonly string[], env: Readonly<Record<string, string>> = 
   return { values: plain, problems, ...rest };
 };
 
-Deno.test("parseFlags() gives every flag its default", () => {
+Deno.test("parseFlags() returns the default of every flag", () => {
   const { values, problems, action } = parse([]);
   assert.deepEqual(problems, []);
   assert.equal(action, undefined);
@@ -77,7 +77,7 @@ Deno.test("parseFlags() reads flags as Go does", async (t) => {
   }
 });
 
-Deno.test("parseFlags() says what is wrong", async (t) => {
+Deno.test("parseFlags() explains each problem", async (t) => {
   const cases: readonly [string, readonly string[], readonly string[]][] = [
     ["a missing value at the end", ["--provider-name"], [
       "--provider-name needs a value: write --provider-name=<word>",
@@ -141,7 +141,7 @@ Deno.test("parseFlags() says what is wrong", async (t) => {
   }
 });
 
-Deno.test("parseFlags() suggests the flag that was meant", async (t) => {
+Deno.test("parseFlags() suggests the closest flag", async (t) => {
   const cases: readonly [string, string | undefined][] = [
     ["--enable-reapr", "--enable-reaper"],
     ["--enalbe-reaper", "--enable-reaper"],
@@ -178,7 +178,7 @@ Deno.test("parseFlags() answers help and version before anything else", () => {
   assert.equal(parse([], { XBIND_HELP: "true", XBIND_VERSION: "1" }).action, undefined);
 });
 
-Deno.test("parseFlags() takes from the environment what the arguments leave out", async (t) => {
+Deno.test("parseFlags() reads flags that are not in the arguments from the environment", async (t) => {
   const cases: readonly [string, readonly string[], Readonly<Record<string, string>>, Values][] = [
     ["text", [], { XBIND_PROVIDER_NAME: "env" }, { "provider-name": "env" }],
     ["switches", [], { XBIND_INSTALL_CRDS: "false" }, { "install-crds": false }],
@@ -215,7 +215,7 @@ Deno.test("parseFlags() takes from the environment what the arguments leave out"
   });
 });
 
-Deno.test("parseFlags() never repeats what may be a secret", async (t) => {
+Deno.test("parseFlags() never quotes a possible secret", async (t) => {
   const MARKER = "pa55w0rd";
   const cases: readonly (readonly string[])[] = [
     [`--client-secret=${MARKER}!`],

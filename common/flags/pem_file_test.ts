@@ -36,7 +36,7 @@ const problemOf = async (path: string): Promise<string> => {
   return "no problem";
 };
 
-Deno.test("readPemFile() gives all certificates and nothing else of the file", () =>
+Deno.test("readPemFile() returns only the certificates of the file, and all of them", () =>
   inTempDir(async (path) => {
     const key = block("PRIVATE KEY", "bm90IGEga2V5");
     const text = `# my CA\r\n${key}\n${CERTIFICATE}\nsubject=x\n${CERTIFICATE}\n${key}`;

@@ -129,7 +129,7 @@ for (const [what, [text, message]] of Object.entries(WRONG)) {
   });
 }
 
-Deno.test("HttpAnswer hands on nothing more once it is stopped", () => {
+Deno.test("HttpAnswer passes on nothing after it is stopped", () => {
   const parts: string[] = [];
   const answer: HttpAnswer = new HttpAnswer(() => (part) => {
     parts.push(part.toString());
@@ -141,7 +141,7 @@ Deno.test("HttpAnswer hands on nothing more once it is stopped", () => {
 
 const bodies = fc.array(fc.uint8Array({ minLength: 1, maxLength: 300 }), { maxLength: 5 });
 
-Deno.test("HttpAnswer is the same in whatever pieces it comes", () => {
+Deno.test("HttpAnswer is the same however the bytes are split", () => {
   fc.assert(fc.property(
     bodies,
     fc.boolean(),
@@ -166,7 +166,7 @@ Deno.test("HttpAnswer is the same in whatever pieces it comes", () => {
   ));
 });
 
-Deno.test("HttpAnswer says of any bytes what is wrong with them, or takes them", () => {
+Deno.test("HttpAnswer accepts any bytes or says what is wrong with them", () => {
   const line = fc.oneof(
     fc.constantFrom("Content-Length: 3", "Transfer-Encoding: chunked", "a", "", "3", "0", "zzz"),
     fc.string({ maxLength: 20, unit: "binary" }),

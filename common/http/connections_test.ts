@@ -60,7 +60,7 @@ async function answered(server: TestServer, index: number): Promise<void> {
 const isClosed = (socket: Socket | undefined) =>
   eventually("the connection is closed", () => socket?.readableEnded || socket?.destroyed);
 
-Deno.test("Connections has as many as there are requests at once, and uses the last first", async () => {
+Deno.test("Connections opens one connection per concurrent request, and reuses the latest first", async () => {
   await using server = await startServer();
   const asking = [server.ask(), server.ask()];
   await server.asked(2);
@@ -70,7 +70,7 @@ Deno.test("Connections has as many as there are requests at once, and uses the l
   assert.equal(server.sockets.length, 2);
 });
 
-Deno.test("Connections uses none that the server has closed, or that speaks unasked", async (t) => {
+Deno.test("Connections does not reuse a connection that the server closed or sent data on", async (t) => {
   await using server = await startServer();
   const endings: Record<string, (socket: Socket | undefined) => unknown> = {
     "ended": (socket) => socket?.end(),
@@ -91,14 +91,14 @@ Deno.test("Connections uses none that the server has closed, or that speaks unas
   }
 });
 
-Deno.test("Connections closes what nobody uses", async () => {
+Deno.test("Connections closes idle connections", async () => {
   await using server = await startServer({ idleMs: 40 });
   await answered(server, 0);
   await isClosed(server.sockets[0]);
   await answered(server, 1);
 });
 
-Deno.test("Connections that retire finish what is under way, and are not used again", async () => {
+Deno.test("retired Connections finish running requests, and are not used again", async () => {
   await using server = await startServer();
   await answered(server, 0);
   const asking = server.ask();
@@ -109,7 +109,7 @@ Deno.test("Connections that retire finish what is under way, and are not used ag
   await isClosed(server.sockets[0]);
 });
 
-Deno.test("Connections that are disposed fail what is under way, and open nothing more", async () => {
+Deno.test("disposed Connections fail running requests, and open no new connection", async () => {
   await using server = await startServer();
   const asking = server.ask();
   await server.asked(1);
@@ -122,7 +122,7 @@ Deno.test("Connections that are disposed fail what is under way, and open nothin
   assert.equal(server.heads.length, 1);
 });
 
-Deno.test("an abort ends a handshake that does not come to its end", async () => {
+Deno.test("an abort ends a handshake that never completes", async () => {
   await using server = await startServer({ scheme: "https" });
   const caller = new AbortController();
   const asking = assert.rejects(server.ask(caller.signal), /gone away/);
@@ -132,7 +132,7 @@ Deno.test("an abort ends a handshake that does not come to its end", async () =>
   await isClosed(server.sockets[0]);
 });
 
-Deno.test("a server that closes during the handshake was sent nothing", async () => {
+Deno.test("a server that closes during the handshake is sent nothing", async () => {
   await using server = await startServer({ scheme: "https" });
   const asking = server.ask();
   await server.asked(1);
@@ -140,7 +140,7 @@ Deno.test("a server that closes during the handshake was sent nothing", async ()
   await assert.rejects(asking, (error) => error instanceof NoAnswerError && !error.sent);
 });
 
-Deno.test("an abort does not wait for a way that is being opened, which is closed when it stands", async () => {
+Deno.test("an abort does not wait for a connection that is being opened, which is closed afterwards", async () => {
   await using server = await startServer();
   const opening = Promise.withResolvers<Socket>();
   const proxy = { url: new URL("http://proxy.example"), connect: () => opening.promise };
@@ -154,7 +154,7 @@ Deno.test("an abort does not wait for a way that is being opened, which is close
   await eventually("it is closed", () => late.destroyed);
 });
 
-Deno.test("a connection that is gone before it is used was sent nothing", async () => {
+Deno.test("a connection that closes before it is used is sent nothing", async () => {
   await using server = await startServer();
   const dial = dialTo({ base: server.base });
   using pool = new Connections(async (signal) => (await dial(signal)).destroy(), { keep: true });
@@ -164,7 +164,7 @@ Deno.test("a connection that is gone before it is used was sent nothing", async 
   );
 });
 
-Deno.test("what cannot be sent as it is fails before anything is sent", async () => {
+Deno.test("a request that cannot be sent unchanged fails before anything is sent", async () => {
   await using server = await startServer();
   const limits = { maxBytes: 100, signal: never };
   for (

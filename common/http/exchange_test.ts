@@ -157,28 +157,28 @@ for (const scheme of ["http", "https"] as const) {
     assert.equal(server.connections(), 1);
   });
 
-  Deno.test(`exchangeText() over ${scheme} rejects a body that breaks off`, async () => {
+  Deno.test(`exchangeText() over ${scheme} rejects an incomplete body`, async () => {
     await using server = await startCountingServer(scheme);
     await assert.rejects(send(server, "GET", "/break-off"), NoAnswerError);
   });
 
-  Deno.test(`exchangeText() over ${scheme} gives up on an answer without a body and without an end`, async () => {
+  Deno.test(`exchangeText() over ${scheme} gives up on an endless chunk size`, async () => {
     await using server = await startCountingServer(scheme);
     await assert.rejects(send(server, "GET", "/endless-chunk-size"), /chunk size of more than/);
   });
 
-  Deno.test(`exchange() over ${scheme} rejects hints without an end`, async () => {
+  Deno.test(`exchange() over ${scheme} rejects endless interim answers`, async () => {
     await using server = await startCountingServer(scheme);
     await assert.rejects(send(server, "GET", "/endless-hints"), /only announces/);
   });
 
-  Deno.test(`exchange() over ${scheme} rejects a change of the protocol`, async () => {
+  Deno.test(`exchange() over ${scheme} rejects a protocol upgrade`, async () => {
     await using server = await startCountingServer(scheme);
     await assert.rejects(send(server, "GET", "/upgrade"), /changed the protocol/);
   });
 }
 
-Deno.test("exchange() says that nothing was sent when nobody listens", async () => {
+Deno.test("exchange() reports that nothing was sent if no server listens", async () => {
   const server = await startCountingServer("http");
   await server[Symbol.asyncDispose]();
   await assert.rejects(
@@ -188,7 +188,7 @@ Deno.test("exchange() says that nothing was sent when nobody listens", async () 
   );
 });
 
-Deno.test("exchange() says that nothing was sent when the certificate is not trusted", async () => {
+Deno.test("exchange() reports that nothing was sent if the certificate is not trusted", async () => {
   await using server = await startCountingServer("https");
   const dial = dialTo({
     base: server.base,

@@ -22,7 +22,7 @@ const connectTo = async (port: number, secure: Partial<TlsOptions>): Promise<voi
   (await dial(AbortSignal.timeout(5_000))).destroy();
 };
 
-Deno.test("startTls() fails in an ordinary way with servers that cannot be trusted", async (t) => {
+Deno.test("startTls() rejects untrusted servers with an ordinary error", async (t) => {
   for (const [name, start] of Object.entries(ODD_SERVERS)) {
     await t.step(name, async () => {
       await using server = await start(authority);
@@ -35,7 +35,7 @@ Deno.test("startTls() fails in an ordinary way with servers that cannot be trust
   }
 });
 
-Deno.test("startTls() gets through to servers that are odd in a harmless way", async (t) => {
+Deno.test("startTls() connects to servers with harmless oddities", async (t) => {
   for (const [name, start] of Object.entries(HARMLESS_SERVERS)) {
     await t.step(name, async () => {
       await using server = await start(authority);
@@ -45,7 +45,7 @@ Deno.test("startTls() gets through to servers that are odd in a harmless way", a
   }
 });
 
-Deno.test("startTls() verifies the name that it is given", async (t) => {
+Deno.test("startTls() verifies the given name", async (t) => {
   const start = HARMLESS_SERVERS["an ordinary leaf"];
   assert.ok(start);
   await using server = await start(authority);
@@ -57,7 +57,7 @@ Deno.test("startTls() verifies the name that it is given", async (t) => {
   assert.deepEqual(uncaught.splice(0), []);
 });
 
-Deno.test("startTls() survives an authority with a damaged certificate", async () => {
+Deno.test("startTls() survives a damaged CA certificate", async () => {
   await using server = await HARMLESS_SERVERS["an ordinary leaf"]!(authority);
   const ca = authority.cert + DAMAGED_CERTIFICATE;
   await assert.rejects(connectTo(server.port, { ca }), /certificates cannot be read/);

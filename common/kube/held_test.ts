@@ -18,7 +18,7 @@ function add(held: Held<MetadataObject>, one: MetadataObject, isNew = true): voi
   for (const excess of held.excessIn(one.metadata.namespace ?? "")) held.drop(excess);
 }
 
-Deno.test("Held holds a part of a crowd, counts the rest, and leaves others alone", () => {
+Deno.test("Held keeps some objects of a crowd, counts the rest, and keeps all others", () => {
   const held = new Held(CROWD);
   add(held, object("quiet", "a"));
   for (const name of ["a", "b", "c", "d"]) add(held, object("loud", name));
@@ -35,13 +35,13 @@ Deno.test("Held holds a part of a crowd, counts the rest, and leaves others alon
   assert.equal(held.size, 4);
 });
 
-Deno.test("Held without a crowd holds everything", () => {
+Deno.test("Held without a crowd keeps everything", () => {
   const held = new Held();
   for (let i = 0; i < 100; i++) add(held, object("loud", `${i}`));
   assert.deepEqual([held.size, held.crowded], [100, []]);
 });
 
-Deno.test("Held never loses count, whatever comes, changes and goes", () => {
+Deno.test("Held counts correctly after any additions, changes and deletions", () => {
   const step = fc.record({
     name: fc.integer({ min: 0, max: 11 }).map(String),
     kind: fc.constantFrom("write", "delete"),

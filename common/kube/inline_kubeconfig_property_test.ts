@@ -68,7 +68,7 @@ const objectText = (base: object, extra: readonly (readonly [string, unknown])[]
       .map(([key, each]) => `${JSON.stringify(key)}:${JSON.stringify(each)}`).join()
   }}`;
 
-Deno.test("parseInlineKubeconfig() copies inline data or refuses, whatever fields there are", () => {
+Deno.test("parseInlineKubeconfig() copies inline data or refuses, with any combination of fields", () => {
   let accepted = 0;
   fc.assert(
     fc.property(fields, fields, (ofCluster, ofUser) => {
@@ -89,7 +89,7 @@ Deno.test("parseInlineKubeconfig() copies inline data or refuses, whatever field
   assert.ok(accepted > 20, `only ${accepted} were accepted`);
 });
 
-Deno.test("parseInlineKubeconfig() refuses whatever is not a kubeconfig", () => {
+Deno.test("parseInlineKubeconfig() refuses everything that is not a kubeconfig", () => {
   const text = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.jsonValue().map((json) => JSON.stringify(json)),

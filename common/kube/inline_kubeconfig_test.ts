@@ -40,7 +40,7 @@ Deno.test("parseInlineKubeconfig() refuses", async (t) => {
   }
 });
 
-Deno.test("parseInlineKubeconfig() keeps the namespace, and refuses one that is no name", () => {
+Deno.test("parseInlineKubeconfig() keeps the namespace, and refuses an invalid one", () => {
   const withNamespace = (namespace: unknown) => {
     const config = configOf();
     const [{ name, context }] = config.contexts as [{ name: string; context: object }];
@@ -53,7 +53,7 @@ Deno.test("parseInlineKubeconfig() keeps the namespace, and refuses one that is 
   }
 });
 
-Deno.test("parseInlineKubeconfig() copies what a connection needs, and nothing else", () => {
+Deno.test("parseInlineKubeconfig() copies only the fields that a connection needs", () => {
   const config = configOf(
     { ...GOOD_CLUSTER, "tls-server-name": "api.internal", extensions: [{ name: "x" }] },
     { ...GOOD_USER, exec: null, "as-groups": [], "client-certificate": "" },
@@ -84,7 +84,7 @@ Deno.test("parseInlineKubeconfig() reads every way to authenticate with inline d
   assert.deepEqual(basic.auth, { kind: "basic", username: "ada", password: "päss:word" });
 });
 
-Deno.test("parseInlineKubeconfig() looks only at the current context", () => {
+Deno.test("parseInlineKubeconfig() reads only the current context", () => {
   const config = configOf();
   const target = parse({
     ...config,

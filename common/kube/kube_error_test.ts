@@ -11,7 +11,7 @@ import {
 const status = (reason: string, message = "m") =>
   JSON.stringify({ kind: "Status", reason, message });
 
-Deno.test("errorFromAnswer() takes over", async (t) => {
+Deno.test("errorFromAnswer() uses", async (t) => {
   await t.step("the reason and message of a Status", () => {
     const error = errorFromAnswer("Cannot get x", 409, status("AlreadyExists", "it is there"));
     assert.equal(error.reason, "AlreadyExists");
@@ -35,7 +35,7 @@ Deno.test("errorFromAnswer() takes over", async (t) => {
   });
 });
 
-Deno.test("isServerFailure() tells failures of the server from refusals", () => {
+Deno.test("isServerFailure() distinguishes server failures and refusals", () => {
   const noAnswer = (reason: string) => new KubeError("Cannot get x", { status: 0, reason });
   for (const reason of ["ConnectionFailed", "ConnectionLost", "DeadlineExceeded"]) {
     assert.ok(isServerFailure(noAnswer(reason)), reason);

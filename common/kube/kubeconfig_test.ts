@@ -24,7 +24,7 @@ function kubeconfig(parts: { cluster?: object; user?: object; context?: object }
 const load = (text: string, context?: string) =>
   targetFromKubeconfig([{ path: "/home/me/.kube/config", text }], context);
 
-Deno.test("targetFromKubeconfig() takes over", async (t) => {
+Deno.test("targetFromKubeconfig() reads", async (t) => {
   await t.step("server, namespace and where they came from", () => {
     const target = load(kubeconfig({ context: { namespace: "team-a" } }));
     assert.equal(target.server, "https://k8s.example.org:6443");
@@ -102,7 +102,7 @@ Deno.test("targetFromKubeconfig() takes over", async (t) => {
   });
 });
 
-Deno.test("targetFromKubeconfig() merges files like kubectl: the first to name a thing wins", () => {
+Deno.test("targetFromKubeconfig() merges files like kubectl: the first definition wins", () => {
   const first = stringify({
     "current-context": "dev",
     clusters: [{ name: "dev", cluster: { server: "https://first" } }],
@@ -173,13 +173,13 @@ const FAULTS: [name: string, text: string, message: RegExp, context?: string][] 
   ["users that are no list", "users: {}", /"users" is not a list/],
 ];
 
-Deno.test("targetFromKubeconfig() names file and fault of", async (t) => {
+Deno.test("targetFromKubeconfig() names the file and the fault of", async (t) => {
   for (const [name, text, message, context] of FAULTS) {
     await t.step(name, () => assert.throws(() => load(text, context), { message }));
   }
 });
 
-Deno.test("targetFromKubeconfig() never repeats a credential in an error", () => {
+Deno.test("targetFromKubeconfig() never quotes a credential in an error", () => {
   const user = { token: "s3cr3t-marker", username: "b", password: "s3cr3t-marker" };
   assert.throws(() => load(kubeconfig({ user })), (error: Error) => {
     return !error.message.includes("s3cr3t");
@@ -196,7 +196,7 @@ const PASSWORDS_LIKE_YAML = [
   '"\\Us3cr3t12"',
 ];
 
-Deno.test("targetFromKubeconfig() never repeats a password like", async (t) => {
+Deno.test("targetFromKubeconfig() never quotes a password like", async (t) => {
   for (const password of PASSWORDS_LIKE_YAML) {
     await t.step(password, async () => {
       const told: unknown[] = [];

@@ -16,7 +16,7 @@ Deno.test("alwaysLeading runs at once and never refuses", async () => {
   await running;
 });
 
-Deno.test("alwaysLeading throws what its runnable throws", async () => {
+Deno.test("alwaysLeading throws the error of its runnable", async () => {
   const run = alwaysLeading.whileLeading(() => Promise.reject(new Error("broken")));
   await assert.rejects(run(new AbortController().signal), { message: "broken" });
 });

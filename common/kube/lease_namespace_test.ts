@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { leaseNamespace } from "./lease_namespace.ts";
 
-Deno.test("leaseNamespace() takes the first place that names one", async (t) => {
+Deno.test("leaseNamespace() uses the first source that names one", async (t) => {
   const account = await Deno.makeTempDir();
   const blank = await Deno.makeTempDir();
   await Deno.writeTextFile(`${account}/namespace`, "of-pod\n");

@@ -24,7 +24,7 @@ async function places() {
   };
 }
 
-Deno.test("loadTarget() looks in the documented order", async (t) => {
+Deno.test("loadTarget() searches in the documented order", async (t) => {
   await using at = await places();
   const home = `${at.dir}/home`;
   const accountDir = `${at.dir}/account`;

@@ -3,7 +3,7 @@ import { reduceMetadata, withoutBookkeeping } from "./metadata.ts";
 
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
-Deno.test("reduceMetadata() keeps identity, versions, times and what is ours, nothing else", () => {
+Deno.test("reduceMetadata() keeps only identity, versions, times and the labels and finalizers of xbind", () => {
   const raw = {
     apiVersion: "v1",
     kind: "Secret",

@@ -19,7 +19,7 @@ Deno.test("objectPath() builds", async (t) => {
   }
 });
 
-Deno.test("objectPath() refuses what would change the path", async (t) => {
+Deno.test("objectPath() refuses names that would change the path", async (t) => {
   const HOSTILE = ["", ".", "..", "a/b", "../secrets", "a%2fb", "a\nb", "a\0b", "x".repeat(254)];
   for (const name of HOSTILE) {
     await t.step(JSON.stringify(name.slice(0, 20)), () => {

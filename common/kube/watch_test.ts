@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { lineSplitter } from "./watch.ts";
 
-Deno.test("lineSplitter() gives the same lines however the text is cut", () => {
+Deno.test("lineSplitter() returns the same lines however the text is split", () => {
   fc.assert(fc.property(
     fc.array(fc.string().map((text) => text.replaceAll("\n", " ")).filter((line) => line !== "")),
     fc.array(fc.nat(20), { minLength: 1 }),

@@ -48,7 +48,7 @@ Deno.test("deadline() never aborts once it is disposed", async () => {
   assert.equal(limit.signal.aborted, false);
 });
 
-Deno.test("roughly() acts once, never early, and not after it was stopped", async () => {
+Deno.test("roughly() runs once, never early, and not after it was stopped", async () => {
   const startMs = performance.now();
   const actedMs: number[] = [];
   const act = () => void actedMs.push(performance.now() - startMs);

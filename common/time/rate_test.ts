@@ -14,7 +14,7 @@ function turns(rate: Rate, key: string): number {
   return count;
 }
 
-Deno.test("Rate.take() gives a burst at once, then turns at the pace", () => {
+Deno.test("Rate.take() allows a burst at once, then turns at the configured rate", () => {
   const { clock, rate } = rateAt({ perSecond: 5, burst: 10 });
   assert.equal(turns(rate, "ada"), 10);
   clock.ms += 1_000;
@@ -23,13 +23,13 @@ Deno.test("Rate.take() gives a burst at once, then turns at the pace", () => {
   assert.equal(turns(rate, "ada"), 10);
 });
 
-Deno.test("Rate.take() counts each key by itself", () => {
+Deno.test("Rate.take() counts each key separately", () => {
   const { rate } = rateAt({ perSecond: 1, burst: 2 });
   assert.equal(turns(rate, "ada"), 2);
   assert.equal(turns(rate, "bob"), 2);
 });
 
-Deno.test("Rate.take() says how long to wait, and charges nothing for a refusal", () => {
+Deno.test("Rate.take() returns how long to wait, and does not count a refusal", () => {
   const { clock, rate } = rateAt({ perSecond: 0.5, burst: 1 });
   assert.equal(turns(rate, "ada"), 1);
   assert.deepEqual(rate.take("ada"), { taken: false, waitMs: 2_000 });
@@ -41,7 +41,7 @@ Deno.test("Rate.take() says how long to wait, and charges nothing for a refusal"
   assert.equal(taken, 2);
 });
 
-Deno.test("Rate.take() hands out later turns up to the longest wait", () => {
+Deno.test("Rate.take() reserves later turns up to the longest wait", () => {
   const { rate } = rateAt({ perSecond: 10, burst: 10 });
   const waits = Array.from({ length: 35 }, () => rate.take("ada", 2_000));
   const later = Array.from({ length: 20 }, (_, i) => (i + 1) * 100);
@@ -51,7 +51,7 @@ Deno.test("Rate.take() hands out later turns up to the longest wait", () => {
   ]);
 });
 
-Deno.test("Rate.take() never gives more than burst and pace together in any second", () => {
+Deno.test("Rate.take() never allows more than burst plus rate in any second", () => {
   fc.assert(fc.property(fc.array(fc.nat(400), { maxLength: 300 }), (pauses) => {
     const { clock, rate } = rateAt({ perSecond: 3, burst: 2 });
     const starts: number[] = [];

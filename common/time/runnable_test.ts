@@ -68,7 +68,7 @@ Deno.test("all() returns without runnables, and after an abort before its start"
   await all(untilAborted)(AbortSignal.abort(new Error("gone")));
 });
 
-Deno.test("isAbort() is false for an error that only came at the same time", () => {
+Deno.test("isAbort() is false for an unrelated error at the same time", () => {
   const reason = new Error("shutdown");
   const gone = AbortSignal.abort(reason);
   const cases: [AbortSignal, unknown, boolean][] = [

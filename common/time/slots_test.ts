@@ -49,7 +49,7 @@ async function states(...visitors: readonly (Visitor | undefined)[]): Promise<st
   return visitors.map((visitor) => visitor?.state ?? "");
 }
 
-Deno.test("Slots lets so many of one key run at once, and any number wait in order", async () => {
+Deno.test("Slots runs a limited number of one key at once, and any number wait in order", async () => {
   const slots = new Slots(2);
   const visitors = visit(slots, "a", 2_000);
   for (const [first, visitor] of visitors.slice(0, 5).entries()) {
@@ -60,14 +60,14 @@ Deno.test("Slots lets so many of one key run at once, and any number wait in ord
   }
 });
 
-Deno.test("Slots lets one key run whatever another key does", async () => {
+Deno.test("Slots runs each key independently of the others", async () => {
   for (const slots of [new Slots(1), bounded(100, 1, 50)]) {
     visit(slots, "a", 50);
     assert.deepEqual(await states(...visit(slots, "b", 2)), ["runs", "waits"]);
   }
 });
 
-Deno.test("Slots gives the place of a visitor that gave up to the next", async () => {
+Deno.test("Slots gives the place of an aborted waiter to the next", async () => {
   for (const slots of [new Slots(1), bounded(100, 1, 2)]) {
     const [first, second, third] = visit(slots, "a", 3);
     second?.giveUp();
@@ -84,7 +84,7 @@ Deno.test("Slots gives the place of a visitor that gave up to the next", async (
   }
 });
 
-Deno.test("Slots counts nobody whose signal aborted before", async () => {
+Deno.test("Slots does not count a caller whose signal has aborted already", async () => {
   for (const slots of [new Slots(1), bounded(1, 1, 0)]) {
     await assert.rejects(slots.enter("a", AbortSignal.abort("gone")), (error) => error === "gone");
     assert.equal(slots.taken, 0);
@@ -104,7 +104,7 @@ Deno.test("Slots forgets a key that neither runs nor waits", async () => {
   assert.deepEqual([slots.keys, slots.taken], [0, 0]);
 });
 
-Deno.test("Slots with bounds refuses a key that has all it may have", async () => {
+Deno.test("Slots with bounds refuses a key that has reached its limit", async () => {
   const slots = bounded(100, 2, 2);
   const visitors = visit(slots, "a", 5);
   const expected = ["runs", "runs", "waits", "waits", "refused: key"];
@@ -130,7 +130,7 @@ Deno.test("Slots with bounds gives a newcomer the place of the largest key's las
   assert.equal(slots.taken, 10);
 });
 
-Deno.test("Slots with bounds takes back no slot in use, and leaves some for other keys", async () => {
+Deno.test("Slots with bounds never takes back a slot in use, and leaves some for other keys", async () => {
   const slots = bounded(6, 6, 0);
   const first = await states(...visit(slots, "a", 6));
   assert.equal(first.filter((state) => state === "runs").length, 3);
@@ -140,7 +140,7 @@ Deno.test("Slots with bounds takes back no slot in use, and leaves some for othe
   assert.deepEqual(await states(newcomer, late), ["runs", "refused: all"]);
 });
 
-Deno.test("forEachAtOnce() runs for every item, in order, so many at a time", async () => {
+Deno.test("forEachAtOnce() runs every item, in order, a limited number at a time", async () => {
   const begun: number[] = [];
   const ends: (() => void)[] = [];
   const all = forEachAtOnce([1, 2, 3, 4, 5], 2, (item) => {
@@ -155,7 +155,7 @@ Deno.test("forEachAtOnce() runs for every item, in order, so many at a time", as
   await all;
 });
 
-Deno.test("forEachAtOnce() of nothing, or of more slots than items, ends", async () => {
+Deno.test("forEachAtOnce() ends without items, and with more slots than items", async () => {
   const seen: string[] = [];
   const see = (item: string) => Promise.resolve(void seen.push(item));
   await forEachAtOnce([], 8, see);
@@ -163,7 +163,7 @@ Deno.test("forEachAtOnce() of nothing, or of more slots than items, ends", async
   assert.deepEqual(seen, ["a", "b"]);
 });
 
-Deno.test("forEachAtOnce() begins nothing after a failure, and throws when all have ended", async () => {
+Deno.test("forEachAtOnce() starts nothing after a failure, and throws when all have ended", async () => {
   const slow = Promise.withResolvers<void>();
   const events: string[] = [];
   const run = async (item: string) => {
