@@ -5,7 +5,7 @@ import { FLAGS } from "./flag_table.ts";
 import { envName } from "../common/flags/flag_kinds.ts";
 import { logJson } from "../common/log/log_value.ts";
 
-Deno.test("parseConfig() gives typed, frozen settings", () => {
+Deno.test("parseConfig() returns typed, frozen settings", () => {
   const config = run(OIDC);
   assert.deepEqual(
     { ...config },
@@ -61,7 +61,7 @@ Deno.test("parseConfig() gives typed, frozen settings", () => {
   assert.ok(Object.isFrozen(config) && Object.isFrozen(config.oidcScopes));
 });
 
-Deno.test("parseConfig() takes any flag from the environment, and a flag wins", async (t) => {
+Deno.test("parseConfig() reads any flag from the environment, and a flag overrides it", async (t) => {
   const samples: Readonly<Record<string, readonly [string, string]>> = {
     url: ["https://a.example.com", "https://b.example.com"],
     address: ["127.0.0.1:1", "127.0.0.1:2"],
@@ -153,7 +153,7 @@ Deno.test("parseConfig() refuses bad values, naming the flag", async (t) => {
   }
 });
 
-Deno.test("parseConfig() takes good values", async (t) => {
+Deno.test("parseConfig() accepts good values", async (t) => {
   const cases: readonly [string, keyof Config, unknown][] = [
     ["--metrics-bind-address=0", "metricsBindAddress", "0"],
     ["--health-probe-bind-address=0", "healthProbeBindAddress", "0"],
@@ -173,7 +173,7 @@ Deno.test("parseConfig() takes good values", async (t) => {
   }
 });
 
-Deno.test("parseConfig() decodes keys, line breaks and all", () => {
+Deno.test("parseConfig() decodes keys that contain line breaks", () => {
   const config = run(OIDC, {
     XBIND_COOKIE_SIGNING_KEY: `${base64(64).replace(/(.{20})/g, "$1\n")}\n`,
     XBIND_COOKIE_ENCRYPTION_KEY: base64(32),
@@ -246,7 +246,7 @@ Deno.test("parseConfig() never shows a secret", async (t) => {
       });
     }
   }
-  await t.step("in help, descriptions, warnings, logs and inspection of good ones", () => {
+  await t.step("in help, descriptions, warnings, logs and inspection of good settings", () => {
     const key = `${MARKER}==`; // 13 bytes
     const args = [...OIDC, `--cookie-signing-key=${key}`, `--oidc-client-secret=${MARKER}`];
     const help = parseConfig([...args, "--help"], {});
@@ -263,7 +263,7 @@ Deno.test("parseConfig() never shows a secret", async (t) => {
   });
 });
 
-Deno.test("parseConfig() answers --help and --version whatever else is wrong", () => {
+Deno.test("parseConfig() answers --help and --version even if other flags are wrong", () => {
   assert.equal(parseConfig(["--version", "--nonsense"], {}).kind, "version");
   assert.equal(parseConfig(["--nonsense", "-h"], {}).kind, "help");
 });

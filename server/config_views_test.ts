@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { base64, OIDC, run } from "../tests/support/programs/config_runs.ts";
 import { configWarnings, describeConfig, logSettings } from "./config.ts";
 
-Deno.test("configWarnings() names what will surprise", async (t) => {
+Deno.test("configWarnings() names risky and useless settings", async (t) => {
   const KEYS = [
     `--cookie-signing-key=${base64(32)}`,
     `--cookie-encryption-key=${base64(32)}`,
@@ -44,7 +44,7 @@ Deno.test("configWarnings() names what will surprise", async (t) => {
   }
 });
 
-Deno.test("describeConfig() shows what differs from the defaults, secrets only as set", () => {
+Deno.test("describeConfig() shows settings that differ from the defaults, but no secret values", () => {
   const args = [
     ...["--oidc-mock", "--pickup-ttl=90s", "--oidc-scopes=openid,email", "--install-crds=false"],
     ...["--rate-limit=2", `--cookie-signing-key=${base64(32)}`, "--session-ttl=12h"],

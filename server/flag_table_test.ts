@@ -53,14 +53,14 @@ const DOCUMENTED: Readonly<Record<string, string>> = {
   "zap-time-encoding": "iso8601",
 };
 
-Deno.test("FLAGS holds every documented flag with its default, and no other", () => {
+Deno.test("FLAGS has every documented flag with its default, and no others", () => {
   const actual = Object.entries(FLAGS).map(([name, flag]) => [name, flag.defaultText]);
   assert.deepEqual(Object.fromEntries(actual), DOCUMENTED);
   const secrets = Object.entries(FLAGS).filter(([, flag]) => flag.secret).map(([name]) => name);
   assert.deepEqual(secrets, ["oidc-client-secret", "cookie-signing-key", "cookie-encryption-key"]);
 });
 
-Deno.test("flagHelp() of the whole table fits 100 columns and leaves nothing out", () => {
+Deno.test("flagHelp() of all flags fits into 100 columns and leaves nothing out", () => {
   const help = flagHelp(PROGRAM, FLAG_GROUPS);
   for (const line of help.split("\n")) {
     assert.ok(line.length <= 100, line);
@@ -76,7 +76,7 @@ Deno.test("flagHelp() of the whole table fits 100 columns and leaves nothing out
   assert.match(help, /^ {2}0 .*\n {2}1 .*\n {2}2 .*\n$/m);
 });
 
-Deno.test("FLAG_GROUPS and FLAGS hold the same flags", () => {
+Deno.test("FLAG_GROUPS and FLAGS have the same flags", () => {
   const grouped = Object.values(FLAG_GROUPS).flatMap((table) => Object.keys(table));
   assert.deepEqual(grouped.sort(), Object.keys(FLAGS).sort());
 });

@@ -31,7 +31,7 @@ const HERE = { externalAddress: "", restHost: "https://10.0.0.1:6443" };
 const kubeconfigIn = (bundle: ReturnType<typeof grantBundle>) =>
   parse((bundle[0] as Secret).stringData?.["kubeconfig"] ?? "");
 
-Deno.test("grantBundle() gives Secret, Connection and ClusterBinding, named as the Grant", () => {
+Deno.test("grantBundle() returns Secret, Connection and ClusterBinding, named after the Grant", () => {
   const [secret, connection, binding, ...others] = grantBundle(GRANT, TOKEN, HERE);
   assert.deepEqual(others, []);
   assert.deepEqual(
@@ -63,7 +63,7 @@ Deno.test("grantBundle() gives Secret, Connection and ClusterBinding, named as t
   });
 });
 
-Deno.test("grantBundle() holds a kubeconfig with one cluster, user and context", () => {
+Deno.test("grantBundle() contains a kubeconfig with one cluster, user and context", () => {
   assert.deepEqual(kubeconfigIn(grantBundle(GRANT, TOKEN, HERE)), {
     apiVersion: "v1",
     kind: "Config",
@@ -92,7 +92,7 @@ Deno.test("grantBundle() prefers the external address and CA", () => {
   });
 });
 
-Deno.test("grantBundle() has no null, no empty field and no trace of the Grant's status", () => {
+Deno.test("grantBundle() has no null, no empty field and no part of the Grant's status", () => {
   const { conflictPolicy: _, relatedResources: __, ...spec } = GRANT.spec;
   const bundle = grantBundle({ ...GRANT, spec: { ...spec, relatedResources: [] } }, TOKEN, HERE);
   const json = JSON.stringify(bundle);

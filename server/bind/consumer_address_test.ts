@@ -50,7 +50,7 @@ Deno.test("pinnedLookup() refuses servers whose address is denied", async (t) =>
   }
 });
 
-Deno.test("pinnedLookup() refuses names of which one address is denied", async () => {
+Deno.test("pinnedLookup() refuses names with at least one denied address", async () => {
   const resolve = hosts({ "mixed.example": ["203.0.113.1", "169.254.169.254"] });
   await assert.rejects(
     pinnedLookup("https://mixed.example", DENIED, never, resolve),
@@ -58,7 +58,7 @@ Deno.test("pinnedLookup() refuses names of which one address is denied", async (
   );
 });
 
-Deno.test("pinnedLookup() asks the name service once, and connections get that answer", async () => {
+Deno.test("pinnedLookup() asks DNS once, and connections get that answer", async () => {
   let asked = 0;
   const resolve = (host: string) => {
     asked++;
@@ -76,14 +76,14 @@ Deno.test("pinnedLookup() asks the name service once, and connections get that a
   assert.equal(asked, 1);
 });
 
-Deno.test("pinnedLookup() allows what is not denied", async () => {
+Deno.test("pinnedLookup() allows all other addresses", async () => {
   for (const host of ["10.0.0.1", "169.253.1.1", "[2001:db8::1]", "[fd00:ec2::253]"]) {
     await pinnedLookup(`https://${host}`, DENIED, never);
   }
   await pinnedLookup("https://127.0.0.1", [], never);
 });
 
-Deno.test("pinnedLookup() tells of an unknown host as a failure to apply", async () => {
+Deno.test("pinnedLookup() reports an unknown host as APPLY_FAILED", async () => {
   for (const resolve of [hosts({}), hosts({ "x.example": [] })]) {
     await assert.rejects(
       pinnedLookup("https://x.example", DENIED, never, resolve),
@@ -92,7 +92,7 @@ Deno.test("pinnedLookup() tells of an unknown host as a failure to apply", async
   }
 });
 
-Deno.test("pinnedLookup() ends with its signal while the name service is silent", async () => {
+Deno.test("pinnedLookup() stops on abort while DNS does not answer", async () => {
   const stop = new AbortController();
   const waiting = pinnedLookup("https://x.example", [], stop.signal, () => new Promise(() => {}));
   stop.abort("gone");

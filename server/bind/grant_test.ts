@@ -51,7 +51,7 @@ Deno.test("grantFor() takes APIs, policy and related rules from the Export", () 
   });
 });
 
-Deno.test("grantFor() leaves out what there is nothing of", () => {
+Deno.test("grantFor() leaves out empty fields", () => {
   const { spec } = grantFor(
     { subject: SUBJECT, displayName: "", groups: [] },
     exportOf({ defaults: { relatedResources: [] } }),
@@ -60,7 +60,7 @@ Deno.test("grantFor() leaves out what there is nothing of", () => {
   assert.deepEqual(spec.identity, { subject: SUBJECT });
 });
 
-Deno.test("grantFor() keeps at most 1000 groups, and none that is too long", () => {
+Deno.test("grantFor() keeps at most 1000 groups, and drops groups that are too long", () => {
   const groups = ["x".repeat(2049), ...Array.from({ length: 1200 }, (_, i) => `group-${i}`)];
   const { identity } = grantFor({ subject: SUBJECT, groups }, exportOf()).spec;
   assert.equal(identity.groups?.length, 1000);
@@ -80,7 +80,7 @@ Deno.test("grantFor() cuts a long display name without breaking a character", ()
   assert.ok(identity.displayName?.isWellFormed());
 });
 
-Deno.test("grantFor() refuses subjects that cannot be stored as they are", () => {
+Deno.test("grantFor() refuses subjects that cannot be stored unchanged", () => {
   for (const subject of ["", "x".repeat(2049), "a\ud800"]) {
     assert.throws(
       () => grantFor({ subject }, exportOf()),

@@ -23,7 +23,7 @@ Deno.test("formatPickupToken() needs no encoding in a URL", () => {
   assert.equal(GOOD, "cGctMDEyMzQ1Njc4OWFiY2RlZjAxMjM.________________________________");
 });
 
-Deno.test("parsePickupToken() reads what formatPickupToken() wrote", () => {
+Deno.test("parsePickupToken() reverses formatPickupToken()", () => {
   const name = fc.stringMatching(/^[a-z0-9]([-a-z0-9]{0,30}[a-z0-9])?(\.[a-z0-9]{1,20})?$/);
   const bytes = fc.uint8Array({ minLength: 24, maxLength: 24 });
   fc.assert(fc.property(name, bytes, (grant, secret) => {
@@ -61,7 +61,7 @@ Deno.test("parsePickupToken() refuses everything else", () => {
   ) assert.equal(parsePickupToken(token), undefined, JSON.stringify(token));
 });
 
-Deno.test("matchesPickupHash() knows the hash of a secret part's text", () => {
+Deno.test("matchesPickupHash() recognizes the hash of a token's secret part", () => {
   assert.equal(
     pickupHash("abc"),
     "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
@@ -92,15 +92,15 @@ function claim(metadata: Partial<Grant["metadata"]> | undefined, of = token, at 
   return pickupClaim({ caches: { grants }, now: () => at }, of);
 }
 
-Deno.test("pickupClaim() tells whose a good token is", () => {
+Deno.test("pickupClaim() returns Grant and subject of a good token", () => {
   assert.deepEqual(claim({ annotations }), { grant: name, subject: SUBJECT });
 });
 
-Deno.test("pickupClaim() tells nothing of a malformed token", () => {
+Deno.test("pickupClaim() returns nothing for a malformed token", () => {
   for (const malformed of ["", "x", `${token}=`]) assert.equal(claim({}, malformed), undefined);
 });
 
-Deno.test("pickupClaim() takes all other tokens for guesses", () => {
+Deno.test("pickupClaim() treats all other tokens as guesses", () => {
   const other = newPickup(name, TTL_MS).token;
   const later = new Date(NOW.getTime() + TTL_MS);
   const consumed = { ...annotations, [ANNOTATIONS.pickupConsumed]: NOW.toISOString() };

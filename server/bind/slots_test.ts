@@ -26,7 +26,7 @@ async function granted(slots: Slots, key: string, asked: number): Promise<number
   return (await Promise.allSettled(all)).filter(({ status }) => status === "fulfilled").length;
 }
 
-Deno.test("applySlots() gives one identity four places, and again what it gives back", async () => {
+Deno.test("applySlots() gives one identity four slots, and reuses released ones", async () => {
   const slots = applySlots();
   const [first] = await enterTimes(slots, "ada", 4);
   await assert.rejects(slots.enter("ada", never), isBusy(OWN_APPLIES));
@@ -36,7 +36,7 @@ Deno.test("applySlots() gives one identity four places, and again what it gives 
   await slots.enter("bob", never);
 });
 
-Deno.test("applySlots() gives sixteen places in all, and fewer to each when few are left", async () => {
+Deno.test("applySlots() gives sixteen slots in all, and fewer to each identity when few are left", async () => {
   const slots = applySlots();
   const got = [];
   for (const who of ["ada", "bob", "cyd", "dan", "eve", "fay"]) {
@@ -48,7 +48,7 @@ Deno.test("applySlots() gives sixteen places in all, and fewer to each when few 
   await assert.rejects(slots.enter("dan", never), isBusy(ALL_APPLIES));
 });
 
-Deno.test("bindSlots() gives one identity a hundred places, and nobody more than a thousand", async () => {
+Deno.test("bindSlots() lets a hundred binds of one identity run or wait, and a thousand in all", async () => {
   const slots = bindSlots();
   const refused: string[] = [];
   const ask = (who: string, times: number) => {
@@ -68,7 +68,7 @@ Deno.test("bindSlots() gives one identity a hundred places, and nobody more than
   assert.deepEqual(refused, Array(2).fill("Cannot bind: too many binds are waiting"), "made room");
 });
 
-Deno.test("pickupSlots() refuses everybody in the same words", async () => {
+Deno.test("pickupSlots() refuses every caller with the same message", async () => {
   const slots = pickupSlots();
   const all = Array.from({ length: 101 }, () => slots.enter("", never));
   const words = "Cannot pick up the bundle: too many pickups are under way; try again";

@@ -25,7 +25,7 @@ Deno.test("openApiDocument() has the router's endpoints and no others", () => {
   }
 });
 
-Deno.test("openApiDocument() refers only to what it has, and uses all of it", () => {
+Deno.test("openApiDocument() refers only to schemas that it has, and uses all of them", () => {
   const document = openApiDocument({ enableApply: true });
   const text = JSON.stringify(document);
   const named = [...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);

@@ -46,7 +46,7 @@ const KEPT = {
   annotations: { [ANNOTATIONS.consumerClusterUid]: "uid-1", [ANNOTATIONS.relatedBinding]: "pg-1" },
 };
 
-Deno.test("every source keeps what a row shows, and nothing else", () => {
+Deno.test("every source keeps only the fields that a row shows", () => {
   const lean = [
     managedObjects(SECRETS),
     labelledObjects(SECRETS, { matchLabels: { app: "x" } }),
@@ -68,7 +68,7 @@ Deno.test("every source drops annotations longer than any real value", () => {
   assert.deepEqual(managedObjects(SECRETS).decode(raw), { metadata: { name: "s" } });
 });
 
-Deno.test("sources let the API server select where it can", () => {
+Deno.test("sources use the API server's selectors where possible", () => {
   const managed = { labelSelector: `${LABELS.managed}=true` };
   assert.deepEqual(managedObjects(SECRETS).selection, managed);
   assert.deepEqual(managedCopies(SECRETS).selection, managed);
@@ -89,7 +89,7 @@ Deno.test("namedObjects() keeps one stub for all objects of other names", () => 
   assert.doesNotMatch(JSON.stringify(other("a")), /marker|uid-1/);
 });
 
-Deno.test("servedType() reads the stored version, or else the first served", async (t) => {
+Deno.test("servedType() returns the stored version, or else the first served one", async (t) => {
   const version = (name: string, served: boolean, storage: boolean): CustomResourceVersion => ({
     name,
     served,

@@ -17,7 +17,7 @@ const cache = (brokenForMs?: number, hasSynced = true): AwaitableCache => ({
     }),
 });
 
-Deno.test("viewAge() is that of the cache that was cut off first", () => {
+Deno.test("viewAge() is the age of the cache that was disconnected first", () => {
   assert.equal(viewAge([]), "current");
   assert.equal(viewAge([cache(), cache()]), "current");
   assert.deepEqual(viewAge([cache(), cache(0)]), { brokenForMs: 0 });
@@ -47,7 +47,7 @@ const isProviderFailure = (error: unknown) =>
   error instanceof XbindError && error.code === "PROVIDER_FAILED" &&
   error.message.startsWith("Cannot list the catalog: ");
 
-Deno.test("whenAvailable() gives the age of the view", async () => {
+Deno.test("whenAvailable() returns the age of the view", async () => {
   assert.equal(await whenAvailable("list the catalog", [cache()]), "current");
   const age = await whenAvailable("list the catalog", [cache(), cache(4_000)]);
   assert.deepEqual(age, { brokenForMs: 4_000 });
@@ -62,7 +62,7 @@ Deno.test("whenAvailable() fails after a long outage, and without first lists", 
   );
 });
 
-Deno.test("whenAvailable() waits for the first lists, and stops with its caller", async () => {
+Deno.test("whenAvailable() waits for the first lists, and stops when its caller aborts", async () => {
   const synced = Promise.withResolvers<void>();
   const late = { ...cache(), hasSynced: false, whenSynced: () => synced.promise };
   const waiting = whenAvailable("list the catalog", [late]);

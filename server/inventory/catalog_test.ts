@@ -64,7 +64,7 @@ Deno.test("catalogOf() shows every field of an Export", () => {
   });
 });
 
-Deno.test("catalogOf() leaves out what is empty or absent", () => {
+Deno.test("catalogOf() leaves out empty and absent fields", () => {
   const bare = offer("pg", { description: "", defaults: { relatedResources: [] } });
   assert.deepEqual(catalogOf([bare], [collection("empty", ["nobody"])]), {
     exports: [{ name: "pg", title: "The pg", apis: ["pg.example.org"] }],
@@ -72,7 +72,7 @@ Deno.test("catalogOf() leaves out what is empty or absent", () => {
   assert.deepEqual(catalogOf([], []), { exports: [] });
 });
 
-Deno.test("catalogOf() lists only what is Ready as it is now, sorted by name", () => {
+Deno.test("catalogOf() lists only Exports whose current generation is Ready, sorted by name", () => {
   const exports = [
     offer("zeta"),
     offer("beta"),

@@ -109,13 +109,13 @@ Deno.test("ClusterList shows every field of a cluster and of a pending Grant", (
   });
 });
 
-Deno.test("ClusterList says nothing of pending Grants when there are none", () => {
+Deno.test("ClusterList leaves out the pending field when no Grant is pending", () => {
   const one = grant("pg-1", "ada");
   assert.deepEqual(clustersOf(sources([], [])), { clusters: [] });
   assert.equal("pending" in clustersOf(sources([one], [beat(one, "u", 0)])), false);
 });
 
-Deno.test("ClusterList judges liveness by twice each Lease's own duration", async (t) => {
+Deno.test("ClusterList calls a cluster live for twice the duration of its Lease", async (t) => {
   const one = grant("pg-1", "ada");
   const cases: [string, Partial<Heartbeat>, number, boolean][] = [
     ["at the limit", {}, 120_000, true],
@@ -135,7 +135,7 @@ Deno.test("ClusterList judges liveness by twice each Lease's own duration", asyn
   }
 });
 
-Deno.test("ClusterList gathers Grants by cluster, and shows a shared Grant under both", () => {
+Deno.test("ClusterList groups Grants by cluster, and shows a shared Grant under both", () => {
   const [a, b, c] = [grant("a-1", "ada"), grant("b-1", "ada"), grant("c-1", "bob")];
   const beats = [
     beat(c, "uid-1", 500_000),
@@ -203,7 +203,7 @@ Deno.test("ClusterList skips and reports a broken Grant", () => {
   assert.deepEqual(reported, ["bad-1"]);
 });
 
-Deno.test("ClusterList tells when the next cluster stops being live", () => {
+Deno.test("ClusterList returns when the next cluster stops being live", () => {
   const [a, b] = [grant("a-1", "ada"), grant("b-1", "bob")];
   const view = (beats: Heartbeat[], nowMs = NOW) =>
     viewOf(sources([a, b], beats, { nowMs })).validUntilMs;
@@ -218,7 +218,7 @@ Deno.test("ClusterList tells when the next cluster stops being live", () => {
   assert.deepEqual([isLive(end), isLive(end + 1)], [true, false]);
 });
 
-Deno.test("ClusterList looks only at the Leases of each Grant itself", () => {
+Deno.test("ClusterList reads only the Leases of each Grant", () => {
   const grants = Array.from({ length: 200 }, (_, i) => grant(`g${i}-1`, `user-${i}`));
   const own = grants.map((each, i) => beat(each, `uid-${i}`, 0));
   const foreign = Array.from({ length: 5_000 }, (_, i) => beat(grant(`x${i}`, "ada"), "u", 0));
@@ -227,7 +227,7 @@ Deno.test("ClusterList looks only at the Leases of each Grant itself", () => {
   assert.equal(heartbeats.looks, 200);
 });
 
-Deno.test("ClusterList says the same as one that has just begun, whatever changes", () => {
+Deno.test("ClusterList returns the same as a new ClusterList after any changes", () => {
   const list = new ClusterList();
   const grants = ["a-ada", "b-ada", "a-bob", "b-bob"].map((name) => grant(name, name.slice(2)));
   const leases: Heartbeat[] = [];
@@ -269,7 +269,7 @@ function numbers(seed: number): (below: number) => number {
   };
 }
 
-Deno.test("attributionOf() names the identity behind a cluster, if there is just one", () => {
+Deno.test("attributionOf() names the identity of a cluster if there is exactly one", () => {
   const a = grant("a-1", "ada", "ada@example.org");
   const b = grant("b-1", "ada", "ada.l@example.org");
   const bare = grant("0-1", "ada");
@@ -303,7 +303,7 @@ Deno.test("attributionOf() skips and reports a broken Grant", () => {
   assert.deepEqual(reported, ["bad-1"]);
 });
 
-Deno.test("sameAttribution() compares what is said", () => {
+Deno.test("sameAttribution() compares clusters and identities", () => {
   const a = new Map([["u", "ada"]]);
   assert.equal(sameAttribution(a, new Map(a)), true);
   assert.equal(sameAttribution(a, new Map([["u", "bob"]])), false);

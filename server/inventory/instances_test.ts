@@ -128,7 +128,7 @@ Deno.test("instancesOf() shows the copies that came with a FromConsumer rule", (
   assert.deepEqual(places(answer), ["secrets ns/a", "secrets ns/b"]);
 });
 
-Deno.test("instancesOf() shows a FromProvider rule's objects of the right names, each once", () => {
+Deno.test("instancesOf() shows the objects of a FromProvider rule with matching names, each once", () => {
   const selector = { labelSelector: { matchLabels: { app: "x" } }, names: ["a", "b"] };
   const rules: RelatedResource[] = [
     { resource: "secrets", direction: "FromProvider", selector },
@@ -155,7 +155,7 @@ Deno.test("instancesOf() shows no rows for a rule without a selector", async (t)
   }
 });
 
-Deno.test("instancesOf() answers the rest when an API cannot be listed", () => {
+Deno.test("instancesOf() shows the other rows if an API cannot be listed", () => {
   const answer = instancesOf(
     offer(["a.example.org", "b.example.org"]),
     sources({ managedObjects: (api) => api.startsWith("a") ? undefined : [object("ns/x")] }),
@@ -163,7 +163,7 @@ Deno.test("instancesOf() answers the rest when an API cannot be listed", () => {
   assert.deepEqual(places(answer), ["b.example.org ns/x"]);
 });
 
-Deno.test("instancesOf() bears an Export that makes no sense, and reports what it leaves out", () => {
+Deno.test("instancesOf() tolerates a malformed Export, and reports the rules it leaves out", () => {
   const broken = (spec: unknown) => ({ ...offer([]), spec }) as Export;
   for (const spec of [null, undefined, {}, { apis: "x" }, { apis: [null, {}, { name: 7 }] }]) {
     assert.deepEqual(instancesOf(broken(spec), sources()), { export: "pg", instances: [] });

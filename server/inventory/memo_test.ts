@@ -40,7 +40,7 @@ Deno.test("Memo builds at most every 100 ms however often its sources change", (
   assert.equal(seen.size, 10);
 });
 
-Deno.test("Memo shows the last change after 100 ms at the latest", () => {
+Deno.test("Memo shows the last change after at most 100 ms", () => {
   const clocks = testClocks();
   const get = counter(new Memo(clocks));
   assert.equal(get(["a"]), 1);
@@ -50,7 +50,7 @@ Deno.test("Memo shows the last change after 100 ms at the latest", () => {
   assert.equal(get(["b"]), 2);
 });
 
-Deno.test("Memo builds expensive values less often, and is never over a second behind", async (t) => {
+Deno.test("Memo builds expensive values less often, and is at most a second behind", async (t) => {
   for (const [costMs, intervalMs] of [[10, 100], [60, 300], [180, 900], [900, 1_000]] as const) {
     await t.step(`${costMs} ms each`, () => {
       const clocks = testClocks();
@@ -70,7 +70,7 @@ Deno.test("Memo builds expensive values less often, and is never over a second b
   }
 });
 
-Deno.test("Memo builds anew when time alone makes the value wrong", () => {
+Deno.test("Memo rebuilds a value that has expired", () => {
   const clocks = testClocks();
   const get = counter(new Memo(clocks));
   const end = clocks.nowMs + 5_000;
@@ -83,7 +83,7 @@ Deno.test("Memo builds anew when time alone makes the value wrong", () => {
   assert.equal(get([]), 2);
 });
 
-Deno.test("Memo builds anew when the clock was set back", () => {
+Deno.test("Memo rebuilds when the clock was set back", () => {
   const clocks = { wall: 1_000_000, steady: 0 };
   const memo = new Memo<number>({ wallMs: () => clocks.wall, steadyMs: () => clocks.steady });
   const get = counter(memo);
@@ -93,7 +93,7 @@ Deno.test("Memo builds anew when the clock was set back", () => {
   assert.equal(get([]), 2);
 });
 
-Deno.test("Memo keeps nothing of a build that throws", () => {
+Deno.test("Memo stores nothing from a build that throws", () => {
   const memo = new Memo<number>(testClocks());
   assert.throws(() =>
     memo.get([], () => {

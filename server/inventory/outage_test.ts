@@ -48,7 +48,7 @@ Deno.test("Outage lasts from the first failed call until a probe is answered", a
   assert.equal(at.sent(), 3);
 });
 
-Deno.test("Outage can come again, and asks nothing in between", async () => {
+Deno.test("Outage can happen again, and makes no calls in between", async () => {
   await using at = world();
   for (const nth of [0, 1]) {
     assert.equal(at.sent(), nth);

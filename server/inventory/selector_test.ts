@@ -40,7 +40,7 @@ Deno.test("selectorText() writes a selector as kubectl does", async (t) => {
   }
 });
 
-Deno.test("selectorText() throws on what is no selector, rather than select something else", async (t) => {
+Deno.test("selectorText() throws on a malformed selector, so that it never selects other objects", async (t) => {
   const broken: unknown[] = [
     { matchLabels: { app: 7 } },
     { matchExpressions: [{ key: "a", operator: "Like", values: ["x"] }] },
@@ -56,7 +56,7 @@ Deno.test("selectorText() throws on what is no selector, rather than select some
   }
 });
 
-Deno.test("matchesSelector() judges all four operators", async (t) => {
+Deno.test("matchesSelector() supports all four operators", async (t) => {
   const labels = { app: "x", empty: "" };
   const cases: [LabelSelector, boolean][] = [
     [{}, true],
@@ -143,7 +143,7 @@ Deno.test("selectorSummary() joins labels and names", async (t) => {
   }
 });
 
-Deno.test("hasSelector() and matchesNames() take an empty list of names for none", () => {
+Deno.test("hasSelector() and matchesNames() treat an empty list of names as none", () => {
   assert.equal(hasSelector({}), false);
   assert.equal(hasSelector({ selector: {} }), false);
   assert.equal(hasSelector({ selector: { names: [] } }), false);

@@ -4,7 +4,7 @@ import { Snapshot } from "./snapshot.ts";
 
 const text = (body: Uint8Array) => new TextDecoder().decode(body);
 
-Deno.test("Snapshot gives bytes with a strong tag that depends on the bytes alone", () => {
+Deno.test("Snapshot returns bytes with a strong ETag that depends only on the bytes", () => {
   const at = { ms: 5_000 };
   const clocks = { wallMs: () => at.ms, steadyMs: () => at.ms };
   const snapshot = new Snapshot(clocks);
@@ -30,7 +30,7 @@ Deno.test("Snapshot gives bytes with a strong tag that depends on the bytes alon
   assert.equal(new Snapshot().get([], () => ({ value: '{"é":[1]}' })).etag, first.etag);
 });
 
-Deno.test("Snapshot ends with the time that its value is valid", () => {
+Deno.test("Snapshot expires with its value", () => {
   const at = { ms: 5_000 };
   const snapshot = new Snapshot({ wallMs: () => at.ms, steadyMs: () => at.ms });
   const build = (nowMs: number) => ({ value: String(nowMs <= 6_000), validUntilMs: 6_000 });

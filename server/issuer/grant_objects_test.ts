@@ -32,7 +32,7 @@ const IDENTITY = [
 const NAMESPACES = rule("", ["namespaces"], [...READ, "create"]);
 const WIDGETS = rule("example.org", ["widgets", "widgets/status"], ALL);
 
-Deno.test("grantObjects() puts the rules of an API where the scope says", () => {
+Deno.test("grantObjects() puts the rules of an API into the role of the scope", () => {
   const cluster = grantObjects(grant(), ["widgets.example.org"], { issuerScope: "Cluster" });
   assert.deepEqual(cluster.role.rules, [LEASES]);
   assert.deepEqual(cluster.clusterRole.rules, [...IDENTITY, NAMESPACES, WIDGETS]);
@@ -41,7 +41,7 @@ Deno.test("grantObjects() puts the rules of an API where the scope says", () => 
   assert.deepEqual(namespace.clusterRole.rules, IDENTITY);
 });
 
-Deno.test("grantObjects() names and labels everything after the Grant", () => {
+Deno.test("grantObjects() names and labels every object after the Grant", () => {
   const { boundary, ...ofGrant } = grantObjects(grant(), [], { issuerScope: "Cluster" });
   assert.deepEqual(boundary.metadata, {
     name: NAMESPACE,
@@ -66,7 +66,7 @@ Deno.test("grantObjects() names and labels everything after the Grant", () => {
   assert.equal(ofGrant.tokenSecret.type, "kubernetes.io/service-account-token");
 });
 
-Deno.test("grantObjects() binds its two roles to its account alone", () => {
+Deno.test("grantObjects() binds its two roles only to its ServiceAccount", () => {
   const desired = grantObjects(grant(), [], { issuerScope: "Namespace" });
   const { roleBinding, clusterRoleBinding } = desired;
   const subjects = [{ kind: "ServiceAccount", name: "widgets-ada", namespace: NAMESPACE }];
@@ -78,7 +78,7 @@ Deno.test("grantObjects() binds its two roles to its account alone", () => {
   assert.deepEqual(clusterRoleBinding.roleRef, { apiGroup, kind: "ClusterRole", name });
 });
 
-Deno.test("grantObjects() opens a related resource by its widest rule", async (t) => {
+Deno.test("grantObjects() allows a related resource by its widest rule", async (t) => {
   const related = (...pairs: `${RelatedResource["resource"]} ${RelatedResource["direction"]}`[]) =>
     pairs.map((pair) => {
       const [resource, direction] = pair.split(" ");
@@ -108,13 +108,13 @@ Deno.test("grantObjects() opens a related resource by its widest rule", async (t
   }
 });
 
-Deno.test("grantObjects() opens nothing for a name that is not an API's", () => {
+Deno.test("grantObjects() gives no rights for a name that is not an API name", () => {
   const names = ["*", "*.example.org", "widgets", ".example.org", "widgets.", "a/b.example.org"];
   const { role } = grantObjects(grant(), names, { issuerScope: "Namespace" });
   assert.deepEqual(role.rules, [LEASES]);
 });
 
-Deno.test("grantObjects() never opens a wildcard or the core group by an API name", () => {
+Deno.test("grantObjects() never allows a wildcard or the core group by an API name", () => {
   fc.assert(fc.property(fc.array(fc.string()), (names) => {
     const { role } = grantObjects(grant(), names, { issuerScope: "Namespace" });
     for (const { apiGroups = [], resources = [] } of role.rules ?? []) {
@@ -123,7 +123,7 @@ Deno.test("grantObjects() never opens a wildcard or the core group by an API nam
   }));
 });
 
-Deno.test("apisOf() finds the APIs that grantObjects() opened, and nothing else", () => {
+Deno.test("apisOf() returns the APIs that grantObjects() allowed, and nothing else", () => {
   const apis = ["widgets.example.org", "gadgets.things.example.org"];
   const related: RelatedResource[] = [{ resource: "secrets", direction: "FromConsumer" }];
   for (const issuerScope of ["Cluster", "Namespace"] as const) {

@@ -22,7 +22,7 @@ import {
 
 const RULE: PolicyRule = { verbs: ["get"], apiGroups: ["example.org"], resources: ["widgets"] };
 
-Deno.test("rulesContent() is the same for the same rules, as the API server may spell them", () => {
+Deno.test("rulesContent() is the same for equal rules that the API server spells differently", () => {
   const reordered = { resources: ["widgets"], apiGroups: ["example.org"], verbs: ["get"] };
   assert.equal(rulesContent([RULE]), rulesContent([reordered]));
   assert.equal(rulesContent([RULE]), rulesContent([{ ...RULE, resourceNames: [] }]));
@@ -69,7 +69,7 @@ Deno.test("bindingContent() differs for every change of role or subjects", () =>
   assert.equal(bindingContent(withDefaults), bindingContent(BINDING));
 });
 
-Deno.test("isFilled() sees a token by the annotation that comes with it", () => {
+Deno.test("isFilled() recognizes a token by the annotation that comes with it", () => {
   const secret = (annotations: Record<string, string>) => ({
     metadata: { name: "a", annotations },
   });
@@ -88,7 +88,7 @@ function crdsWith(crd: Partial<ObjectMeta>): Cache<MetadataObject> {
 
 const labels = { [LABELS.exported]: "true" };
 
-Deno.test("isExported() wants a CRD with the label", async (t) => {
+Deno.test("isExported() requires a CRD with the label", async (t) => {
   const table: [string, Partial<ObjectMeta>, string, boolean][] = [
     ["labelled", { labels }, "widgets.example.org", true],
     ["unlabelled", {}, "widgets.example.org", false],

@@ -30,7 +30,7 @@ const offer = (...words: string[]): Export => ({
   },
 });
 
-Deno.test("offeredRelated() lets through what the Export offers, by resource and direction", async (t) => {
+Deno.test("offeredRelated() allows the rules that the Export offers, by resource and direction", async (t) => {
   const [read, write, maps] = [
     "secrets FromProvider",
     "secrets FromConsumer",
@@ -55,7 +55,7 @@ Deno.test("offeredRelated() lets through what the Export offers, by resource and
   }
 });
 
-Deno.test("offersSameRelated() ignores the order, and compares with nothing", () => {
+Deno.test("offersSameRelated() ignores the order, and accepts a missing Export", () => {
   const [a, b] = ["secrets FromProvider", "configmaps FromConsumer"];
   assert.ok(offersSameRelated(offer(a, b), offer(b, a)));
   assert.ok(!offersSameRelated(offer(a, b), offer(a)));

@@ -7,7 +7,7 @@ const rule = (
   direction: RelatedResource["direction"],
 ): RelatedResource => ({ resource, direction, selector: { names: ["one"] } });
 
-Deno.test("openingsOf() warns of what scope Cluster opens, and of nothing under another", async (t) => {
+Deno.test("openingsOf() warns of the kinds that scope Cluster opens, and of none under scope Namespace", async (t) => {
   const secretsOut = rule("secrets", "FromProvider");
   const secretsIn = rule("secrets", "FromConsumer");
   const mapsOut = rule("configmaps", "FromProvider");

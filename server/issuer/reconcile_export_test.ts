@@ -33,7 +33,7 @@ const unready = ready({
     "widgets.example.org, gadgets.example.org",
 });
 
-Deno.test("readyCondition() gives the condition to write", async (t) => {
+Deno.test("readyCondition() returns the condition to write", async (t) => {
   const table: Record<string, [Parameters<typeof readyCondition>, Condition | undefined]> = {
     "of a new Export": [
       [offer(), { missing: [] }, NOW],

@@ -136,7 +136,7 @@ Deno.test("TokenTurns hands on the turn of a Secret that could not be created", 
   assert.deepEqual(woken, ["b"]);
 });
 
-Deno.test("TokenTurns lets as many be unfilled as were filled in half a second, within bounds", () => {
+Deno.test("TokenTurns allows as many unfilled Secrets as were filled in half a second, within bounds", () => {
   assert.equal(world().takeAll(), 4);
   const limits = [1, 20, 25, 50, 100, 250, 1_000].map((perFill) => {
     const { ask, fill, takeAll } = world({ perFill });
@@ -149,7 +149,7 @@ Deno.test("TokenTurns lets as many be unfilled as were filled in half a second, 
   assert.deepEqual(limits, [20, 20, 20, 10, 5, 4, 4]);
 });
 
-Deno.test("TokenTurns forgets how fast Kubernetes once was", () => {
+Deno.test("TokenTurns forgets the fill rate of earlier times", () => {
   const limitAfter = (ms: number) => {
     const { ask, fill, takeAll, pass } = world({ perFill: 20 });
     for (let filled = 0; filled < 50; filled++) {

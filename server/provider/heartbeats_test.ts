@@ -63,7 +63,7 @@ const renewed = (renewTime: string, created?: string) => (lease: RawLease) => {
   if (created) lease.metadata.creationTimestamp = created;
 };
 
-Deno.test("decodeHeartbeat() keeps what is read and nothing else", () => {
+Deno.test("decodeHeartbeat() keeps only the fields that are used", () => {
   assert.deepEqual(heartbeat(), {
     metadata: {
       name: "pg-1-0123456789",
@@ -80,7 +80,7 @@ Deno.test("decodeHeartbeat() keeps what is read and nothing else", () => {
   });
 });
 
-Deno.test("decodeHeartbeat() keeps the key of a Lease that makes no sense, which counts for nobody", async (t) => {
+Deno.test("decodeHeartbeat() keeps the key of a malformed Lease, which then counts for no Grant", async (t) => {
   const annotate = (key: string, value: unknown) => (lease: RawLease) => {
     lease.metadata.annotations[key] = value;
   };
@@ -111,7 +111,7 @@ Deno.test("decodeHeartbeat() keeps the key of a Lease that makes no sense, which
   }
 });
 
-Deno.test("decodeHeartbeat() takes a duration that makes no sense for the usual one", () => {
+Deno.test("decodeHeartbeat() replaces an invalid duration by the default", () => {
   for (const seconds of [undefined, null, "60", 0, -1, NaN, Infinity]) {
     const decoded = heartbeat((lease) => lease.spec = { leaseDurationSeconds: seconds });
     assert.equal(decoded.durationMs, 60_000, String(seconds));
@@ -119,13 +119,13 @@ Deno.test("decodeHeartbeat() takes a duration that makes no sense for the usual 
   assert.equal(heartbeat((lease) => lease.spec = { leaseDurationSeconds: 15 }).durationMs, 15_000);
 });
 
-Deno.test("heartbeatLeases() follows labelled Leases of all namespaces and notes when it saw them", () => {
+Deno.test("heartbeatLeases() watches labelled Leases of all namespaces and records when it saw them", () => {
   const source = heartbeatLeases(() => 42);
   assert.deepEqual(source.selection, { labelSelector: "core.xbind.io/managed=true" });
   assert.equal(source.decode(LEASE).seenMs, 42);
 });
 
-Deno.test("HEARTBEAT_INDEXES file a Lease under its namespace and under its Connection there", () => {
+Deno.test("HEARTBEAT_INDEXES index a Lease by namespace and by its Connection in it", () => {
   const decoded = heartbeat();
   assert.deepEqual(HEARTBEAT_INDEXES.namespace(decoded), [BOUNDARY]);
   assert.deepEqual(HEARTBEAT_INDEXES.connection(decoded), [connectionKey(BOUNDARY, "pg-1")]);
@@ -181,13 +181,16 @@ Deno.test("countsFor()", async (t) => {
   for (const [does, edit, expected] of table) {
     await t.step(does, () => assert.equal(countsFor(heartbeat(edit), grant), expected));
   }
-  await t.step("refuses one that claims the future but was last seen before the Grant", () => {
-    const early = heartbeat(
-      renewed("2027-01-01T00:00:00Z", BEFORE),
-      Date.parse(GRANT_CREATED) - 1,
-    );
-    assert.equal(countsFor(early, grant), false);
-  });
+  await t.step(
+    "refuses a heartbeat from the future that was last seen before the Grant existed",
+    () => {
+      const early = heartbeat(
+        renewed("2027-01-01T00:00:00Z", BEFORE),
+        Date.parse(GRANT_CREATED) - 1,
+      );
+      assert.equal(countsFor(early, grant), false);
+    },
+  );
 });
 
 Deno.test("effectiveRenewal()", async (t) => {
@@ -207,7 +210,7 @@ Deno.test("effectiveRenewal()", async (t) => {
   });
 });
 
-Deno.test("isLive() holds for twice the duration of the Lease, and not a millisecond longer", () => {
+Deno.test("isLive() is true for twice the duration of the Lease, and not a millisecond longer", () => {
   const live = (durationMs: number, ageMs: number) =>
     isLive({ ...heartbeat(), durationMs, renewTimeMs: 1_000, seenMs: 1_000 }, 1_000 + ageMs);
   assert.equal(live(60_000, 120_000), true);
@@ -218,7 +221,7 @@ Deno.test("isLive() holds for twice the duration of the Lease, and not a millise
   assert.equal(isLive(never, SEEN), false);
 });
 
-Deno.test("newestHeartbeats() holds the newest of every Connection before more of any", () => {
+Deno.test("newestHeartbeats() keeps the newest of every Connection before the second of any", () => {
   const at = (connection: string, minute: number) =>
     heartbeat((lease) => {
       const renewTime = `2026-05-01T12:${String(minute).padStart(2, "0")}:00Z`;
@@ -235,7 +238,7 @@ Deno.test("newestHeartbeats() holds the newest of every Connection before more o
   assert.equal(names(99, 400).length, leases.length);
 });
 
-Deno.test("newestHeartbeats() ranks a time ahead of ours by when it was seen", () => {
+Deno.test("newestHeartbeats() ranks a future time by when it was seen", () => {
   const future = heartbeat(renewed("2099-01-01T00:00:00Z"), SEEN - 60_000);
   const honest = heartbeat(renewed("2026-05-01T12:59:30Z"));
   const never = heartbeat((lease) => lease.spec = null);

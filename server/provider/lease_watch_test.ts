@@ -43,20 +43,20 @@ function setUp(quietMs = QUIET_MS) {
   };
 }
 
-Deno.test("LeaseWatch has seen nothing before the first sync", () => {
+Deno.test("LeaseWatch reports nothing before the first sync", () => {
   const { at, seen } = setUp();
   at(1).change({ after: heartbeat("ns", "pg") });
   assert.deepEqual(seen(), {});
 });
 
-Deno.test("LeaseWatch counts from the first sync, and the first list is no change", () => {
+Deno.test("LeaseWatch counts from the first sync, and does not count the first list as a change", () => {
   const { at, seen, moment } = setUp();
   at(1).change({ after: heartbeat("ns", "pg") });
   at(2).connected();
   assert.deepEqual(seen(), { watchedSince: moment(2) });
 });
 
-Deno.test("LeaseWatch tells the last change, appearance and disappearance included", () => {
+Deno.test("LeaseWatch returns the last change, including creation and deletion", () => {
   const { at, seen, moment } = setUp();
   const lease = heartbeat("ns", "pg");
   at(1).connected();
@@ -70,7 +70,7 @@ Deno.test("LeaseWatch tells the last change, appearance and disappearance includ
   assert.deepEqual(seen().lastChange, moment(5));
 });
 
-Deno.test("LeaseWatch leaves out other namespaces, other Connections and Leases of none", () => {
+Deno.test("LeaseWatch ignores other namespaces, other Connections and Leases without a Connection", () => {
   const { at, seen, moment } = setUp();
   at(1).connected();
   at(2).change({ after: heartbeat("elsewhere", "pg") });
@@ -97,7 +97,7 @@ Deno.test("LeaseWatch", async (t) => {
   }
 });
 
-Deno.test("LeaseWatch counts no change from before it started over", () => {
+Deno.test("LeaseWatch counts no change from before a restart", () => {
   const { at, seen, moment } = setUp();
   at(1).connected();
   at(2).change({ after: heartbeat("ns", "pg") });
@@ -107,7 +107,7 @@ Deno.test("LeaseWatch counts no change from before it started over", () => {
   assert.deepEqual(seen(), { watchedSince: moment(5) });
 });
 
-Deno.test("LeaseWatch measures a break from its first failure", () => {
+Deno.test("LeaseWatch measures an interruption from its first failure", () => {
   const { at, seen, moment } = setUp();
   at(1).connected();
   at(1_000).disconnected(LOST);
@@ -116,7 +116,7 @@ Deno.test("LeaseWatch measures a break from its first failure", () => {
   assert.deepEqual(seen(), { watchedSince: moment(12_000) });
 });
 
-Deno.test("LeaseWatch forgets what is longer ago than anybody asks about", () => {
+Deno.test("LeaseWatch forgets changes that are older than the longest period asked for", () => {
   const { at, seen, moment } = setUp();
   at(1).connected();
   at(2).change({ after: heartbeat("ns", "pg") });
@@ -126,7 +126,7 @@ Deno.test("LeaseWatch forgets what is longer ago than anybody asks about", () =>
   assert.deepEqual(seen(), { watchedSince: moment(1) });
 });
 
-Deno.test("LeaseWatch allows a break of a small part of the silence that decides", () => {
+Deno.test("LeaseWatch tolerates an interruption of a small part of the silent period", () => {
   for (const [backAtMs, since] of [[1_001, 1], [1_002, 1_002]] as const) {
     const { at, seen, moment } = setUp(4_000);
     at(1).connected();
@@ -136,7 +136,7 @@ Deno.test("LeaseWatch allows a break of a small part of the silence that decides
   }
 });
 
-Deno.test("LeaseWatch hands reports on", () => {
+Deno.test("LeaseWatch passes reports on", () => {
   const heard: unknown[] = [];
   const reports = new LeaseWatch(10_000).reports({
     connected: () => heard.push("connected"),

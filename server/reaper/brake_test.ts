@@ -58,7 +58,7 @@ Deno.test("silenceOf()", async (t) => {
   await t.step("never suspects at 100 percent", () => {
     assert.equal(silenceOf(silent(10_000), 100).isSuspicious, false);
   });
-  await t.step("suspects more than five at 0 percent, however many live", () => {
+  await t.step("suspects more than five at 0 percent, regardless of how many are live", () => {
     const isSuspicious = (count: number) =>
       silenceOf([...live(9_000), ...silent(count)], 0).isSuspicious;
     assert.deepEqual([5, 6].map(isSuspicious), [false, true]);

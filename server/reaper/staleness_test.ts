@@ -169,7 +169,7 @@ Deno.test("examine() judges a Grant", async (t) => {
   }
 });
 
-Deno.test("examine() tells live consumers from silent ones", async (t) => {
+Deno.test("examine() distinguishes live and silent consumers", async (t) => {
   type Row = [string, Known, lastSignAgoMs: number, isLive: boolean, kind?: "stale"];
   const short = { durationMs: 8 * SECOND };
   const long = { durationMs: 10 * TTL };
@@ -230,7 +230,7 @@ Deno.test("examine() calls a stale Grant moving for the quiet time after a chang
   assert.deepEqual(stale(119_999), { ...guarded, notBeforeMs: NOW + 1 });
 });
 
-Deno.test("examine() observes Connections of the Grant's own name and of no Grant", () => {
+Deno.test("examine() observes Connections named after the Grant or after no Grant", () => {
   const names = ["pg-1", "mine", "pg-2", ""];
   let observed: string[] | undefined;
   examined({ onObserve: (concerns) => observed = names.filter(concerns) });

@@ -99,7 +99,7 @@ Deno.test("authenticate() accepts sessions only", async (t) => {
   }
 });
 
-Deno.test("authenticate() with token review reviews foreign bearer tokens only", async (t) => {
+Deno.test("authenticate() with token review reviews only bearer tokens that are not sessions", async (t) => {
   const cases: readonly (readonly [...Case, number])[] = [
     ["a provider token", "Bearer provider-token", cookie, "kubernetes#ada", 1],
     ["an unknown token", "Bearer other", cookie, "401", 1],
@@ -120,7 +120,7 @@ Deno.test("authenticate() with token review reviews foreign bearer tokens only",
   }
 });
 
-Deno.test("authenticate() says that a session has expired", async () => {
+Deno.test("authenticate() reports an expired session", async () => {
   let nowMs = 0;
   const aging = await createSessionCodec({ sessionTtlMs: 1_000, now: () => new Date(nowMs) });
   const token = await aging.sealSession({ subject: "x" });
@@ -131,7 +131,7 @@ Deno.test("authenticate() says that a session has expired", async () => {
   );
 });
 
-Deno.test("knownCaller() tells callers apart without asking the provider", async (t) => {
+Deno.test("knownCaller() distinguishes callers without asking the provider", async (t) => {
   const cases: readonly (readonly [string, string | undefined, string | undefined, string?])[] = [
     ["nothing", undefined, undefined],
     ["a session as bearer", `Bearer ${bearer}`, cookie, "bearer"],
@@ -214,7 +214,7 @@ Deno.test("checkSameOrigin() lets only our own pages make changes", async (t) =>
   }
 });
 
-Deno.test("signedIn() accepts a change from anywhere with a bearer token, not with a cookie", async () => {
+Deno.test("signedIn() accepts a cross-site change with a bearer token, but not with a cookie", async () => {
   const deps = { codec, externalUrl: "https://gw.example", redirectUrl: "https://gw.example" };
   const post = async (headers: Record<string, string>): Promise<string> => {
     const c = request({ ...headers, "Sec-Fetch-Site": "cross-site" }, "POST");

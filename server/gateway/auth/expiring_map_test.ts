@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ExpiringMap } from "./expiring_map.ts";
 
-Deno.test("ExpiringMap forgets an entry at its time", () => {
+Deno.test("ExpiringMap forgets an entry when it expires", () => {
   let nowMs = 100;
   const map = new ExpiringMap<string>(10, () => new Date(nowMs));
   map.set("a", "1", 200);

@@ -30,7 +30,7 @@ const assertSafe = (value: string): void => {
   assert.equal(target.hostname, hostAsGiven);
 };
 
-Deno.test("checkRedirect() leads no hostile string away", async (t) => {
+Deno.test("checkRedirect() never redirects a hostile string to another site", async (t) => {
   assert.ok(OPEN_REDIRECTS.length >= 300);
   for (const value of OPEN_REDIRECTS) {
     await t.step(JSON.stringify(value), () => assertSafe(value));
@@ -43,7 +43,7 @@ Deno.test("checkRedirect() leads no hostile string away", async (t) => {
   });
 });
 
-Deno.test("checkRedirect() accepts local paths and exact loopback", async (t) => {
+Deno.test("checkRedirect() accepts local paths and exact loopback URLs", async (t) => {
   const local = (location: string): Redirect => ({ kind: "local", location });
   const loopback = (url: string): Redirect => ({ kind: "loopback", url });
   const cases: readonly [string | undefined, Redirect][] = [
@@ -68,7 +68,7 @@ Deno.test("checkRedirect() accepts local paths and exact loopback", async (t) =>
   }
 });
 
-Deno.test("checkRedirect() refuses backslashes and control characters wherever they are", async (t) => {
+Deno.test("checkRedirect() refuses backslashes and control characters anywhere", async (t) => {
   for (const bad of ["\\", "\t", "\n", "\r", "\0", "\u007f", "\u0085"]) {
     for (const value of [`/a${bad}b`, `/?a=${bad}`, `/#${bad}`, `http://localhost/${bad}`]) {
       await t.step(JSON.stringify(value), () => assert.equal(outcome(value), "refused"));
@@ -76,13 +76,13 @@ Deno.test("checkRedirect() refuses backslashes and control characters wherever t
   }
 });
 
-Deno.test("checkRedirect() limits the length, encoded too", () => {
+Deno.test("checkRedirect() limits the length, also of the encoded form", () => {
   assert.equal(outcome(`/${"a".repeat(1999)}`) === "refused", false);
   assert.equal(outcome(`/${"a".repeat(2000)}`), "refused");
   assert.equal(outcome(`/${"ü".repeat(1000)}`), "refused");
 });
 
-Deno.test("checkRedirect() is safe for whatever is put together from dangerous pieces", () => {
+Deno.test("checkRedirect() is safe for any combination of dangerous pieces", () => {
   const piece = fc.constantFrom(
     ..."/ // \\ . .. %2e %2f %5c : @ # ? ; [ ] http: https: HTTP: localhost 127.0.0.1 [::1] ::1"
       .split(" "),

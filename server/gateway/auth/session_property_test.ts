@@ -18,7 +18,7 @@ const login = fc.record({ state: text, nonce: text, codeVerifier: text, redirect
 
 const rejected = (opening: Promise<unknown>) => assert.rejects(opening, SealRejectedError);
 
-Deno.test("openSession() gives back whatever sealSession() got", async () => {
+Deno.test("openSession() returns any identity that sealSession() got", async () => {
   await fc.assert(
     fc.asyncProperty(identity, async (given) => {
       assert.deepEqual(await codec.openSession(await codec.sealSession(given)), given);
@@ -26,7 +26,7 @@ Deno.test("openSession() gives back whatever sealSession() got", async () => {
   );
 });
 
-Deno.test("openLogin() gives back whatever sealLogin() got", async () => {
+Deno.test("openLogin() returns any login state that sealLogin() got", async () => {
   await fc.assert(
     fc.asyncProperty(login, async (given) => {
       assert.deepEqual(await codec.openLogin(await codec.sealLogin(given)), given);
@@ -34,7 +34,7 @@ Deno.test("openLogin() gives back whatever sealLogin() got", async () => {
   );
 });
 
-Deno.test("openSession() rejects every text but the one that was given out", async () => {
+Deno.test("openSession() rejects every text except the issued one", async () => {
   const given: Identity = { subject: "https://idp.example#ada" };
   const sealed = await codec.sealSession(given);
   const edit = fc.tuple(fc.nat(sealed.length), fc.nat(20), fc.string({ maxLength: 20 }));
@@ -50,7 +50,7 @@ Deno.test("openSession() rejects every text but the one that was given out", asy
   assert.deepEqual(await codec.openSession(sealed), given);
 });
 
-Deno.test("two sessions of one identity share no text beyond their header", async () => {
+Deno.test("two sessions of one identity have only their header in common", async () => {
   await fc.assert(
     fc.asyncProperty(identity, async (given) => {
       const [a = "", b = ""] = await Promise.all([

@@ -54,7 +54,7 @@ Deno.test("sealSession() works with every key length, and with random keys", asy
   }
 });
 
-Deno.test("openSession() ends a session at its time, remembered or not", async () => {
+Deno.test("openSession() rejects an expired session, cached or not", async () => {
   const clock = { ms: START };
   const codec = await codecAt(clock);
   const token = await codec.sealSession(ada);
@@ -85,13 +85,13 @@ Deno.test("sealLogin() fits the longest redirect into a cookie", async () => {
   assert.equal((await codec.openLogin(sealed)).redirect, redirect);
 });
 
-Deno.test("sessions and login states are not taken for each other", async () => {
+Deno.test("sessions and login states are not interchangeable", async () => {
   const codec = await codecAt({ ms: START });
   await rejects(codec.openSession(await codec.sealLogin(login)));
   await rejects(codec.openLogin(await codec.sealSession(ada)));
 });
 
-Deno.test("openSession() rejects what other keys sealed", async (t) => {
+Deno.test("openSession() rejects sessions sealed with other keys", async (t) => {
   const token = await (await codecAt({ ms: START })).sealSession(ada);
   const others: readonly [string, Partial<SessionCodecOptions>][] = [
     ["signing key", { signingKey: new Uint8Array(64).fill(9) }],
@@ -118,7 +118,7 @@ Deno.test("openSession() rejects a token with any one character changed or cut o
   for (const more of ["=", "A", ".", " ", ".x"]) await rejects(codec.openSession(token + more));
 });
 
-Deno.test("openSession() rejects whatever else is sent, in the same way", async (t) => {
+Deno.test("openSession() rejects all other input with the same error", async (t) => {
   const codec = await codecAt({ ms: START });
   const header = { typ: "xbind+session", alg: "dir", enc: "A256GCM" } as const;
   const claims = (jwt: SignJWT) =>
@@ -168,7 +168,7 @@ Deno.test("openSession() rejects whatever else is sent, in the same way", async 
       ),
     "a long text": "a".repeat(100_000),
   };
-  await t.step("the well-made one is accepted, or this test shows nothing", async () => {
+  await t.step("the well-formed token is accepted, which proves that the test works", async () => {
     assert.deepEqual(await codec.openSession(good), { subject: "x" });
   });
   for (const [name, token] of Object.entries(tokens)) {
@@ -180,7 +180,7 @@ Deno.test("openSession() rejects whatever else is sent, in the same way", async 
     ));
 });
 
-Deno.test("sealSession() leaves out what does not fit into a cookie, and says so", async (t) => {
+Deno.test("sealSession() leaves out fields that do not fit into a cookie, and reports it", async (t) => {
   const shortened: string[] = [];
   const onShortened = (_: Identity, left: string) => void shortened.push(left);
   const codec = await codecAt({ ms: START }, { onShortened });
@@ -203,7 +203,7 @@ Deno.test("sealSession() leaves out what does not fit into a cookie, and says so
   assert.deepEqual(shortened, ["groups", "groups, display name"]);
 });
 
-Deno.test("looksLikeOurs() knows our texts from others by their form", async (t) => {
+Deno.test("looksLikeOurs() recognizes our tokens by their form", async (t) => {
   const codec = await codecAt({ ms: START });
   const jwt = await new SignJWT({}).setProtectedHeader({ alg: "HS256", typ: "xbind+session" })
     .sign(signingKey);

@@ -6,7 +6,7 @@ const header = (fields: unknown): string =>
   new TextEncoder().encode(JSON.stringify(fields))
     .toBase64({ alphabet: "base64url", omitPadding: true });
 
-Deno.test("isSessionToken() knows sessions by their form, and no other token", async (t) => {
+Deno.test("isSessionToken() recognizes sessions by their form, and no other token", async (t) => {
   const codec = await createSessionCodec({ sessionTtlMs: 60_000, now: () => new Date() });
   const session = await codec.sealSession({ subject: "ada" });
   const login = await codec.sealLogin({ state: "a", nonce: "b", codeVerifier: "c", redirect: "/" });

@@ -33,7 +33,7 @@ const provider = (answer: (token: string) => unknown = () => accepted("ada")) =>
 const hasCode = (code: string) => (error: unknown) =>
   error instanceof XbindError && error.code === code;
 
-Deno.test("reviewIn() reads the answer of the provider", async (t) => {
+Deno.test("reviewIn() reads the provider's answer", async (t) => {
   await t.step("a user with groups", () => {
     assert.deepEqual(reviewIn(accepted("system:serviceaccount:a:b")), {
       identity: {
@@ -62,7 +62,7 @@ Deno.test("reviewIn() reads the answer of the provider", async (t) => {
   }
 });
 
-Deno.test("reviewIn() refuses the accounts of boundaries, by user name or by group", async (t) => {
+Deno.test("reviewIn() refuses ServiceAccounts of boundaries, by user name or by group", async (t) => {
   const boundary = "xbind-1e2b05bb961197f0952d";
   const group = `system:serviceaccounts:${boundary}`;
   const cases: readonly [string, string, unknown, string?][] = [
@@ -133,7 +133,7 @@ Deno.test("createTokenReviews() remembers a failure for one second", async (t) =
   }
 });
 
-Deno.test("createTokenReviews() asks once for concurrent callers, even if one goes away", async () => {
+Deno.test("createTokenReviews() asks once for concurrent callers, even if one disconnects", async () => {
   const gate = Promise.withResolvers<unknown>();
   const { asked, review } = provider(() => gate.promise);
   const gone = new AbortController();
@@ -165,7 +165,7 @@ Deno.test("createTokenReviews() delays reviews beyond its rate, and refuses thos
   assert.equal(asked.length, 30);
 });
 
-Deno.test("TokenReviews.known() asks nothing, and knows only tokens that were accepted just now", async () => {
+Deno.test("TokenReviews.known() makes no call, and knows only recently accepted tokens", async () => {
   const { clock, asked, reviews } = provider((token) =>
     token === "good" ? accepted("ada") : REFUSED
   );

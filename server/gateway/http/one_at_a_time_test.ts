@@ -50,7 +50,7 @@ async function heard(connection: Deno.TcpConn, end: string): Promise<string> {
   return text;
 }
 
-Deno.test("oneAtATime() answers what was asked ahead, in order, bodies included", async () => {
+Deno.test("oneAtATime() answers pipelined requests in order, including their bodies", async () => {
   await serve({}, async (connection) => {
     const bodies = ["aaaaaaaaaaaaaaaaaaaa", "bb", "", "d"];
     await say(connection, bodies.map((body, nth) => request(`/${nth}`, body)).join(""));
@@ -62,7 +62,7 @@ Deno.test("oneAtATime() answers what was asked ahead, in order, bodies included"
   });
 });
 
-Deno.test("oneAtATime() begins nothing more for a caller that reads nothing", async () => {
+Deno.test("oneAtATime() starts no further request of a client that does not read", async () => {
   await serve({ answerBytes: 16 * 1024 * 1024 }, async (connection, began) => {
     await say(connection, [0, 1, 2, 3, 4, 5].map((nth) => request(`/${nth}`)).join(""));
     await sleep(300); // long enough for all of them
@@ -70,7 +70,7 @@ Deno.test("oneAtATime() begins nothing more for a caller that reads nothing", as
   });
 });
 
-Deno.test("oneAtATime() cuts off who asks for too much ahead", async () => {
+Deno.test("oneAtATime() disconnects a client that pipelines too many requests", async () => {
   await serve({ answerBytes: 16 * 1024 * 1024 }, async (connection, began) => {
     await say(connection, request("/").repeat(12));
     const said = await heard(connection, "never said");
@@ -79,7 +79,7 @@ Deno.test("oneAtATime() cuts off who asks for too much ahead", async () => {
   });
 });
 
-Deno.test("oneAtATime() cuts off who does not take an answer in time", async () => {
+Deno.test("oneAtATime() disconnects a client that does not read an answer in time", async () => {
   await serve({ answerBytes: 16 * 1024 * 1024, maxRequestMs: 200 }, async (connection) => {
     await say(connection, request("/"));
     await sleep(400);

@@ -49,7 +49,7 @@ async function ask(headers: Record<string, string>, method = "GET") {
   }
 }
 
-Deno.test("sendBytes() sends the bytes as they are, with what later middleware adds", async () => {
+Deno.test("sendBytes() sends the bytes unchanged, with the headers of later middleware", async () => {
   const { head, body } = await ask({});
   assert.equal(head.statusCode, 200);
   assert.equal(body.toString(), TEXT);
@@ -60,7 +60,7 @@ Deno.test("sendBytes() sends the bytes as they are, with what later middleware a
   assert.equal(head.headers["x-late"], "yes");
 });
 
-Deno.test("sendBytes() compresses for callers that take gzip, under a tag of its own", async () => {
+Deno.test("sendBytes() compresses for callers that accept gzip, with a separate ETag", async () => {
   const { head, body } = await ask({ "Accept-Encoding": "br, gzip" });
   assert.equal(head.headers["content-encoding"], "gzip");
   assert.equal(head.headers["etag"], '"abc-gz"');
@@ -74,7 +74,7 @@ Deno.test("sendBytes() answers HEAD without a body", async () => {
   assert.equal(body.length, 0);
 });
 
-Deno.test("sendBytes() answers 304 to those who have the same bytes", async (t) => {
+Deno.test("sendBytes() answers 304 to callers that have the same bytes", async (t) => {
   for (
     const [known, encoding, status] of [
       ['"abc"', "identity", 304],
@@ -94,7 +94,7 @@ Deno.test("sendBytes() answers 304 to those who have the same bytes", async (t) 
   }
 });
 
-Deno.test("acceptsGzip() understands the header", () => {
+Deno.test("acceptsGzip() parses the Accept-Encoding header", () => {
   for (const header of ["gzip", "deflate, gzip;q=0.5", "GZIP ; q=1"]) {
     assert.equal(acceptsGzip(header), true, header);
   }

@@ -12,7 +12,7 @@ app.get("/assets/:file", staticAssets());
 const ask = async (path: string, headers: Record<string, string> = {}) =>
   await app.request(path, { headers });
 
-Deno.test("staticPage() is revalidated, staticAssets() are kept for ever", async (t) => {
+Deno.test("staticPage() is revalidated, staticAssets() are cached for ever", async (t) => {
   for (const { path, contentType, text, isImmutable } of EMBEDDED_FILES) {
     await t.step(path.replace(/\.[0-9a-f]+\./, ".*."), async () => {
       const answer = await ask(path);
@@ -26,7 +26,7 @@ Deno.test("staticPage() is revalidated, staticAssets() are kept for ever", async
   }
 });
 
-Deno.test("staticPage() compresses for those who accept it, and sends nothing twice", async () => {
+Deno.test("staticPage() compresses for callers that accept it, and answers 304 to a known ETag", async () => {
   const plain = await ask("/");
   const zipped = await ask("/", { "Accept-Encoding": "br, gzip" });
   assert.equal(zipped.headers.get("Content-Encoding"), "gzip");
@@ -53,7 +53,7 @@ Deno.test("staticPage() compresses for those who accept it, and sends nothing tw
   assert.equal((await ask("/", { "If-None-Match": '"x"' })).status, 200);
 });
 
-Deno.test("staticAssets() serves only what is embedded", async () => {
+Deno.test("staticAssets() serves only embedded files", async () => {
   for (
     const name of [
       "app.js",
@@ -66,7 +66,7 @@ Deno.test("staticAssets() serves only what is embedded", async () => {
   }
 });
 
-Deno.test("the pages name only assets that exist, and nothing from elsewhere", async () => {
+Deno.test("the pages refer only to existing assets, and to no other site", async () => {
   for (const path of ["/", "/login"]) {
     const html = await (await ask(path)).text();
     const linked = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map((

@@ -5,7 +5,7 @@ import { identityFromClaims } from "./identity_claims.ts";
 const rules = { issuerUrl: "https://IdP.example/", usernameClaim: "sub", groupsClaim: "groups" };
 const email = { ...rules, usernameClaim: "email" };
 
-Deno.test("identityFromClaims() takes the claims as they are", async (t) => {
+Deno.test("identityFromClaims() uses the claims unchanged", async (t) => {
   const cases: readonly [string, typeof rules, Record<string, unknown>, unknown][] = [
     ["issuer text and claim unchanged", rules, { sub: " Ada\u00e9e\u0301 " }, {
       subject: "https://IdP.example/# Ada\u00e9e\u0301 ",
@@ -71,7 +71,7 @@ Deno.test("identityFromClaims() takes the claims as they are", async (t) => {
   }
 });
 
-Deno.test("identityFromClaims() leaves out groups that it cannot use, and counts them", async (t) => {
+Deno.test("identityFromClaims() leaves out unusable groups, and counts them", async (t) => {
   const cases: readonly [string, unknown, readonly string[] | undefined, number][] = [
     ["an empty one", ["dev", ""], ["dev"], 1],
     ["a number", ["a", 7, "b"], ["a", "b"], 1],
@@ -92,7 +92,7 @@ Deno.test("identityFromClaims() leaves out groups that it cannot use, and counts
   }
 });
 
-Deno.test("identityFromClaims() refuses claims it cannot use", async (t) => {
+Deno.test("identityFromClaims() refuses unusable claims", async (t) => {
   const cases: readonly [string, typeof rules, Record<string, unknown>][] = [
     ["missing", rules, {}],
     ["empty", rules, { sub: "" }],

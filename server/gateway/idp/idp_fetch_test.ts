@@ -27,7 +27,7 @@ const start = async (server: http.Server) => {
 const unreachable = (message: RegExp) => (error: unknown) =>
   error instanceof IdpUnreachableError && message.test(error.message);
 
-Deno.test("createIdpFetch() keeps calls within their bounds", async (t) => {
+Deno.test("createIdpFetch() limits the size, time and redirects of calls", async (t) => {
   const arrivals: string[] = [];
   await using server = await start(http.createServer((request, response) => {
     arrivals.push(`${request.method} ${request.url}`);
@@ -65,13 +65,13 @@ Deno.test("createIdpFetch() keeps calls within their bounds", async (t) => {
       assert.deepEqual(arrivals, [`POST ${path}`]);
     });
   }
-  await t.step("a caller that goes away", async () => {
+  await t.step("a caller that disconnects", async () => {
     const gone = AbortSignal.abort(new Error("gone away"));
     await assert.rejects(fetch(`${server.url}/1`, { signal: gone }), /gone away/);
   });
 });
 
-Deno.test("createIdpFetch() goes through the proxy of the environment, TLS end to end", async () => {
+Deno.test("createIdpFetch() uses the proxy of the environment, with TLS end to end", async () => {
   const authority = await createAuthority("proxy test");
   const certificate = await issueServerCertificate(authority, ["idp.example"]);
   await using server = await start(https.createServer(certificate, (_, response) => {

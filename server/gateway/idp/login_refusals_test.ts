@@ -80,7 +80,7 @@ Deno.test("finishLogin() refuses a callback that does not belong to the login of
     await t.step(name, () => fails(oidc.finishLogin(url, cookie), code, message));
   }
   assert.equal(idp.asked.includes("/token"), false);
-  await t.step("an old login", async () => {
+  await t.step("an expired login", async () => {
     oidc.clock.skewMs = 10 * 60_000 + 1_000;
     await fails(oidc.finishLogin(callback({}), stateCookie), "INVALID_REQUEST", /10 minutes/);
   });
@@ -145,7 +145,7 @@ Deno.test("createOidc() gives up on an identity provider that does not answer in
   await new Promise<void>((resolve) => server.close(() => resolve()));
 });
 
-Deno.test("createOidc() refuses metadata that would lead users or secrets astray", async (t) => {
+Deno.test("createOidc() refuses metadata that would send users or secrets to another site", async (t) => {
   const cases: readonly [string, "http" | "https", Record<string, unknown>, RegExp][] = [
     ["another issuer", "http", { issuer: "https://other.example" }, /another issuer/],
     ["no issuer", "http", { issuer: undefined }, /not valid/],

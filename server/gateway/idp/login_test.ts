@@ -49,7 +49,7 @@ Deno.test("startLogin() asks for a code with PKCE, state and nonce", async () =>
   await fails(oidc.startLogin("//evil.example"), "INVALID_REQUEST");
 });
 
-Deno.test("finishLogin() authenticates the client as the identity provider wants it", async (t) => {
+Deno.test("finishLogin() picks the client authentication from the provider's metadata", async (t) => {
   await using idp = await HostileIdp.start("http");
   const { id, secret } = HOSTILE_CLIENT;
   const both = ["client_secret_post", "client_secret_basic"];
@@ -78,7 +78,7 @@ Deno.test("finishLogin() authenticates the client as the identity provider wants
   }
 });
 
-Deno.test("finishLogin() makes the identity from the claims", async (t) => {
+Deno.test("finishLogin() builds the identity from the claims", async (t) => {
   await using idp = await HostileIdp.start("http");
   // The flag has a slash at its end that the issuer itself has not.
   await using oidc = await startOidc({ issuerUrl: `${idp.issuer}/` });
@@ -96,7 +96,7 @@ Deno.test("finishLogin() makes the identity from the claims", async (t) => {
   });
 });
 
-Deno.test("finishLogin() keeps the keys, and looks for unknown ones once a minute", async (t) => {
+Deno.test("finishLogin() caches the keys, and looks for unknown keys once a minute", async (t) => {
   await using idp = await HostileIdp.start("http");
   await using oidc = await startOidc({ issuerUrl: idp.issuer });
   const { publicKey, privateKey } = await generateKeyPair("RS256");

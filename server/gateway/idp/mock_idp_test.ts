@@ -37,12 +37,12 @@ const exchange = async (issuerUrl: string, form: Record<string, string>) => {
   return { status: response.status, ...answer };
 };
 
-Deno.test("startMockIdp() listens where it is told, under an issuer URL of its own", async (t) => {
+Deno.test("startMockIdp() listens on the given address, with its own issuer URL", async (t) => {
   await using somewhere = await startMockIdp("");
   await t.step("a free port", () => {
     assert.match(somewhere.issuerUrl, /^http:\/\/127\.0\.0\.1:\d+\/oidc$/);
   });
-  await t.step("a given port, freed when disposed of", async () => {
+  await t.step("a given port, released on dispose", async () => {
     const first = await startMockIdp("127.0.0.1:0");
     await first[Symbol.asyncDispose]();
     const address = new URL(first.issuerUrl).host;
@@ -55,7 +55,7 @@ Deno.test("startMockIdp() listens where it is told, under an issuer URL of its o
   });
 });
 
-Deno.test("the mock identity provider answers its pages", async (t) => {
+Deno.test("the mock identity provider serves its endpoints", async (t) => {
   await using idp = await startMockIdp("");
   await t.step("discovery names it as the issuer", async () => {
     const response = await fetch(`${idp.issuerUrl}/.well-known/openid-configuration`);
@@ -75,7 +75,7 @@ Deno.test("the mock identity provider answers its pages", async (t) => {
   });
 });
 
-Deno.test("the mock identity provider gives an ID token for a code, once and to its owner", async (t) => {
+Deno.test("the mock identity provider exchanges a code once, and only for its own client", async (t) => {
   await using idp = await startMockIdp("");
   const { issuerUrl } = idp;
   await t.step("the right exchange", async () => {
@@ -101,7 +101,7 @@ Deno.test("the mock identity provider gives an ID token for a code, once and to 
   }
 });
 
-Deno.test("the mock identity provider refuses authorization requests it cannot answer safely", async (t) => {
+Deno.test("the mock identity provider refuses unsafe authorization requests", async (t) => {
   await using idp = await startMockIdp("");
   const cases: readonly [Record<string, string>, number, string | null][] = [
     [{ client_id: "other" }, 400, null],

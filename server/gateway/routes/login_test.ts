@@ -80,7 +80,7 @@ async function serve(scheme: "http" | "https") {
   };
 }
 
-Deno.test("every cookie of a login is Secure over TLS, and none is without", async (t) => {
+Deno.test("every cookie of a login is Secure over TLS, and no cookie is Secure without TLS", async (t) => {
   for (const scheme of ["https", "http"] as const) {
     await t.step(scheme, async () => {
       await using gateway = await serve(scheme);
