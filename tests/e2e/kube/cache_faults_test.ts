@@ -11,7 +11,7 @@ import { configMap, connect, running, sameAsLive, workspace } from "../../suppor
 
 const { cli } = FIELD_MANAGERS;
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const provider = await sharedProvider();
 
 const soon = () => AbortSignal.timeout(20_000);
@@ -23,7 +23,7 @@ async function cacheBehindProxy(timing?: FollowTiming) {
   const proxy = await FaultProxy.start(provider);
   const connected = await connect(await proxy.kubeconfig());
   const disconnections: unknown[] = [];
-  const selection = { namespace, labelSelector: "team" }; // not the one every namespace has
+  const selection = { namespace, labelSelector: "team" }; // leaves out the ConfigMap that every namespace has
   const cache = new Cache(wholeObjects(CONFIG_MAPS, selection), {
     reports: { disconnected: (error) => disconnections.push(error) },
     ...(timing ? { timing } : {}),
@@ -68,7 +68,7 @@ const expired = JSON.stringify({
   code: 410,
 });
 
-Deno.test("Cache resumes a watch that broke off, without a new list and without a loss", async () => {
+Deno.test("Cache resumes a broken watch without a new list, and misses no change", async () => {
   await using at = await cacheBehindProxy();
   await using _ = await running(at.cache, at.kube);
   const before = at.changes.length;
@@ -93,7 +93,7 @@ Deno.test("Cache resumes a watch that broke off, without a new list and without 
   assert.deepEqual(at.proxy.arrivals.filter(listsAll), []);
 });
 
-Deno.test("Cache.brokenForMs() grows during an outage, and ends with it", async () => {
+Deno.test("Cache.brokenForMs() grows during an outage, and is undefined after it", async () => {
   await using at = await cacheBehindProxy();
   await using _ = await running(at.cache, at.kube);
   assert.equal(at.cache.brokenForMs(), undefined);
@@ -109,11 +109,11 @@ Deno.test("Cache.brokenForMs() grows during an outage, and ends with it", async 
 });
 
 const expiries: [name: string, fault: Fault][] = [
-  ["an answer", { kind: "status", code: 410, body: expired }],
-  ["an event", { kind: "lines", pass: () => [`{"type":"ERROR","object":${expired}}`] }],
+  ["a response", { kind: "status", code: 410, body: expired }],
+  ["a watch event", { kind: "lines", pass: () => [`{"type":"ERROR","object":${expired}}`] }],
 ];
 for (const [name, fault] of expiries) {
-  Deno.test(`Cache lists once more when the server forgot its place, told by ${name}`, async () => {
+  Deno.test(`Cache lists again when ${name} says that its resourceVersion is too old`, async () => {
     await using at = await cacheBehindProxy();
     await using _ = await running(at.cache, at.kube);
     at.proxy.arrivals.length = 0;
@@ -135,7 +135,7 @@ for (const [name, fault] of expiries) {
   });
 }
 
-Deno.test("Cache opens another watch when one went silent, and calls that no outage", async () => {
+Deno.test("Cache replaces a silent watch, and reports no outage", async () => {
   const timing = { silenceMs: 1_500, backoff: { baseMs: 20, capMs: 100 } };
   await using at = await cacheBehindProxy(timing);
   await using _ = await running(at.cache, at.kube);
@@ -150,7 +150,7 @@ Deno.test("Cache opens another watch when one went silent, and calls that no out
   await eventually("the silent watch is gone", () => at.proxy.openStreams === 1);
 });
 
-Deno.test("Cache gives up on a watch that is accepted and then stalls", async () => {
+Deno.test("Cache gives up on a watch that stalls after the response headers", async () => {
   const timing = { silenceMs: 1_000, backoff: { baseMs: 20, capMs: 100 } };
   await using at = await cacheBehindProxy(timing);
   at.proxy.faults = ({ count }) => count <= 2 ? { kind: "stall", afterHead: true } : undefined;
@@ -159,7 +159,7 @@ Deno.test("Cache gives up on a watch that is accepted and then stalls", async ()
   await at.sameAsLive();
 });
 
-Deno.test("Cache rides out refusals of the first list, and backs off", async (t) => {
+Deno.test("Cache retries a refused first list with back-off", async (t) => {
   for (const code of [429, 500, 503]) {
     await t.step(`${code}`, async () => {
       await using at = await cacheBehindProxy();
@@ -184,11 +184,11 @@ Deno.test("Cache rides out refusals of the first list, and backs off", async (t)
   });
 });
 
-Deno.test("Cache asks a few times a second at most, however the server ends its watches", async (t) => {
+Deno.test("Cache opens at most a few watches a second when the server ends each at once", async (t) => {
   const endings: [name: string, fault: Fault][] = [
-    ["in good order", { kind: "status", code: 200 }],
-    ["by refusing", { kind: "status", code: 503 }],
-    ["by a reset", { kind: "resetBefore" }],
+    ["with an empty response", { kind: "status", code: 200 }],
+    ["with 503", { kind: "status", code: 503 }],
+    ["with a reset", { kind: "resetBefore" }],
   ];
   for (const [name, fault] of endings) {
     await t.step(name, async () => {
@@ -209,9 +209,9 @@ Deno.test("Cache asks a few times a second at most, however the server ends its 
   }
 });
 
-Deno.test("Cache does not bring back an object deleted before its first list was complete", async () => {
+Deno.test("Cache does not restore an object that was deleted during its first list", async () => {
   await using at = await cacheBehindProxy();
-  // Holds back the bookmark that ends the list until the delete has overtaken it.
+  // Delays the bookmark that ends the list until the delete has passed.
   let bookmark: string | undefined;
   const pass = (line: string): string[] => {
     if (line.includes("k8s.io/initial-events-end")) {
@@ -230,7 +230,7 @@ Deno.test("Cache does not bring back an object deleted before its first list was
   assert.deepEqual(at.changes, ["a: - → 2"]);
 });
 
-Deno.test("Cache survives a watch that sends nonsense, and resumes it", async () => {
+Deno.test("Cache resumes a watch that sent invalid JSON", async () => {
   await using at = await cacheBehindProxy();
   await using _ = await running(at.cache, at.kube);
   at.proxy.arrivals.length = 0;
@@ -244,7 +244,7 @@ Deno.test("Cache survives a watch that sends nonsense, and resumes it", async ()
   assert.deepEqual(at.proxy.arrivals.filter(listsAll), []);
 });
 
-Deno.test("Cache falls back to lists in pages when the server does not stream them", async () => {
+Deno.test("Cache falls back to paged lists when the server does not stream lists", async () => {
   await using at = await cacheBehindProxy();
   at.proxy.faults = ({ path }) =>
     path.includes("sendInitialEvents") ? { kind: "status", code: 422 } : undefined;

@@ -20,7 +20,7 @@ async function watched() {
   return { kube, cache, changes, key, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-Deno.test("Cache.learn() shows a write at once, and the watch adds nothing to it", async () => {
+Deno.test("Cache.learn() shows a write at once, and its watch event changes nothing", async () => {
   await using world = await watched();
   const { kube, cache, changes, key } = world;
   const written = await kube.create(
@@ -50,11 +50,11 @@ Deno.test("Cache.learn() keeps the newest of several writes while the watch catc
   await kube.create(CONFIG_MAPS, configMap(marker.namespace, marker.name), GATEWAY);
   await cache.waitFor(marker, () => true, AbortSignal.timeout(30_000));
   const seen = changes.map(({ after }) => after?.data?.["value"]).filter(Boolean);
-  assert.deepEqual(seen, [...seen].sort(), "never back to an older one");
+  assert.deepEqual(seen, [...seen].sort(), "the cache went back to an older version");
   assert.equal(cache.get(key)?.data?.["value"], "3");
 });
 
-Deno.test("Cache.learn() of an object that is gone by now does not bring it back", async () => {
+Deno.test("Cache.learn() does not restore a deleted object", async () => {
   await using world = await watched();
   const { kube, cache, key } = world;
   const written = await kube.create(
@@ -64,7 +64,7 @@ Deno.test("Cache.learn() of an object that is gone by now does not bring it back
   );
   await cache.waitFor(key, () => true, AbortSignal.timeout(30_000));
   await kube.delete(CONFIG_MAPS, key, {});
-  await eventually("the watch tells of the end", () => cache.get(key) === undefined);
+  await eventually("the cache has seen the delete", () => cache.get(key) === undefined);
   cache.learn(written, GATEWAY);
   assert.equal(cache.get(key), undefined);
 });

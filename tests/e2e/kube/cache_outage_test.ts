@@ -7,12 +7,12 @@ import { sharedProvider } from "../../support/planes/control_planes.ts";
 import { type Fault, FaultProxy } from "../../support/faults/fault_proxy.ts";
 import { connect, running, workspace } from "../../support/planes/kube.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const provider = await sharedProvider();
 
 const BACKOFF_MS = 2_000;
 
-/** A cache that reaches a namespace through a proxy, and is patient when its watch breaks. */
+/** A cache that reaches a namespace through a proxy, and backs off for long. */
 async function cacheBehindProxy() {
   const at = await workspace(provider, "kube-outage");
   const proxy = await FaultProxy.start(provider);
@@ -27,7 +27,7 @@ async function cacheBehindProxy() {
     async break(fault: Fault) {
       proxy.faults = () => fault;
       proxy.cutStreams();
-      await eventually("the break was noticed", () => cache.brokenForMs() !== undefined);
+      await eventually("the cache noticed the break", () => cache.brokenForMs() !== undefined);
     },
     async [Symbol.asyncDispose]() {
       transport[Symbol.dispose]();
@@ -37,29 +37,29 @@ async function cacheBehindProxy() {
   };
 }
 
-Deno.test("Cache.whenConnected() waits for the end of a break, or of patience", async () => {
+Deno.test("Cache.whenConnected() waits until the watch is back or its signal aborts", async () => {
   await using at = await cacheBehindProxy();
   await using _ = await running(at.cache, at.kube);
   await at.cache.whenConnected();
 
   await at.break({ kind: "resetBefore" });
-  const reason = new Error("no more patience");
-  const impatient = new AbortController();
-  const givenUp = at.cache.whenConnected(impatient.signal);
-  impatient.abort(reason);
-  await assert.rejects(givenUp, reason);
+  const reason = new Error("given up");
+  const caller = new AbortController();
+  const waiting = at.cache.whenConnected(caller.signal);
+  caller.abort(reason);
+  await assert.rejects(waiting, reason);
 
   let isBack = false;
-  const patient = at.cache.whenConnected().then(() => isBack = true);
+  const connected = at.cache.whenConnected().then(() => isBack = true);
   const tries = at.proxy.arrivals.length;
-  await eventually("it was tried again", () => at.proxy.arrivals.length > tries);
+  await eventually("the cache retried", () => at.proxy.arrivals.length > tries);
   assert.equal(isBack, false);
   at.proxy.faults = () => undefined;
-  await patient;
+  await connected;
   assert.equal(at.cache.brokenForMs(), undefined);
 });
 
-Deno.test("Cache reads everything anew at once when the server is back and has forgotten", async () => {
+Deno.test("Cache lists again at once when the server answers 410 after an outage", async () => {
   await using at = await cacheBehindProxy();
   await using _ = await running(at.cache, at.kube);
   at.proxy.arrivals.length = 0;
@@ -68,10 +68,10 @@ Deno.test("Cache reads everything anew at once when the server is back and has f
   await at.break({ kind: "resetBefore" });
   at.proxy.faults = ({ path }) => isResumed(path) ? { kind: "status", code: 410, body } : undefined;
   const { atMs: readAtMs } = await eventually(
-    "all is read anew",
+    "the list came",
     () => at.proxy.arrivals.find(({ path }) => !isResumed(path)),
   );
   const resumed = at.proxy.arrivals.filter(({ path }) => isResumed(path)).at(-1);
-  const waitedMs = readAtMs - (resumed?.atMs ?? assert.fail("it was not resumed"));
-  assert.ok(waitedMs < BACKOFF_MS / 2, `it waited ${waitedMs} ms`);
+  const waitedMs = readAtMs - (resumed?.atMs ?? assert.fail("the watch was not resumed"));
+  assert.ok(waitedMs < BACKOFF_MS / 2, `the list came ${waitedMs} ms later`);
 });

@@ -18,7 +18,7 @@ const soon = () => AbortSignal.timeout(30_000);
 const object = (name: string, value: string): ConfigMap =>
   configMap(NAMESPACE, name, { k: value }, { team: "a" });
 
-/** Creates, changes and deletes objects until it is stopped, whatever the API server does. */
+/** Creates, changes and deletes objects until it is stopped, also while the API server is down. */
 function startWriter(kube: KubeClient) {
   const stop = new AbortController();
   const counts = { written: 0, failed: 0 };
@@ -45,7 +45,7 @@ function startWriter(kube: KubeClient) {
   };
 }
 
-Deno.test("Cache survives whatever happens to the API server", async (t) => {
+Deno.test("Cache agrees with the API server after each outage", async (t) => {
   await using plane = await ownPlane({ name: "cache-restart" });
   using connected = await connect(plane);
   using writing = await connect(plane);
@@ -65,13 +65,13 @@ Deno.test("Cache survives whatever happens to the API server", async (t) => {
     await sameAsLive(cache, kube, CONFIG_MAPS, SELECTION);
     await sameAsLive(secrets, kube, SECRETS);
     await eventually(
-      "both watches stand",
+      "both watches are open",
       () => cache.brokenForMs() === undefined && secrets.brokenForMs() === undefined,
     );
     assert.deepEqual(faults, []); // no object went back in time
   };
 
-  await t.step("killed and started again, among writes", async () => {
+  await t.step("the API server is killed and restarted during writes", async () => {
     await using writer = startWriter(writing.kube);
     await eventually("some writes are done", () => writer.counts.written > 50);
     await plane.apiServer.kill();
@@ -84,16 +84,16 @@ Deno.test("Cache survives whatever happens to the API server", async (t) => {
     await writer[Symbol.asyncDispose]();
     await converged();
   });
-  await t.step("stopped in good order and started again", async () => {
+  await t.step("the API server is stopped and restarted", async () => {
     await plane.apiServer.stop();
     const waiting = cache.waitFor(key, ({ data }) => data?.["k"] === "1", soon());
     await plane.apiServer.start();
-    // On a connection of before: a write must not fall for one that the old server has closed.
+    // The write must not fail on a connection that the old server has closed.
     await kube.create(CONFIG_MAPS, object("a", "1"), cli);
     await waiting;
     await converged();
   });
-  await t.step("frozen and thawed", async () => {
+  await t.step("the API server is paused and resumed", async () => {
     await plane.apiServer.pause();
     await eventually("the silence is noticed", () => cache.brokenForMs() !== undefined);
     plane.apiServer.resume();
@@ -102,7 +102,7 @@ Deno.test("Cache survives whatever happens to the API server", async (t) => {
     await cache.waitFor(key, ({ data }) => data?.["k"] === "2", soon());
     await converged();
   });
-  await t.step("with its storage killed and started again", async () => {
+  await t.step("etcd is killed and restarted", async () => {
     await plane.etcd.kill();
     await plane.etcd.start();
     await plane.ready();
@@ -115,7 +115,7 @@ Deno.test("Cache survives whatever happens to the API server", async (t) => {
   });
 });
 
-Deno.test("Cache works with a server that streams no lists", async (t) => {
+Deno.test("Cache works with a server that does not stream lists", async (t) => {
   await using plane = await ownPlane({
     name: "cache-paged",
     apiServerArgs: ["--feature-gates=WatchList=false"],
@@ -146,7 +146,7 @@ Deno.test("Cache works with a server that streams no lists", async (t) => {
     await direct.kube.delete(CONFIG_MAPS, { namespace: NAMESPACE, name: "n1" });
     await converged();
   });
-  await t.step("reads them again after a restart that made the server forget", async () => {
+  await t.step("reads all pages again after a restart of the server", async () => {
     await plane.apiServer.kill();
     await plane.apiServer.start();
     await eventually("the server is back", () => write(0, "3").catch(() => undefined));

@@ -15,13 +15,13 @@ import {
 
 const { cli } = FIELD_MANAGERS;
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const provider = await sharedProvider();
 
 /** Long enough for any event, short enough to fail in reasonable time. */
 const soon = () => AbortSignal.timeout(20_000);
 
-/** ConfigMaps of one namespace that carry a label, so that the namespace's own one is left out. */
+/** Selects labelled ConfigMaps, to leave out the ConfigMap that every namespace has. */
 const selection = (namespace: string) => ({ namespace, labelSelector: "team" });
 
 const write = ({ kube, namespace }: Workspace, name: string, team = "a", value = "") =>
@@ -30,7 +30,7 @@ const write = ({ kube, namespace }: Workspace, name: string, team = "a", value =
 const names = (objects: Iterable<ConfigMap>): string[] =>
   [...objects].map(({ metadata }) => metadata.name).sort();
 
-Deno.test("Cache holds what is there, and follows what happens to it", async () => {
+Deno.test("Cache lists the objects, and follows their changes", async () => {
   await using at = await workspace(provider, "kube-cache");
   await Promise.all(["a", "b", "c"].map((name) => write(at, name)));
   const cache = new Cache(wholeObjects(CONFIG_MAPS, selection(at.namespace)));
@@ -54,7 +54,7 @@ Deno.test("Cache holds what is there, and follows what happens to it", async () 
   await sameAsLive(cache, at.kube, CONFIG_MAPS, selection(at.namespace));
 });
 
-Deno.test("Cache lets go of an object that leaves its selection", async () => {
+Deno.test("Cache drops an object that no longer matches its selector", async () => {
   await using at = await workspace(provider, "kube-cache");
   const only = { namespace: at.namespace, labelSelector: "team=a" };
   const cache = new Cache(wholeObjects(CONFIG_MAPS, only));
@@ -67,7 +67,7 @@ Deno.test("Cache lets go of an object that leaves its selection", async () => {
   assert.equal(cache.size, 0);
 });
 
-Deno.test("Cache finds objects by its indexes, however they change", async () => {
+Deno.test("Cache.find() finds objects by index after every change", async () => {
   await using at = await workspace(provider, "kube-cache");
   await write(at, "x", "a");
   const cache = new Cache(wholeObjects(CONFIG_MAPS, selection(at.namespace)), {
@@ -98,7 +98,7 @@ Deno.test("Cache finds objects by its indexes, however they change", async () =>
   assert.deepEqual([...found("team", "b"), ...found("words", "green")], []);
 });
 
-Deno.test("Cache.waitFor() resolves as soon as the object is as wanted", async (t) => {
+Deno.test("Cache.waitFor() waits until its predicate holds", async (t) => {
   await using at = await workspace(provider, "kube-cache");
   await write(at, "a", "a", "1");
   const cache = new Cache(wholeObjects(CONFIG_MAPS, selection(at.namespace)));
@@ -106,13 +106,13 @@ Deno.test("Cache.waitFor() resolves as soon as the object is as wanted", async (
   const has = (value: string) => ({ data }: ConfigMap) => data?.["k"] === value;
   const early = cache.waitFor(key, has("1"), soon());
   await using _ = await running(cache, at.kube);
-  await t.step("asked before the first sync", async () => {
+  await t.step("resolves a call from before the first sync", async () => {
     assert.equal((await early).data?.["k"], "1");
   });
-  await t.step("true already", async () => {
+  await t.step("resolves at once if the predicate holds already", async () => {
     assert.equal(await cache.waitFor(key, has("1"), soon()), cache.get(key));
   });
-  await t.step("becomes true", async () => {
+  await t.step("resolves when a change fulfils the predicate", async () => {
     const waiting = cache.waitFor(key, has("3"), soon());
     await write(at, "a", "a", "2");
     await write(at, "a", "a", "3");
@@ -129,7 +129,7 @@ Deno.test("Cache.waitFor() resolves as soon as the object is as wanted", async (
     await waiting;
     await assert.rejects(cache.waitFor(key, has("3"), caller.signal), (error) => error === reason);
   });
-  await t.step("rejects with what the predicate throws, at once or later", async () => {
+  await t.step("rejects with the error of the predicate, at once or later", async () => {
     const fussy = ({ data }: ConfigMap) => {
       if (data?.["k"] === "4") throw new Error("not this one");
       return false;
@@ -141,7 +141,7 @@ Deno.test("Cache.waitFor() resolves as soon as the object is as wanted", async (
   });
 });
 
-Deno.test("Cache.waitForAbsence() resolves when the object is gone or another has its name", async () => {
+Deno.test("Cache.waitForAbsence() resolves when the object is deleted or replaced", async () => {
   await using at = await workspace(provider, "kube-cache");
   const cache = new Cache(wholeObjects(CONFIG_MAPS, selection(at.namespace)));
   await using _ = await running(cache, at.kube);
@@ -161,7 +161,7 @@ Deno.test("Cache.waitForAbsence() resolves when the object is gone or another ha
   await gone;
 });
 
-Deno.test("Cache.onChange() tells every change in order, with what was before", async () => {
+Deno.test("Cache.onChange() reports every change in order, with the object before and after", async () => {
   await using at = await workspace(provider, "kube-cache");
   await write(at, "a", "a", "1");
   const failures: unknown[] = [];
@@ -186,13 +186,13 @@ Deno.test("Cache.onChange() tells every change in order, with what was before", 
   await write(at, "a", "a", "3");
   await at.kube.delete(CONFIG_MAPS, { namespace: at.namespace, name: "a" });
   await write(at, "a", "a", "4");
-  await eventually("all changes were told", () => told.length >= 6);
+  await eventually("all changes were reported", () => told.length >= 6);
   assert.deepEqual(told, ["a: - → 1", "a: 1 → 2", "b: - → 1", "a: 2 → 3", "a: 3 → -", "a: - → 4"]);
   assert.equal(counted, 1);
   assert.equal(failures.length, 6);
 });
 
-Deno.test("a metadata-only Cache of Secrets holds our labels, and nothing secret", async () => {
+Deno.test("a metadata-only Cache of Secrets holds our labels but no secret data", async () => {
   await using at = await workspace(provider, "kube-cache");
   const { namespace } = at;
   const secret = {
@@ -206,7 +206,7 @@ Deno.test("a metadata-only Cache of Secrets holds our labels, and nothing secret
     },
     stringData: { password: "marker-data" },
   };
-  // As a user would: the annotation that this leaves behind holds the whole Secret.
+  // kubectl apply leaves an annotation that holds the whole Secret.
   const applied = await provider.kubectl(["apply", "-f", "-"], { stdin: JSON.stringify(secret) });
   assert.equal(applied.code, 0, applied.stderr);
   const live = await at.kube.get(SECRETS, { namespace, name: "s" });
@@ -248,7 +248,7 @@ Deno.test("a metadata-only Cache of Secrets holds our labels, and nothing secret
   await sameAsLive(cache, at.kube, SECRETS, { namespace });
 });
 
-Deno.test("Cache leaves out an object that it cannot read, and reports it", async () => {
+Deno.test("Cache skips an object that it cannot read, and reports the error", async () => {
   await using at = await workspace(provider, "kube-cache");
   for (const name of ["a", "b", "c"]) await write(at, name, "a", name === "b" ? "bad" : "good");
   const plain = wholeObjects(CONFIG_MAPS, selection(at.namespace));
@@ -278,7 +278,7 @@ Deno.test("Cache leaves out an object that it cannot read, and reports it", asyn
   assert.deepEqual(failures, ["Error: b is bad", "Error: b is bad"]);
 });
 
-Deno.test("Cache.whenSynced() rejects when its signal aborts before there is a list", async () => {
+Deno.test("Cache.whenSynced() rejects when its signal aborts before the first list", async () => {
   await using at = await workspace(provider, "kube-cache");
   const cache = new Cache(wholeObjects(CONFIG_MAPS, selection(at.namespace)));
   await assert.rejects(cache.whenSynced(AbortSignal.timeout(20)), /TimeoutError/);

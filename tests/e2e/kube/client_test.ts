@@ -16,7 +16,7 @@ import { configMap, connect, uniqueName, workspace } from "../../support/planes/
 
 const { cli, gateway, issuer, reaper } = FIELD_MANAGERS;
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const provider = await sharedProvider();
 
 const grant = (name: string): Grant => ({
@@ -38,10 +38,10 @@ const conditionOf = (type: string, status: "True" | "False") => ({
   lastTransitionTime: "2026-01-02T03:04:05Z",
 });
 
-/** Versions are always set on what the API server returned. */
+/** The API server sets a version on every object that it returns. */
 const versionOf = (object: ConfigMap | Grant): string => object.metadata.resourceVersion ?? "";
 
-Deno.test("KubeClient reads what it created, and tells absent from present", async () => {
+Deno.test("KubeClient reads a created object, and reports a missing one", async () => {
   await using at = await workspace(provider, "kube-client");
   const { kube, namespace } = at;
   const created = await kube.create(CONFIG_MAPS, configMap(namespace, "a", { k: "v" }), cli);
@@ -58,7 +58,7 @@ Deno.test("KubeClient reads what it created, and tells absent from present", asy
   );
 });
 
-Deno.test("KubeClient.create() refuses a name that is taken", async () => {
+Deno.test("KubeClient.create() fails when the name is taken", async () => {
   await using at = await workspace(provider, "kube-client");
   const { kube, namespace } = at;
   await kube.create(CONFIG_MAPS, configMap(namespace, "a", { k: "first" }), cli);
@@ -69,7 +69,7 @@ Deno.test("KubeClient.create() refuses a name that is taken", async () => {
   assert.deepEqual((await kube.get(CONFIG_MAPS, { namespace, name: "a" })).data, { k: "first" });
 });
 
-Deno.test("KubeClient.list() gives every object once, over several pages", async () => {
+Deno.test("KubeClient.list() returns every object once, over several pages", async () => {
   await using at = await workspace(provider, "kube-client");
   const { kube, namespace } = at;
   const names = Array.from({ length: 1_203 }, (_, index) => `n${index}`).toSorted();
@@ -92,7 +92,7 @@ Deno.test("KubeClient.list() gives every object once, over several pages", async
   assert.deepEqual(byField.map(({ metadata }) => metadata.name), ["n7"]);
 });
 
-Deno.test("KubeClient.update() replaces the present version, and refuses an older one", async () => {
+Deno.test("KubeClient.update() replaces the current version, and refuses an older one", async () => {
   await using at = await workspace(provider, "kube-client");
   const { kube, namespace } = at;
   const first = await kube.create(CONFIG_MAPS, configMap(namespace, "a", { k: "1" }), cli);
@@ -105,7 +105,7 @@ Deno.test("KubeClient.update() replaces the present version, and refuses an olde
   assert.deepEqual(await kube.get(CONFIG_MAPS, { namespace, name: "a" }), second);
 });
 
-Deno.test("KubeClient.apply() creates, changes, and takes fields over from others", async () => {
+Deno.test("KubeClient.apply() creates and changes objects, and takes over fields of other managers", async () => {
   await using at = await workspace(provider, "kube-client");
   const { kube, namespace } = at;
   const applied = (data: Record<string, string>, manager: typeof cli | typeof gateway) =>
@@ -162,7 +162,7 @@ Deno.test("KubeClient keeps spec, status and the conditions of two managers apar
   }
 });
 
-Deno.test("KubeClient.mergePatch() takes effect on the version it names, and on no other", async () => {
+Deno.test("KubeClient.mergePatch() changes only the version that it names", async () => {
   await using at = await workspace(provider, "kube-client");
   const { kube, namespace } = at;
   const key = { namespace, name: "a" };
@@ -179,7 +179,7 @@ Deno.test("KubeClient.mergePatch() takes effect on the version it names, and on 
   assert.deepEqual(await kube.get(CONFIG_MAPS, key), second);
 });
 
-Deno.test("KubeClient.delete() happens only while its preconditions hold", async (t) => {
+Deno.test("KubeClient.delete() deletes only while its preconditions hold", async (t) => {
   await using at = await workspace(provider, "kube-client");
   const { kube, namespace } = at;
   const key = { namespace, name: "a" };
@@ -194,17 +194,17 @@ Deno.test("KubeClient.delete() happens only while its preconditions hold", async
     { uid: otherUid, resourceVersion },
   ];
   for (const preconditions of refused) {
-    const what = Object.keys(preconditions).join(" and ");
-    await t.step(`not with a wrong ${what}`, async () => {
+    const fields = Object.keys(preconditions).join(" and ");
+    await t.step(`refuses a wrong ${fields}`, async () => {
       await assert.rejects(kube.delete(CONFIG_MAPS, key, preconditions), isConflict);
       assert.deepEqual(await kube.get(CONFIG_MAPS, key), present);
     });
   }
-  await t.step("with the right ones", async () => {
+  await t.step("deletes with the right uid and resourceVersion", async () => {
     await kube.delete(CONFIG_MAPS, key, { uid, resourceVersion });
     assert.equal(await kube.find(CONFIG_MAPS, key), undefined);
   });
-  await t.step("not when there is nothing left", async () => {
+  await t.step("fails when the object is gone", async () => {
     await assert.rejects(kube.delete(CONFIG_MAPS, key, { uid }), isNotFound);
   });
 });

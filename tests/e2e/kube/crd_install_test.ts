@@ -16,7 +16,7 @@ const NAMES = serviceCrds().map(({ metadata }) => metadata.name).sort();
 const EXPORTS_CRD = { name: "exports.catalog.xbind.io" };
 const VERSION = "1.2.3";
 
-/** Installs as a backend of this version would; returns the messages it logged. */
+/** Installs the CRDs as a backend of this version does; returns the logged messages. */
 async function install(
   kube: KubeClient,
   version = VERSION,
@@ -37,7 +37,7 @@ async function install(
   }).sort();
 }
 
-/** What our client wrote while `run` ran, by the audit log: `verb resource/name`. */
+/** Lists the writes of our client during `run`, from the audit log, as `verb resource/name`. */
 async function writesDuring(plane: ControlPlane, run: (kube: KubeClient) => Promise<unknown>) {
   const userAgent = uniqueName(TEST_USER_AGENT);
   using connected = await connect(plane, { userAgent });
@@ -61,7 +61,7 @@ const isEstablished = ({ status }: CustomResourceDefinition): boolean =>
 const annotationsOf = async (kube: KubeClient) =>
   (await kube.get(CRDS, EXPORTS_CRD)).metadata.annotations ?? {};
 
-/** Changes the Exports' CRD behind our back, as an administrator may. */
+/** Edits the Exports' CRD as an administrator may. */
 async function edit(plane: ControlPlane, patch: object | object[]): Promise<void> {
   const type = Array.isArray(patch) ? "json" : "merge";
   const args = ["patch", "crd", EXPORTS_CRD.name, `--type=${type}`, "-p", JSON.stringify(patch)];
@@ -72,14 +72,14 @@ async function edit(plane: ControlPlane, patch: object | object[]): Promise<void
 const DESCRIPTION = "/spec/versions/0/schema/openAPIV3Schema/description";
 const EXTRA_FIELD = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/extra";
 
-Deno.test("installCrds() brings the definitions to its version, and writes only what differs", async (t) => {
+Deno.test("installCrds() installs the CRDs of its version, and writes only differences", async (t) => {
   await using plane = await ownPlane({ name: "crd-install", auditLog: true });
   using connected = await connect(plane);
   const { kube } = connected;
   const installed = NAMES.map((name) => `installed CRD ${name}`);
   const patched = NAMES.map((name) => `patch customresourcedefinitions/${name}`);
 
-  await t.step("makes all of them, and waits until they are served", async () => {
+  await t.step("creates all CRDs, and waits until they are served", async () => {
     const writes = await writesDuring(plane, async (client) => {
       assert.deepEqual(await install(client), installed);
       assert.deepEqual(await client.list(EXPORTS), []);
@@ -94,20 +94,20 @@ Deno.test("installCrds() brings the definitions to its version, and writes only 
       assert.equal(stored.metadata.annotations?.[ANNOTATIONS.crdVersion], VERSION);
     }
   });
-  await t.step("writes nothing when all is in place", async () => {
+  await t.step("writes nothing when all CRDs are up to date", async () => {
     const writes = await writesDuring(plane, async (client) => {
       assert.deepEqual(await install(client), []);
     });
     assert.deepEqual(writes, []);
   });
-  await t.step("repairs what was edited by hand, and that alone", async () => {
+  await t.step("repairs only the CRD that was edited by hand", async () => {
     const before = await kube.get(CRDS, EXPORTS_CRD);
     await edit(plane, [{ op: "replace", path: DESCRIPTION, value: "edited" }]);
     const writes = await writesDuring(plane, (client) => install(client));
     assert.deepEqual(writes, [`patch customresourcedefinitions/${EXPORTS_CRD.name}`]);
     assert.deepEqual((await kube.get(CRDS, EXPORTS_CRD)).spec, before.spec);
   });
-  await t.step("leaves labels and annotations of others alone", async () => {
+  await t.step("keeps labels and annotations of others", async () => {
     const metadata = { labels: { "example.org/l": "1" }, annotations: { "example.org/a": "1" } };
     await edit(plane, { metadata });
     assert.deepEqual(await writesDuring(plane, (client) => install(client)), []);
@@ -126,7 +126,7 @@ Deno.test("installCrds() brings the definitions to its version, and writes only 
     assert.deepEqual(writes, [`patch customresourcedefinitions/${EXPORTS_CRD.name}`]);
     assert.equal(await has(), false);
   });
-  await t.step("leaves alone what a newer version installed", async () => {
+  await t.step("keeps the CRD of a newer version", async () => {
     const before = await annotationsOf(kube);
     await edit(plane, { metadata: { annotations: { [ANNOTATIONS.crdVersion]: "1.10.0" } } });
     await edit(plane, [{ op: "add", path: EXTRA_FIELD, value: { type: "string" } }]);
@@ -140,7 +140,7 @@ Deno.test("installCrds() brings the definitions to its version, and writes only 
       [ANNOTATIONS.crdVersion]: "1.10.0",
     });
   });
-  await t.step("takes over again once it is the newer one", async () => {
+  await t.step("updates the CRD once its own version is newer", async () => {
     await writesDuring(plane, (client) => install(client, "1.10.1"));
     assert.equal((await annotationsOf(kube))[ANNOTATIONS.crdVersion], "1.10.1");
   });
@@ -151,13 +151,13 @@ Deno.test("installCrds() brings the definitions to its version, and writes only 
     assert.match(String(error.cause), missing);
     return true;
   };
-  await t.step("says what a user without permission lacks", async () => {
+  await t.step("names the permission that a user without rights lacks", async () => {
     using nobody = await connect(await plane.kubeconfigFor("crd-nobody"));
     const missing =
       /User "crd-nobody" cannot get resource "customresourcedefinitions" in API group "apiextensions/;
     await assert.rejects(install(nobody.kube), refusal(missing));
   });
-  await t.step("says what a user who may only read lacks", async () => {
+  await t.step("names the permission that a read-only user lacks", async () => {
     const role = ["clusterrole", "crd-reader", "--verb=get,list,watch", "--resource=crd"];
     const binding = ["clusterrolebinding", "crd-reader", "--clusterrole=crd-reader"];
     await plane.kubectl(["create", ...role]);
@@ -169,7 +169,7 @@ Deno.test("installCrds() brings the definitions to its version, and writes only 
   });
 });
 
-Deno.test("installCrds() of several backends at once all succeed", async () => {
+Deno.test("installCrds() succeeds in several backends at once", async () => {
   await using plane = await ownPlane({ name: "crd-race" });
   await Promise.all([1, 2, 3].map(async () => {
     using connected = await connect(plane);

@@ -26,7 +26,7 @@ const patch = (object: KubeObject, body: unknown, ...options: string[]): string[
   ...options,
 ];
 
-Deno.test("immutable fields of a spec can neither change nor go", async (t) => {
+Deno.test("the API server refuses to change or remove an immutable field of a spec", async (t) => {
   const secretRef = "spec.kubeconfigSecretRef: Invalid value: kubeconfigSecretRef is immutable";
   const table: [ResourceType, unknown, string][] = [
     [GRANTS, { spec: { identity: { subject: "b" } } }, ": subject is immutable"],
@@ -39,7 +39,7 @@ Deno.test("immutable fields of a spec can neither change nor go", async (t) => {
     [CONNECTIONS, { spec: { kubeconfigSecretRef: { namespace: "b" } } }, secretRef],
     [CONNECTIONS, { spec: { kubeconfigSecretRef: { name: "b" } } }, secretRef],
     [CONNECTIONS, { spec: { kubeconfigSecretRef: { key: "b" } } }, secretRef],
-    // Without the key its default would move in.
+    // A removed key would get its default value.
     [CONNECTIONS, { spec: { kubeconfigSecretRef: { key: null } } }, secretRef],
     [
       CONNECTIONS,
@@ -62,7 +62,7 @@ Deno.test("immutable fields of a spec can neither change nor go", async (t) => {
   }
 });
 
-Deno.test("the status subresource leaves the spec alone", async () => {
+Deno.test("a write to the status subresource does not change the spec", async () => {
   const grant = patchedSample(GRANTS, "crds-status-only");
   await withObject(grant, async () => {
     const body = {
@@ -77,7 +77,7 @@ Deno.test("the status subresource leaves the spec alone", async () => {
   });
 });
 
-Deno.test("a Grant's metadata about the identity and its APIs can change", async () => {
+Deno.test("a Grant's displayName, groups and APIs can change", async () => {
   const grant = patchedSample(GRANTS, "crds-mutable");
   await withObject(grant, async () => {
     const spec = { identity: { displayName: "B", groups: [] }, apis: [{ name: "b.example.org" }] };
@@ -88,7 +88,7 @@ Deno.test("a Grant's metadata about the identity and its APIs can change", async
   });
 });
 
-Deno.test("a Connection's localClusterUID can be set once", async (t) => {
+Deno.test("a Connection's localClusterUID can be set only once", async (t) => {
   const connection = patchedSample(CONNECTIONS, "crds-local-uid");
   const says = "status.localClusterUID: Invalid value: localClusterUID is immutable once it is set";
   await withObject(connection, async () => {
@@ -109,7 +109,7 @@ Deno.test("a Connection's localClusterUID can be set once", async (t) => {
         assert.ok(message.includes(says), message);
       });
     }
-    await t.step("replacing the object without a status", async () => {
+    await t.step("a replace without a status", async () => {
       const { apiVersion, kind, metadata } = connection;
       const bare = { apiVersion, kind, metadata, spec: SAMPLES["Connection"]?.complete.spec };
       const message = await fail(["replace", STATUS, "-f", "-"], documents(bare));
@@ -123,7 +123,7 @@ Deno.test("a Connection's localClusterUID can be set once", async (t) => {
   });
 });
 
-Deno.test("a Connection's localClusterUID stays when its applier leaves it out", async () => {
+Deno.test("the API server refuses an apply that omits a Connection's localClusterUID", async () => {
   const connection = patchedSample(CONNECTIONS, "crds-applied-uid");
   const { apiVersion, kind, metadata } = connection;
   const apply = ["apply", "--server-side", STATUS, "-f", "-"];

@@ -117,7 +117,7 @@ const published = async (explain: string[], group: string): Promise<void> => {
   }
 };
 
-/** Paths of a schema that have fields, as kubectl explain takes them. */
+/** Paths in a schema that have fields, in the syntax of kubectl explain. */
 const explainable = (schema: SchemaNode): string[] =>
   [...nodesOf(schema)].filter(({ node }) => node.properties)
     .map(({ path }) => path.replaceAll("[]", ""));
@@ -142,8 +142,8 @@ for (const { crd } of readCrds()) {
   });
 }
 
-Deno.test("examples/widgets is a service that the API server accepts", async () => {
-  // Under a group of its own, so that the demo's definition stays out of the shared provider.
+Deno.test("the API server accepts the manifests in examples/widgets", async () => {
+  // Another group keeps the demo's CRD out of the shared provider.
   const example = (name: string) =>
     Deno.readTextFileSync(new URL(`../../../examples/widgets/${name}`, import.meta.url))
       .replaceAll("example.org", "crds-examples.example.org");

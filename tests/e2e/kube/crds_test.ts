@@ -34,7 +34,7 @@ const RULE_PATHS: [ResourceType, string][] = [
 const testdata = (name: string): unknown =>
   parse(Deno.readTextFileSync(new URL(`../../testdata/crds/${name}`, import.meta.url)));
 
-/** Pairs of a patch and what the API server must say about it. */
+/** Pairs of a patch and the error message that it must cause. */
 const rows = (patchesByMessage: Record<string, object[]>): [object, string][] =>
   Object.entries(patchesByMessage).flatMap(([says, patches]) =>
     patches.map((patch): [object, string] => [patch, says])
@@ -74,17 +74,17 @@ for (const type of TYPES) {
     });
   });
 
-  Deno.test(`${type.kind}: the API server accepts the required fields alone`, async () => {
+  Deno.test(`${type.kind}: the API server accepts an object with only the required fields`, async () => {
     const object = { ...patchedSample(type, `crds-minimal-${type.plural}`), ...samples.minimal };
     await succeed(CREATE, documents(object));
   });
 }
 
-Deno.test("the API server accepts unusual but correct objects", async (t) => {
+Deno.test("the API server accepts unusual but valid objects", async (t) => {
   const accepted = testdata("accepted.yaml") as Record<string, Record<string, object>>;
   for (const type of TYPES) {
-    for (const [what, patch] of Object.entries(accepted[type.kind] ?? {})) {
-      await t.step(`${type.kind}: ${what}`, async () => {
+    for (const [name, patch] of Object.entries(accepted[type.kind] ?? {})) {
+      await t.step(`${type.kind}: ${name}`, async () => {
         await succeed(CREATE, documents(patchedSample(type, "crds-accepted", patch)));
       });
     }

@@ -18,10 +18,10 @@ import {
   workspace,
 } from "../../support/planes/kube.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const provider = await sharedProvider();
 
-/** A directory with a kubeconfig whose user has the given fields; files can be written beside it. */
+/** A directory with a kubeconfig whose user has these fields; files can be written beside it. */
 async function kubeconfigDir(user: object, cluster: object = {}) {
   const dir = await temporaryDir();
   const kubeconfig = `${dir.path}/config`;
@@ -45,7 +45,7 @@ async function kubeconfigDir(user: object, cluster: object = {}) {
 
 const account = (namespace: string, name: string) => `system:serviceaccount:${namespace}:${name}`;
 
-Deno.test("Transport notices that the token of a mounted ServiceAccount was replaced", async () => {
+Deno.test("Transport uses the new token of a mounted ServiceAccount after a rotation", async () => {
   await using at = await workspace(provider, "kube-credentials");
   await using dir = await temporaryDir();
   const write = (name: string, text: string) => Deno.writeTextFile(`${dir.path}/${name}`, text);
@@ -62,7 +62,7 @@ Deno.test("Transport notices that the token of a mounted ServiceAccount was repl
   await eventually("the new token is used", async () => await whoAmI(kube) === second);
 });
 
-Deno.test("Transport reads a refused token file again at once, for all calls in flight", async () => {
+Deno.test("Transport rereads a refused token file at once, for all calls in flight", async () => {
   await using at = await workspace(provider, "kube-credentials");
   await using dir = await kubeconfigDir({ tokenFile: "token" });
   await dir.write("token", "not a token");
@@ -77,7 +77,7 @@ Deno.test("Transport reads a refused token file again at once, for all calls in 
   assert.deepEqual(new Set(names), new Set([account(at.namespace, "first")]));
 });
 
-Deno.test("Transport tries a refused token once more, and no more", async () => {
+Deno.test("Transport does not retry with the same refused token", async () => {
   await using proxy = await FaultProxy.start(provider, { identity: "caller" });
   using connected = await connect(await proxy.kubeconfig({ token: "not a token" }));
   await assert.rejects(whoAmI(connected.kube), /: Unauthorized$/);
@@ -91,24 +91,24 @@ Deno.test("CredentialSource keeps the last good token while a file is being repl
   const source = new CredentialSource(target);
   const token = async () => (await source.current()).headers["Authorization"];
   assert.equal(await token(), "Bearer first");
-  await t.step("when it is gone", async () => {
+  await t.step("the file is missing", async () => {
     await dir.remove("token");
     source.refresh();
     assert.equal(await token(), "Bearer first");
   });
-  await t.step("when it is empty", async () => {
+  await t.step("the file is empty", async () => {
     await dir.write("token", "\n");
     source.refresh();
     assert.equal(await token(), "Bearer first");
   });
-  await t.step("until the new one is there", async () => {
+  await t.step("the file holds the new token", async () => {
     await dir.write("token", "second");
     source.refresh();
     assert.equal(await token(), "Bearer second");
   });
 });
 
-Deno.test("CredentialSource uses the token beside a file only until that is there", async () => {
+Deno.test("CredentialSource uses the inline token only until the token file exists", async () => {
   await using dir = await kubeconfigDir({ tokenFile: "token", token: "beside" });
   const target = await loadTarget({ kubeconfig: dir.kubeconfig, env: {}, order: "file-first" });
   const source = new CredentialSource(target);
@@ -116,10 +116,10 @@ Deno.test("CredentialSource uses the token beside a file only until that is ther
   assert.equal(await token(), "Bearer beside");
   await dir.write("token", "first");
   assert.equal(await token(), "Bearer first");
-  assert.equal(await source.current(), await source.current(), "nothing can have changed");
+  assert.equal(await source.current(), await source.current(), "the same object");
 });
 
-Deno.test("Transport never speaks as nobody when its token file holds nothing", async (t) => {
+Deno.test("Transport makes no anonymous call when its token file is missing or empty", async (t) => {
   for (
     const [name, text, message] of [
       ["missing", undefined, /token: it does not exist$/],
@@ -135,7 +135,7 @@ Deno.test("Transport never speaks as nobody when its token file holds nothing", 
   }
 });
 
-Deno.test("Transport uses client certificate files as they are replaced", async (t) => {
+Deno.test("Transport follows replaced client certificate files", async (t) => {
   const files = { "client-certificate": "tls.crt", "client-key": "tls.key" };
   await using dir = await kubeconfigDir(files);
   const alice = await provider.userCertificate("kube-credentials-alice");
@@ -144,7 +144,7 @@ Deno.test("Transport uses client certificate files as they are replaced", async 
   await dir.write("tls.key", alice.key);
   using connected = await connect(dir.kubeconfig);
   assert.equal(await whoAmI(connected.kube), "kube-credentials-alice");
-  await t.step("goes on with the old pair while only one file is new", async () => {
+  await t.step("keeps the old pair while only one file is new", async () => {
     await dir.write("tls.crt", bob.cert);
     const { transport } = connected;
     const request = { method: "GET", path: "/version", attempt: "Cannot ask", timeoutMs: 5_000 };
@@ -160,7 +160,7 @@ Deno.test("Transport uses client certificate files as they are replaced", async 
   });
 });
 
-Deno.test("Transport takes private keys in the forms that Kubernetes tools write", async (t) => {
+Deno.test("Transport accepts private keys in the formats of Kubernetes tools", async (t) => {
   const { cert, key } = await provider.userCertificate("kube-credentials-forms");
   for (const type of ["pkcs8", "sec1"] as const) {
     await t.step(type, async () => {
@@ -173,16 +173,16 @@ Deno.test("Transport takes private keys in the forms that Kubernetes tools write
   }
 });
 
-Deno.test("Transport says what is wrong with certificates, and never drops one silently", async (t) => {
+Deno.test("Transport reports an unusable certificate or key instead of ignoring it", async (t) => {
   const alice = await provider.userCertificate("kube-credentials-alice");
   const bob = await provider.userCertificate("kube-credentials-bob");
   const broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
   const CASES: [name: string, cert: string, key: string, message: RegExp, ca?: string][] = [
-    ["a certificate that is none", "garbage", alice.key, /: its client certificate is damaged$/],
+    ["text as certificate", "garbage", alice.key, /: its client certificate is damaged$/],
     ["a damaged certificate", broken, alice.key, /: its client certificate is damaged$/],
-    ["a key that is none", alice.cert, "garbage", /: its client key is damaged or encrypted$/],
+    ["text as key", alice.cert, "garbage", /: its client key is damaged or encrypted$/],
     ["a key of another certificate", alice.cert, bob.key, /: its client key belongs to another/],
-    ["an authority that is none", alice.cert, alice.key, /: its certificate authority/, "garbage"],
+    ["text as authority", alice.cert, alice.key, /: its certificate authority/, "garbage"],
     ["a damaged authority", alice.cert, alice.key, /: its certificate authority/, broken],
   ];
   for (const [name, cert, key, message, ca] of CASES) {

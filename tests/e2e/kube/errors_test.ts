@@ -18,10 +18,10 @@ import {
 
 const { cli } = FIELD_MANAGERS;
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const provider = await sharedProvider();
 
-/** A client behind a proxy that can be told to misbehave. */
+/** A client behind a fault proxy. */
 async function behindProxy() {
   const proxy = await FaultProxy.start(provider);
   const { kube, transport } = await connect(await proxy.kubeconfig());
@@ -35,7 +35,7 @@ async function behindProxy() {
   };
 }
 
-/** An error of these qualities; its reason tells that the server did not act. */
+/** Checks the reason, status and message of a KubeError. */
 const isKubeError = (reason: string, status: number, message: RegExp) => (error: unknown) => {
   assert.ok(error instanceof KubeError, String(error));
   assert.equal(error.reason, reason);
@@ -45,7 +45,7 @@ const isKubeError = (reason: string, status: number, message: RegExp) => (error:
   return true;
 };
 
-Deno.test("KubeClient errors carry the reason of Kubernetes and its words", async (t) => {
+Deno.test("KubeError carries the reason and the message of Kubernetes", async (t) => {
   await using at = await workspace(provider, "kube-errors");
   const { kube, namespace } = at;
   await t.step("Forbidden", async () => {
@@ -63,13 +63,13 @@ Deno.test("KubeClient errors carry the reason of Kubernetes and its words", asyn
       isKubeError("Invalid", 422, /^Cannot create .* metadata\.name: Invalid value: "Not_A_Name"/),
     );
   });
-  await t.step("NotFound of a namespace", async () => {
+  await t.step("NotFound for a namespace", async () => {
     await assert.rejects(
       kube.create(CONFIG_MAPS, configMap("kube-errors-none", "a"), cli),
       isKubeError("NotFound", 404, /namespaces "kube-errors-none" not found$/),
     );
   });
-  await t.step("NotFound of a kind", async () => {
+  await t.step("NotFound for a kind", async () => {
     const type = { ...CONFIG_MAPS, group: "no.example.org", namespaced: false };
     await assert.rejects(
       kube.list(type),
@@ -89,7 +89,7 @@ Deno.test("KubeClient sends its user agent", async () => {
   assert.equal(event?.userAgent, TEST_USER_AGENT);
 });
 
-Deno.test("KubeClient calls beforeWrite() before writes alone, and sends none that it refuses", async () => {
+Deno.test("KubeClient calls beforeWrite() only before writes, and sends no refused write", async () => {
   await using at = await workspace(provider, "kube-errors");
   const { namespace } = at;
   const guarded = new KubeClient(at.kube.transport, () => {
@@ -101,7 +101,7 @@ Deno.test("KubeClient calls beforeWrite() before writes alone, and sends none th
   assert.equal(await guarded.find(CONFIG_MAPS, { namespace, name: "a" }), undefined);
 });
 
-Deno.test("KubeClient refuses names that no object can have, without any call", async (t) => {
+Deno.test("KubeClient refuses invalid object names without a call", async (t) => {
   await using at = await behindProxy();
   const { kube, proxy } = at;
   const HOSTILE = [
@@ -132,7 +132,7 @@ Deno.test("KubeClient refuses names that no object can have, without any call", 
   }
 });
 
-Deno.test("KubeClient encodes whatever else a name holds", async (t) => {
+Deno.test("KubeClient percent-encodes special characters in a name", async (t) => {
   await using at = await behindProxy();
   for (const name of ["a?watch=true", "a#b", "a b", "größe", "a;b=c", "a\\b"]) {
     await t.step(name, async () => {
@@ -146,7 +146,7 @@ Deno.test("KubeClient encodes whatever else a name holds", async (t) => {
   }
 });
 
-Deno.test("KubeClient makes a readable error of any answer", async (t) => {
+Deno.test("KubeClient makes a readable error of any error response", async (t) => {
   await using at = await behindProxy();
   const { kube, proxy } = at;
   const page = `<html><body>${"x".repeat(10_000)}</body></html>`;
@@ -172,7 +172,7 @@ Deno.test("KubeClient makes a readable error of any answer", async (t) => {
   }
 });
 
-Deno.test("KubeClient says when nobody listens, and that nothing was sent", async () => {
+Deno.test("KubeClient reports a refused connection, and that nothing was sent", async () => {
   await using proxy = await FaultProxy.start(provider);
   const server = `https://127.0.0.1:${freePort()}`;
   using connected = await connect(await proxy.kubeconfig({}, { server }));

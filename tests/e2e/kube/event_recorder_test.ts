@@ -8,13 +8,13 @@ import { sleep } from "../../../common/time/wait.ts";
 import { sharedProvider } from "../../support/planes/control_planes.ts";
 import { configMap, workspace } from "../../support/planes/kube.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const provider = await sharedProvider();
 
 const NEVER_MS = 600_000;
 
-/** A recorder of this pace, an object to tell of, and what was told of it. */
-async function newsroom(quietMs: number, longestMs: number) {
+/** A recorder with this pace for Events about one object, and the Events that it wrote. */
+async function startRecorder(quietMs: number, longestMs: number) {
   const at = await workspace(provider, "events");
   const { kube, namespace } = at;
   const log = createLogger({
@@ -35,43 +35,43 @@ async function newsroom(quietMs: number, longestMs: number) {
     record: (reason: string) => recorder.record(object, "Normal", reason, "it happened"),
     settle: recorder.settle,
     events,
-    told: async () => (await events()).map(({ reason }) => reason).sort(),
+    reasons: async () => (await events()).map(({ reason }) => reason).sort(),
     [Symbol.asyncDispose]: () => at[Symbol.asyncDispose](),
   };
 }
 
-Deno.test("eventRecorder() tells news when there was none for a while", async () => {
+Deno.test("eventRecorder() writes Events after a quiet time", async () => {
   const quietMs = 3_000;
-  await using news = await newsroom(quietMs, NEVER_MS);
-  news.record("First");
+  await using recorder = await startRecorder(quietMs, NEVER_MS);
+  recorder.record("First");
   await sleep(2_000);
-  const lastNews = Date.now();
-  news.record("Second");
-  const events = await eventually("both are told", async () => {
-    const all = await news.events();
+  const recordedAt = Date.now();
+  recorder.record("Second");
+  const events = await eventually("both Events are written", async () => {
+    const all = await recorder.events();
     return all.length === 2 && all;
   });
   for (const { reason, metadata } of events) {
-    const toldBefore = Date.parse(metadata.creationTimestamp ?? "") + 1_000; // in whole seconds
-    assert.ok(toldBefore > lastNews + quietMs, `${reason} at ${metadata.creationTimestamp}`);
+    const writtenBy = Date.parse(metadata.creationTimestamp ?? "") + 1_000; // rounded down
+    assert.ok(writtenBy > recordedAt + quietMs, `${reason} at ${metadata.creationTimestamp}`);
   }
 });
 
-Deno.test("eventRecorder() lets no news wait for ever", async () => {
-  await using news = await newsroom(NEVER_MS, 500);
-  news.record("First");
-  await eventually("it is told", async () => (await news.told()).length === 1);
-  await news.settle();
+Deno.test("eventRecorder() writes an Event after longestMs at the latest", async () => {
+  await using recorder = await startRecorder(NEVER_MS, 500);
+  recorder.record("First");
+  await eventually("the Event is written", async () => (await recorder.reasons()).length === 1);
+  await recorder.settle();
 });
 
-Deno.test("eventRecorder() settles by telling all that waits, and goes on", async () => {
-  await using news = await newsroom(NEVER_MS, NEVER_MS);
-  const reasons = Array.from({ length: 20 }, (_, i) => `News${i}`).sort();
-  for (const reason of reasons) news.record(reason);
-  await news.settle();
-  assert.deepEqual(await news.told(), reasons);
-  news.record("Later");
-  news.record("News0"); // told already, this hour
-  await news.settle();
-  assert.deepEqual(await news.told(), ["Later", ...reasons]);
+Deno.test("eventRecorder().settle() writes all waiting Events, and recording goes on", async () => {
+  await using recorder = await startRecorder(NEVER_MS, NEVER_MS);
+  const reasons = Array.from({ length: 20 }, (_, i) => `Reason${i}`).sort();
+  for (const reason of reasons) recorder.record(reason);
+  await recorder.settle();
+  assert.deepEqual(await recorder.reasons(), reasons);
+  recorder.record("Later");
+  recorder.record("Reason0"); // already written in this hour
+  await recorder.settle();
+  assert.deepEqual(await recorder.reasons(), ["Later", ...reasons]);
 });

@@ -12,19 +12,19 @@ import {
   workspace,
 } from "../../support/planes/kube.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const provider = await sharedProvider();
 
 const API_VERSION = "client.authentication.k8s.io/v1";
 const FAR_AWAY = "2099-01-01T00:00:00Z";
 
-/** What a plugin prints to give this status. */
+/** The output of a plugin with this status. */
 const credential = (status: object, apiVersion = API_VERSION): string =>
   JSON.stringify({ apiVersion, kind: "ExecCredential", status });
 
 /**
- * A kubeconfig whose user runs `bin/plugin` beside it: a shell script that notes each run in the
- * file `runs` and then does what it is told.
+ * A kubeconfig whose user runs `bin/plugin` beside it: a shell script that adds a line to the
+ * file `runs` and then runs `script`.
  */
 async function plugin(script: string, exec: object = {}, clusterFields: object = {}) {
   const dir = await temporaryDir();
@@ -71,7 +71,7 @@ async function plugin(script: string, exec: object = {}, clusterFields: object =
   };
 }
 
-/** A new ServiceAccount: its user name and a token. */
+/** Creates a ServiceAccount; returns its user name and a token. */
 async function someAccount() {
   const at = await workspace(provider, "kube-exec");
   return {
@@ -95,7 +95,7 @@ Deno.test("Transport runs the exec plugin once for all calls, with its arguments
   assert.equal(await at.runs(), 1);
 });
 
-Deno.test("Transport uses a client certificate that the exec plugin gives", async () => {
+Deno.test("Transport uses a client certificate from the exec plugin", async () => {
   const { cert, key } = await provider.userCertificate("kube-exec-alice");
   await using at = await plugin("cat credential");
   await at.write("credential", credential({ clientCertificateData: cert, clientKeyData: key }));
@@ -133,7 +133,7 @@ Deno.test("Transport runs the exec plugin again", async (t) => {
   });
 });
 
-Deno.test("Transport waits for a slow exec plugin beyond the deadline of the call", async () => {
+Deno.test("Transport waits for a slow exec plugin longer than the deadline of the call", async () => {
   await using account = await someAccount();
   await using at = await plugin("sleep 0.7; cat credential");
   await at.write("credential", credential({ token: account.token }));
@@ -142,7 +142,7 @@ Deno.test("Transport waits for a slow exec plugin beyond the deadline of the cal
   assert.equal((await connected.transport.send(request)).status, 200);
 });
 
-Deno.test("Transport stops waiting for an exec plugin when the caller does", async () => {
+Deno.test("Transport stops waiting for an exec plugin when the caller aborts", async () => {
   await using at = await plugin("sleep 2; echo done > done");
   using connected = await at.connect();
   const startedAt = performance.now();
@@ -155,12 +155,12 @@ Deno.test("Transport stops waiting for an exec plugin when the caller does", asy
   await eventually("the plugin has ended", () => at.read("done").catch(() => ""));
 });
 
-Deno.test("Transport tells the exec plugin what kubectl tells it", async (t) => {
+Deno.test("Transport passes the exec plugin the same information as kubectl", async (t) => {
   await using account = await someAccount();
   const CASES: [name: string, provideClusterInfo: boolean, cluster: object][] = [
-    ["about itself", false, {}],
-    ["about the cluster", true, {}],
-    ["about the cluster's own settings", true, {
+    ["without cluster information", false, {}],
+    ["with cluster information", true, {}],
+    ["with the cluster's exec extension", true, {
       "tls-server-name": "localhost",
       extensions: [
         { name: "other", extension: 1 },
@@ -175,17 +175,17 @@ Deno.test("Transport tells the exec plugin what kubectl tells it", async (t) => 
       await at.write("credential", credential({ token: account.token }));
       const ours = await runWhoami(at.kubeconfig);
       assert.deepEqual(ours, { code: 0, stdout: `${account.user}\n`, stderr: "" });
-      const told = JSON.parse(await at.read("info"));
+      const info = JSON.parse(await at.read("info"));
       const kubectl = await provider.kubectl(["auth", "whoami"], { kubeconfig: at.kubeconfig });
       assert.equal(kubectl.code, 0, kubectl.stderr);
-      assert.deepEqual(told, JSON.parse(await at.read("info")));
-      assert.equal(told.kind, "ExecCredential");
-      assert.equal(told.spec.cluster?.server, provideClusterInfo ? provider.server : undefined);
+      assert.deepEqual(info, JSON.parse(await at.read("info")));
+      assert.equal(info.kind, "ExecCredential");
+      assert.equal(info.spec.cluster?.server, provideClusterInfo ? provider.server : undefined);
     });
   }
 });
 
-Deno.test("Transport lets the exec plugin talk to its user on stderr", async () => {
+Deno.test("Transport shows the user the stderr of the exec plugin", async () => {
   await using account = await someAccount();
   await using at = await plugin('echo "open https://login.example.org" >&2; cat credential');
   await at.write("credential", credential({ token: account.token }));
@@ -194,26 +194,26 @@ Deno.test("Transport lets the exec plugin talk to its user on stderr", async () 
   assert.equal(stderr, "open https://login.example.org\n");
 });
 
-Deno.test("Transport names the kubeconfig, the exec plugin and the fault", async (t) => {
+Deno.test("Transport reports the kubeconfig, the exec plugin and the fault", async (t) => {
   const CASES: [name: string, script: string, exec: object, message: RegExp][] = [
-    ["a failing plugin", "exit 3", {}, /"bin\/plugin" failed with exit code 3$/],
-    ["one that prints nothing", "true", {}, /"bin\/plugin" printed no JSON$/],
-    ["one that prints something else", "echo '{}'", {}, /printed no ExecCredential$/],
+    ["a failure", "exit 3", {}, /"bin\/plugin" failed with exit code 3$/],
+    ["no output", "true", {}, /"bin\/plugin" printed no JSON$/],
+    ["other JSON", "echo '{}'", {}, /printed no ExecCredential$/],
     [
-      "one that answers in another version",
+      "another version",
       `echo '${credential({ token: "t" }, "client.authentication.k8s.io/v1beta1")}'`,
       {},
       /answered with another apiVersion than the client\.authentication\.k8s\.io\/v1 it was asked/,
     ],
-    ["one without a credential", `echo '${credential({})}'`, {}, /neither a token nor a certi/],
+    ["no credential", `echo '${credential({})}'`, {}, /neither a token nor a certi/],
     [
-      "a missing one",
+      "a missing plugin",
       "",
       { command: "bin/none", installHint: "Get it from\n  https://example.org" },
       /"bin\/none" was not found; install it\n\nGet it from\n {2}https:\/\/example\.org$/,
     ],
-    ["one that is not on the PATH", "", { command: "xbind-no-such-plugin" }, /was not found/],
-    ["one that is no program", "", { command: "./config" }, /cannot be started|was not found/],
+    ["not on the PATH", "", { command: "xbind-no-such-plugin" }, /was not found/],
+    ["not executable", "", { command: "./config" }, /cannot be started|was not found/],
   ];
   for (const [name, script, exec, message] of CASES) {
     await t.step(name, async () => {
@@ -223,7 +223,7 @@ Deno.test("Transport names the kubeconfig, the exec plugin and the fault", async
       await assert.rejects(whoAmI(connected.kube), { message: /^Cannot use context "c" of \// });
     });
   }
-  await t.step("one that insists on a terminal where there is none", async () => {
+  await t.step("a missing terminal", async () => {
     await using at = await plugin("true", { interactiveMode: "Always" });
     const { code, stderr } = await runWhoami(at.kubeconfig);
     assert.equal(code, 1);
@@ -231,7 +231,7 @@ Deno.test("Transport names the kubeconfig, the exec plugin and the fault", async
   });
 });
 
-Deno.test("Transport refuses exec plugins unless it is told how to run them", async () => {
+Deno.test("Transport refuses exec plugins by default", async () => {
   await using at = await plugin("true");
   await assert.rejects(connect(at.kubeconfig), {
     name: "ConfigFileError",
@@ -241,7 +241,7 @@ Deno.test("Transport refuses exec plugins unless it is told how to run them", as
   await assert.rejects(at.read("runs"));
 });
 
-/** Asks in a process of its own, without a terminal, so that all it prints can be seen. */
+/** Runs whoami.ts in a process without a terminal, to capture its output. */
 async function runWhoami(kubeconfig: string) {
   const program = fileURLToPath(new URL("../../testdata/whoami.ts", import.meta.url));
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {

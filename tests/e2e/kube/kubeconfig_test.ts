@@ -18,10 +18,10 @@ import { acceptedKubeconfigs } from "../../testdata/kubeconfigs/accepted.ts";
 import { type KubeconfigCase, kubeconfigParts } from "../../testdata/kubeconfigs/parts.ts";
 import { refusedKubeconfigs } from "../../testdata/kubeconfigs/refused.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const provider = await sharedProvider();
 
-/** Two ServiceAccounts with tokens, and all else that the cases need. */
+/** Makes the parts of the cases, among them two ServiceAccounts with tokens. */
 async function caseParts() {
   const at = await workspace(provider, "kubeconfig");
   const { namespace } = at;
@@ -33,14 +33,14 @@ async function caseParts() {
   };
 }
 
-/** Who kubectl turns out to be, with all that the API server says, or its error. */
+/** Asks the API server through kubectl who it is; returns the answer or the error. */
 async function askKubectl(env: Record<string, string>, context = ""): Promise<UserInfo | Error> {
   const args = ["auth", "whoami", "-o", "json", `--context=${context}`];
   const { code, stdout, stderr } = await provider.kubectl(args, { env });
   return code === 0 ? JSON.parse(stdout).status.userInfo : new Error(stderr);
 }
 
-/** Who we turn out to be by the same files, or our error. */
+/** Asks the API server through our client who it is; returns the answer or the error. */
 async function askOurselves(env: Record<string, string>, context = ""): Promise<UserInfo | Error> {
   try {
     const target = await loadTarget({ env, context, order: "file-first", accountDir: "/none" });
@@ -52,7 +52,7 @@ async function askOurselves(env: Record<string, string>, context = ""): Promise<
   }
 }
 
-/** Asks both with the files of a case. */
+/** Asks through both with the files of a case. */
 async function askBoth({ files, list = ["config"], context }: KubeconfigCase) {
   await using dir = await temporaryDir();
   for (const [file, content] of Object.entries(files)) {
@@ -67,7 +67,7 @@ async function askBoth({ files, list = ["config"], context }: KubeconfigCase) {
   return { theirs, ours };
 }
 
-Deno.test("loadTarget() leads to the user that kubectl is by the same files", async (t) => {
+Deno.test("loadTarget() finds the same user as kubectl", async (t) => {
   await using parts = await caseParts();
   for (const { user, kubectlRefuses, ...files } of acceptedKubeconfigs(parts)) {
     await t.step(files.name, async () => {
@@ -80,7 +80,7 @@ Deno.test("loadTarget() leads to the user that kubectl is by the same files", as
   }
 });
 
-Deno.test("loadTarget() or the first call fails where kubectl fails, and says why", async (t) => {
+Deno.test("loadTarget() or the first call fails where kubectl fails, with a reason", async (t) => {
   await using parts = await caseParts();
   for (const { says, ...files } of refusedKubeconfigs(parts)) {
     await t.step(files.name, async () => {

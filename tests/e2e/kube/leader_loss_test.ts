@@ -18,15 +18,15 @@ import {
 const arena = async () => await workspace(await sharedProvider(), "leader");
 
 const TROUBLES: Record<string, Fault> = {
-  "requests are swallowed": { kind: "stall" },
+  "requests get no answer": { kind: "stall" },
   "connections break": { kind: "resetBefore" },
-  "answers are lost, though its renewals arrive": { kind: "resetAfter" },
-  "the API server fails": { kind: "status", code: 500 },
+  "renewals are stored but their answers are lost": { kind: "resetAfter" },
+  "calls fail with 500": { kind: "status", code: 500 },
 };
 
 Deno.test("Leader stops before the standby may act", async (t) => {
   for (const [trouble, fault] of Object.entries(TROUBLES)) {
-    await t.step(`when for it alone ${trouble}`, async () => {
+    await t.step(`the leader's ${trouble}`, async () => {
       await using at = await arena();
       const { kube, namespace } = at;
       await using proxy = await FaultProxy.start(await sharedProvider());
@@ -51,7 +51,7 @@ Deno.test("Leader stops before the standby may act", async (t) => {
       assert.throws(() => first.leader.assertLeading(), NotLeadingError);
       proxy.faults = () => undefined;
       await standby.stop();
-      await first.runs(2); // it has campaigned all the while
+      await first.runs(2); // it kept campaigning
       assert.deepEqual(first.changes, [true, false, true]);
     });
   }
@@ -59,8 +59,8 @@ Deno.test("Leader stops before the standby may act", async (t) => {
 
 Deno.test("Leader keeps the lead over a short outage", async (t) => {
   for (const [trouble, fault] of Object.entries(TROUBLES)) {
-    if (fault.kind === "stall") continue; // lasts until the deadline by its nature
-    await t.step(`in which ${trouble}`, async () => {
+    if (fault.kind === "stall") continue; // a stall lasts until the deadline
+    await t.step(trouble, async () => {
       await using at = await arena();
       const { kube, namespace } = at;
       await using proxy = await FaultProxy.start(await sharedProvider());
@@ -71,7 +71,7 @@ Deno.test("Leader keeps the lead over a short outage", async (t) => {
       proxy.faults = ({ method }) =>
         method === "PUT" && proxy.arrivals.length < before + 3 ? fault : undefined;
       await eventually(
-        "the outage was felt",
+        "a renewal failed",
         () => candidate.said.includes("cannot renew the lease"),
       );
       proxy.faults = () => undefined;
@@ -85,7 +85,7 @@ Deno.test("Leader keeps the lead over a short outage", async (t) => {
   }
 });
 
-Deno.test("Leader.assertLeading() refuses after a pause, before any timer has fired", async () => {
+Deno.test("Leader.assertLeading() throws after a pause, before any timer has fired", async () => {
   await using at = await arena();
   const { kube, namespace } = at;
   let pausedMs = 0;
@@ -109,7 +109,7 @@ Deno.test("Leader.assertLeading() refuses after a pause, before any timer has fi
   candidate.leader.assertLeading();
 });
 
-Deno.test("Leader guards a client: after a pause not a byte of a write leaves", async () => {
+Deno.test("KubeClient with Leader.assertLeading() sends no write after a pause", async () => {
   await using at = await arena();
   const { kube, namespace } = at;
   let pausedMs = 0;
@@ -133,7 +133,7 @@ Deno.test("Leader guards a client: after a pause not a byte of a write leaves", 
   assert.ok(names.includes("in-time") && !names.includes("late"), names.join());
 });
 
-Deno.test("Leader in a process that is stopped past its lease writes nothing afterwards", async () => {
+Deno.test("a leader that was paused beyond its lease writes nothing until it leads again", async () => {
   await using at = await arena();
   const { kube, namespace } = at;
   await using proxy = await FaultProxy.start(await sharedProvider());
@@ -161,7 +161,7 @@ Deno.test("Leader in a process that is stopped past its lease writes nothing aft
     await eventually("it leads and writes again", () => writes() > writesBefore);
     process.kill("SIGTERM");
     assert.equal((await process.status).code, 0);
-    assert.ok(!(await leaderLease(kube, namespace)).spec?.holderIdentity, "it was not released");
+    assert.ok(!(await leaderLease(kube, namespace)).spec?.holderIdentity, "it is still held");
   } finally {
     try {
       process.kill("SIGKILL");

@@ -15,7 +15,7 @@ import {
 
 const arena = async () => await workspace(await sharedProvider(), "leader");
 
-Deno.test("Leader lets one process run, and hands over quickly when that one ends", async () => {
+Deno.test("Leader runs one candidate at a time, and hands over quickly when it ends", async () => {
   await using at = await arena();
   const { kube, namespace } = at;
   await using stack = new AsyncDisposableStack();
@@ -26,7 +26,7 @@ Deno.test("Leader lets one process run, and hands over quickly when that one end
   let releasedAt = Infinity;
   for (let round = 0; round < 3; round++) {
     const leading = await eventually("one runs", () => candidates.find((one) => one.isRunning));
-    assert.ok(performance.now() - releasedAt < TIMING.leaseMs, "it had to wait for the expiry");
+    assert.ok(performance.now() - releasedAt < TIMING.leaseMs, "the Lease had to expire");
     assert.equal(candidates.filter(({ isRunning }) => isRunning).length, 1);
     leading.leader.assertLeading();
     assert.ok(leading.leader.isLeading);
@@ -44,7 +44,7 @@ Deno.test("Leader lets one process run, and hands over quickly when that one end
     assert.throws(() => leading.leader.assertLeading(), NotLeadingError);
   }
   assert.deepEqual(holders.toSorted(), ["a", "b", "c"]);
-  assert.ok(!(await leaderLease(kube, namespace)).spec?.holderIdentity, "nobody holds it any more");
+  assert.ok(!(await leaderLease(kube, namespace)).spec?.holderIdentity, "the Lease is still held");
 });
 
 /** Writes an annotation on the Lease, between two renewals. */
@@ -60,7 +60,7 @@ const annotate = (kube: KubeClient, namespace: string, note: string): Promise<Le
     );
   });
 
-Deno.test("Leader renews and releases when others write to its Lease, and keeps that", async () => {
+Deno.test("Leader renews and releases its Lease, and keeps annotations of others", async () => {
   await using at = await arena();
   const { kube, namespace } = at;
   const candidate = new Candidate({ kube, namespace, identity: "a" });
@@ -82,7 +82,7 @@ Deno.test("Leader renews and releases when others write to its Lease, and keeps 
   assert.equal(candidate.said.at(-1), "leadership released");
 });
 
-Deno.test("Leader takes over from a dead holder after its time, whatever its clock said", async () => {
+Deno.test("Leader takes over after the lease duration, and ignores the clock of the dead holder", async () => {
   await using at = await arena();
   const { kube, namespace } = at;
   const held: Lease = {
@@ -92,7 +92,7 @@ Deno.test("Leader takes over from a dead holder after its time, whatever its clo
     spec: {
       holderIdentity: "dead",
       leaseDurationSeconds: 2,
-      renewTime: "2001-01-01T00:00:00.000000Z", // a wrong clock: it may well be alive
+      renewTime: "2001-01-01T00:00:00.000000Z", // a wrong clock: the holder may be alive
       leaseTransitions: 7,
     },
   };
@@ -106,7 +106,7 @@ Deno.test("Leader takes over from a dead holder after its time, whatever its clo
   assert.deepEqual(candidate.said, ["standing by", "leadership acquired"]);
 });
 
-Deno.test("Leader keeps the lead when its Lease is deleted, and no standby jumps in", async () => {
+Deno.test("Leader keeps the lead when its Lease is deleted, and no standby takes over", async () => {
   await using at = await arena();
   const { kube, namespace } = at;
   await using first = new Candidate({ kube, namespace, identity: "a" });
@@ -123,7 +123,7 @@ Deno.test("Leader keeps the lead when its Lease is deleted, and no standby jumps
   assert.deepEqual([first.changes, standby.changes], [[true], []]);
 });
 
-Deno.test("Leader stops as soon as it sees that another holds its Lease, then campaigns", async () => {
+Deno.test("Leader stops when it sees another holder of its Lease, then campaigns again", async () => {
   await using at = await arena();
   const { kube, namespace } = at;
   await using candidate = new Candidate({ kube, namespace, identity: "a" });
@@ -135,13 +135,13 @@ Deno.test("Leader stops as soon as it sees that another holds its Lease, then ca
   });
   const givenAt = performance.now();
   await eventually("it stops", () => !candidate.isRunning);
-  assert.ok(performance.now() - givenAt < TIMING.renewDeadlineMs, "it went on in vain");
+  assert.ok(performance.now() - givenAt < TIMING.renewDeadlineMs, "it did not stop in time");
   assert.throws(() => candidate.leader.assertLeading(), /another process holds it/);
   await candidate.runs(2);
   assert.deepEqual(candidate.changes, [true, false, true]);
 });
 
-Deno.test("Leader throws what its runnable throws, and lets the next one in", async () => {
+Deno.test("Leader throws the error of its runnable, and releases the Lease", async () => {
   await using at = await arena();
   const { kube, namespace } = at;
   const broken = new Candidate(
@@ -153,7 +153,7 @@ Deno.test("Leader throws what its runnable throws, and lets the next one in", as
   assert.deepEqual(broken.changes, [true, false]);
 });
 
-Deno.test("Leader ends with its runnable, and lets the next one in", async () => {
+Deno.test("Leader ends when its runnable ends, and releases the Lease", async () => {
   await using at = await arena();
   const { kube, namespace } = at;
   const brief = new Candidate({ kube, namespace, identity: "a" }, () => Promise.resolve());
@@ -162,21 +162,21 @@ Deno.test("Leader ends with its runnable, and lets the next one in", async () =>
   assert.deepEqual(brief.changes, [true, false]);
 });
 
-Deno.test("Leader fails when its runnable does not stop, and lets nobody in early", async () => {
+Deno.test("Leader fails when its runnable does not stop, and does not release the Lease", async () => {
   await using at = await arena();
   const { kube, namespace } = at;
   const end = new AbortController();
   const stubborn = new Candidate({ kube, namespace, identity: "a" }, () => aborted(end.signal));
   await stubborn.runs();
   const stopping = assert.rejects(stubborn.stop(), /did not stop in time/);
-  stubborn.leader.assertLeading(); // it leads while it stops
+  stubborn.leader.assertLeading(); // it still leads while it stops
   await stopping;
   assert.throws(() => stubborn.leader.assertLeading(), NotLeadingError);
   assert.equal((await leaderLease(kube, namespace)).spec?.holderIdentity, "a");
   end.abort();
 });
 
-Deno.test("Leader renews while its runnable takes its time to stop", async () => {
+Deno.test("Leader renews its Lease while its runnable stops slowly", async () => {
   await using at = await arena();
   const { kube, namespace } = at;
   const mayEnd = Promise.withResolvers<void>();

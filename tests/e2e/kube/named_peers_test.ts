@@ -12,17 +12,17 @@ import { HOSTILE_CLIENT, HostileIdp } from "../../support/peers/hostile_idp.ts";
 import { WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { GATEWAY_URL, LoginBrowser } from "../../support/peers/login_browser.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const plane = await ownPlane();
 Deno.test.afterAll(() => plane[Symbol.asyncDispose]());
 
-/** The permissions that the backend ships with, its network cut down to these. */
+/** The backend's own permissions, with network access only to these peers. */
 const runFlags = (peers: readonly string[]): string[] =>
   BACKEND_SCRIPT_FLAGS.map((flag) => flag === "--allow-net" ? `--allow-net=${peers.join()}` : flag);
 
 const hostOf = (url: string) => new URL(url).host;
 
-Deno.test("the backend calls its provider, its identity provider, the consumer, and nobody else", async (t) => {
+Deno.test("the backend calls only its provider, its identity provider and the consumer", async (t) => {
   await using idp = await HostileIdp.start();
   await using consumer = await HostileApiServer.yielding();
   await using stranger = await HostileApiServer.yielding();
@@ -84,13 +84,13 @@ Deno.test("the backend calls its provider, its identity provider, the consumer, 
     },
   );
 
-  await t.step("what is not named cannot be reached, so the flags prove something", async () => {
+  await t.step("a peer without a permission is unreachable", async () => {
     await failure(await apply(stranger), 502);
     assert.equal(stranger.requests, 0);
     assert.equal(await (await send("/api/healthz")).text(), "ok");
   });
 
-  await t.step("and nothing else was ever refused to it", async () => {
+  await t.step("Deno refused no other connection", async () => {
     assert.equal(await backend.stop(), 0);
     const refused = backend.lines.filter((line) => /NotCapable|net access/.test(line));
     assert.equal(refused.length, 1, refused.join("\n"));

@@ -16,13 +16,13 @@ import {
   startSocksServer,
 } from "../../support/peers/proxy_servers.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const provider = await sharedProvider();
 
 const ACCOUNT = { username: "us@er", password: "p:ä/ss" };
 const USER_INFO = `${encodeURIComponent(ACCOUNT.username)}:${encodeURIComponent(ACCOUNT.password)}`;
 
-/** A kubeconfig that reaches the API server through the proxy of this URL. */
+/** A kubeconfig that reaches the API server through this proxy. */
 const through = (server: FaultProxy, proxyUrl: string): Promise<string> =>
   server.kubeconfig({}, { "proxy-url": proxyUrl });
 
@@ -38,9 +38,9 @@ for (const [name, scheme, start] of KINDS) {
     const calls = async (proxy: ProxyServer, proxyUrl: string) => {
       using connected = await connect(await through(server, proxyUrl), { connectThroughProxy });
       for (let i = 0; i < 5; i++) assert.equal(await whoAmI(connected.kube), "admin");
-      assert.deepEqual(proxy.asked, [host]); // one connection, whatever goes through it
+      assert.deepEqual(proxy.asked, [host]); // one connection for all calls
     };
-    await t.step("without an account", async () => {
+    await t.step("without a password", async () => {
       await using proxy = await start();
       await calls(proxy, `${scheme}://${proxy.address}`);
     });
@@ -70,7 +70,7 @@ for (const [name, scheme, start] of KINDS) {
     );
   });
 
-  Deno.test(`Transport says how ${name} failed`, async (t) => {
+  Deno.test(`Transport reports how ${name} failed`, async (t) => {
     await using server = await FaultProxy.start(provider);
     const refusal = async (proxyUrl: string, message: RegExp) => {
       using connected = await connect(await through(server, proxyUrl), { connectThroughProxy });
@@ -91,16 +91,16 @@ for (const [name, scheme, start] of KINDS) {
       const url = `${scheme}://user:wrong-password@${proxy.address}`;
       await refusal(url, /: the proxy 127\.0\.0\.1:\d+ refused: (.*407.*|wrong user name or)/);
     });
-    await t.step("no password where one is needed", async () => {
+    await t.step("a missing password", async () => {
       await using proxy = await start(ACCOUNT);
       const url = `${scheme}://${proxy.address}`;
       await refusal(url, /: the proxy 127\.0\.0\.1:\d+ refused: (.*407.*|no common authent)/);
     });
-    await t.step("nobody there", async () => {
+    await t.step("a closed port", async () => {
       const url = `${scheme}://127.0.0.1:${freePort()}`;
       await refusal(url, /: the proxy 127\.0\.0\.1:\d+ cannot be reached: connection refused$/);
     });
-    await t.step("something that is no such proxy", async () => {
+    await t.step("a server of another protocol", async () => {
       await using other = await startConnectProxy();
       const address = scheme === "http" ? new URL(provider.server).host : other.address;
       await refusal(`${scheme}://${address}`, /: the proxy 127\.0\.0\.1:\d+ refused: /);
@@ -122,14 +122,14 @@ Deno.test("Transport gives up on a silent proxy, and names it", async (t) => {
       /^KubeError: Cannot ask: the proxy 127\.0\.0\.1:\d+ refused: no answer within 10 s$/,
     );
   }));
-  await t.step("at once when the caller does", async () => {
+  await t.step("at once when the caller aborts", async () => {
     const kubeconfig = await through(server, `http://${silent.address}`);
     using connected = await connect(kubeconfig, { connectThroughProxy });
     await assert.rejects(whoAmI(connected.kube, AbortSignal.timeout(100)), /TimeoutError/);
   });
 });
 
-Deno.test("Transport refuses a proxy of an unknown kind", async () => {
+Deno.test("Transport refuses a proxy with an unknown scheme", async () => {
   await using server = await FaultProxy.start(provider);
   using connected = await connect(await through(server, "gopher://127.0.0.1:70"), {
     connectThroughProxy,
@@ -140,7 +140,7 @@ Deno.test("Transport refuses a proxy of an unknown kind", async () => {
   );
 });
 
-Deno.test("Transport refuses proxy-url unless it is told how to use one", async () => {
+Deno.test("Transport refuses proxy-url by default", async () => {
   await using server = await FaultProxy.start(provider);
   await assert.rejects(connect(await through(server, "http://127.0.0.1:1")), {
     name: "ConfigFileError",

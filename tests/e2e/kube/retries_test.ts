@@ -10,10 +10,10 @@ import { configMap, connect, workspace } from "../../support/planes/kube.ts";
 
 const { cli, gateway } = FIELD_MANAGERS;
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const provider = await sharedProvider();
 
-/** A namespace, and a client that reaches it through a proxy which can be told to misbehave. */
+/** A namespace, and a client that reaches it through a fault proxy. */
 async function behindProxy(maxInFlight = 50) {
   const { kube: direct, namespace, [Symbol.asyncDispose]: leave } = await workspace(
     provider,
@@ -25,17 +25,17 @@ async function behindProxy(maxInFlight = 50) {
     proxy,
     kube,
     namespace,
-    /** An object that was read through the proxy, so that its connection has been used before. */
+    /** Creates an object and reads it through the proxy, so that the connection is not new. */
     existing: async (name: string): Promise<ConfigMap> => {
       await direct.create(CONFIG_MAPS, configMap(namespace, name, { k: "before" }), cli);
       return await kube.get(CONFIG_MAPS, { namespace, name });
     },
-    /** What is stored under a name, by a way that has no faults. */
+    /** Reads the stored value without the proxy. */
     stored: async (name: string) => {
       const found = await direct.find(CONFIG_MAPS, { namespace, name });
       return found?.data?.["k"] ?? "nothing";
     },
-    /** A request that was sent again would come within milliseconds: new connections outlast that. */
+    /** Waits for some new connections, because a retry would arrive before them. */
     settled: async () => {
       for (let i = 0; i < 3; i++) {
         using again = await connect(await proxy.kubeconfig());
@@ -52,7 +52,7 @@ async function behindProxy(maxInFlight = 50) {
 
 type Place = Awaited<ReturnType<typeof behindProxy>>;
 
-/** One write of each kind, and what it leaves behind when it happens. */
+/** One write of each kind, and the value that it stores. */
 const WRITES: {
   name: string;
   method: string;
@@ -131,7 +131,7 @@ for (const { kind, happens } of ANSWERS_LOST) {
   });
 }
 
-Deno.test("KubeClient sends a write once when the server stalls, and gives up by its deadline", async () => {
+Deno.test("KubeClient sends a write once when the server stalls, and gives up at its deadline", async () => {
   await using at = await behindProxy();
   at.proxy.faults = (request) => request.method === "GET" ? undefined : { kind: "stall" };
   await Promise.all(WRITES.map(async ({ name, write }) => {
@@ -148,7 +148,7 @@ Deno.test("KubeClient sends a write once when the server stalls, and gives up by
   assert.deepEqual(writesIn(at).toSorted(), WRITES.map(({ method }) => method).toSorted());
 });
 
-Deno.test("KubeClient obeys Retry-After of a 429, and then the write happens once", async () => {
+Deno.test("KubeClient waits for the Retry-After of a 429, then writes once", async () => {
   await using at = await behindProxy();
   const read = {
     name: "get",
@@ -157,7 +157,7 @@ Deno.test("KubeClient obeys Retry-After of a 429, and then the write happens onc
     write: (kube: KubeClient, { metadata: { namespace, name } }: ConfigMap) =>
       kube.get(CONFIG_MAPS, { namespace, name }),
   };
-  // Sequentially: two PATCHes of different names would share a count otherwise.
+  // One after another, because they share the count of refusals.
   for (const { name, after, write } of [read, ...WRITES]) {
     const object = await at.existing(name);
     at.proxy.arrivals.length = 0;
@@ -183,7 +183,7 @@ Deno.test("KubeClient gives up on a server that answers 429 again and again", as
   assert.equal(at.proxy.arrivals.length, 4);
 });
 
-Deno.test("KubeClient reads again after a failure of the server, but never writes again", async (t) => {
+Deno.test("KubeClient retries reads after a server error, but never writes", async (t) => {
   await using at = await behindProxy();
   for (const code of [500, 502, 503, 504]) {
     const object = await at.existing(`get-${code}`);
@@ -209,7 +209,7 @@ Deno.test("KubeClient reads again after a failure of the server, but never write
       });
     }
   }
-  await t.step("GET that fails for good", async () => {
+  await t.step("GET that keeps failing", async () => {
     at.proxy.arrivals.length = 0;
     at.proxy.faults = () => ({ kind: "status", code: 503 });
     await assert.rejects(
@@ -220,7 +220,7 @@ Deno.test("KubeClient reads again after a failure of the server, but never write
   });
 });
 
-Deno.test("KubeClient reads again after a lost connection", async () => {
+Deno.test("KubeClient retries a read after a lost connection", async () => {
   await using at = await behindProxy();
   const { metadata: { namespace = "", name } } = await at.existing("a");
   for (const kind of ["resetBefore", "resetAfter"] as const) {
@@ -240,7 +240,7 @@ Deno.test("KubeClient stops at once when the caller's signal aborts", async (t) 
     await assert.rejects(promise, (error) => error === reason);
     assert.ok(performance.now() - startedAt < 2_000);
   };
-  await t.step("before it starts", async () => {
+  await t.step("before the call starts", async () => {
     await soon(at.kube.get(CONFIG_MAPS, key, AbortSignal.abort(reason)));
     assert.deepEqual(at.proxy.arrivals, []);
   });
@@ -250,26 +250,23 @@ Deno.test("KubeClient stops at once when the caller's signal aborts", async (t) 
       at.kube.create(CONFIG_MAPS, configMap(at.namespace, "a"), cli, signal),
   };
   for (const [name, call] of Object.entries(calls)) {
-    await t.step(
-      `while a ${name} waits for its answer, and then it is not sent again`,
-      async () => {
-        for (const given of [reason, "a reason that is no Error"]) {
-          at.proxy.faults = () => undefined;
-          await at.kube.find(CONFIG_MAPS, key); // so that the connection has been used before
-          at.proxy.arrivals.length = 0;
-          at.proxy.faults = ({ path }) => path === "/version" ? undefined : { kind: "stall" };
-          const caller = new AbortController();
-          const outcome = assert.rejects(call(caller.signal), (error) => error === given);
-          await eventually("the request arrived", () => at.proxy.arrivals.length === 1);
-          caller.abort(given);
-          await outcome;
-          await at.settled();
-          assert.equal(at.proxy.arrivals.filter(({ path }) => path !== "/version").length, 1);
-        }
-      },
-    );
+    await t.step(`while a ${name} waits for its answer, without a retry`, async () => {
+      for (const given of [reason, "a reason that is no Error"]) {
+        at.proxy.faults = () => undefined;
+        await at.kube.find(CONFIG_MAPS, key); // so that the connection is not new
+        at.proxy.arrivals.length = 0;
+        at.proxy.faults = ({ path }) => path === "/version" ? undefined : { kind: "stall" };
+        const caller = new AbortController();
+        const outcome = assert.rejects(call(caller.signal), (error) => error === given);
+        await eventually("the request arrived", () => at.proxy.arrivals.length === 1);
+        caller.abort(given);
+        await outcome;
+        await at.settled();
+        assert.equal(at.proxy.arrivals.filter(({ path }) => path !== "/version").length, 1);
+      }
+    });
   }
-  await t.step("while it waits for a connection, and then it is never sent", async () => {
+  await t.step("while the call waits for a connection, without sending it", async () => {
     at.proxy.faults = ({ method }) => method === "GET" ? { kind: "delay", ms: 100 } : undefined;
     at.proxy.arrivals.length = 0;
     const ahead = at.kube.find(CONFIG_MAPS, key);
@@ -277,20 +274,20 @@ Deno.test("KubeClient stops at once when the caller's signal aborts", async (t) 
     const caller = new AbortController();
     const queued = at.kube.create(CONFIG_MAPS, configMap(at.namespace, "b"), cli, caller.signal);
     const outcome = soon(queued);
-    await new Promise((turn) => setTimeout(turn, 0)); // by then it stands in the queue
+    await new Promise((turn) => setTimeout(turn, 0)); // now it is queued
     caller.abort(reason);
     await outcome;
     assert.equal(await ahead, undefined);
     assert.equal(await at.kube.find(CONFIG_MAPS, { ...key, name: "b" }), undefined);
     assert.deepEqual(at.proxy.arrivals.map(({ method }) => method), ["GET", "GET"]);
   });
-  await t.step("while it waits to try again", async () => {
+  await t.step("while the call waits for its retry", async () => {
     at.proxy.faults = () => ({ kind: "status", code: 429, headers: { "Retry-After": "9" } });
     at.proxy.arrivals.length = 0;
     const caller = new AbortController();
     const call = at.kube.get(CONFIG_MAPS, key, caller.signal);
     const outcome = assert.rejects(call, (error) => error === reason);
-    await eventually("the refusal is out", () => at.proxy.arrivals.length === 1);
+    await eventually("the 429 was sent", () => at.proxy.arrivals.length === 1);
     caller.abort(reason);
     await soon(outcome.then(() => Promise.reject(reason)));
   });

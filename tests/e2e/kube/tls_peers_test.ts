@@ -21,7 +21,7 @@ import { base64, configOf, submitted } from "../../testdata/hostile_kubeconfigs/
 
 const plane = await sharedProvider();
 const authority = await OddAuthority.create();
-/** No variable may switch the checks off: everything here runs with it. */
+/** Every program here runs with this variable, because it must not turn the TLS checks off. */
 const WEAKENED = { NODE_TLS_REJECT_UNAUTHORIZED: "0" };
 
 const short = await authority.issue({ algorithm: SHORT_RSA });
@@ -36,7 +36,7 @@ const unhandled = async (metricsUrl: string): Promise<string | undefined> => {
   return /^xbind_unhandled_failures_total (\d+)$/m.exec(text)?.[1];
 };
 
-Deno.test("POST /api/apply outlives every TLS server and every certificate", async (t) => {
+Deno.test("the backend survives POST /api/apply with any TLS server and certificate", async (t) => {
   await using gateway = await Gateway.start(plane, { flags: ["--enable-apply"], env: WEAKENED });
   const { token } = await gateway.login();
   const metricsUrl = await gateway.backend.addressOf("/metrics");
@@ -70,9 +70,9 @@ Deno.test("POST /api/apply outlives every TLS server and every certificate", asy
     await failure(await apply(server.port, {}, SHORT_KEY), 400, /client key is too short/);
   });
 
-  await t.step("an IP address as server name is verified, and never sent", async () => {
+  await t.step("an IP address as server name is verified", async () => {
     const right = await apply(server.port, { "tls-server-name": "127.0.0.1" });
-    await failure(right, 502, /the API server failed/); // it got through to HTTP
+    await failure(right, 502, /the API server failed/); // TLS succeeded
     const wrong = await apply(server.port, { "tls-server-name": "1.2.3.4" });
     await failure(wrong, 502, /certificate is not trusted/);
   });
@@ -97,13 +97,13 @@ Deno.test("POST /api/apply outlives every TLS server and every certificate", asy
     await eventually("all sockets are closed", () => view.sockets() <= before);
   });
 
-  await t.step("nothing reached the last resort", async () => {
+  await t.step("no failure was unhandled", async () => {
     assert.equal(await unhandled(metricsUrl), "0");
     assert.deepEqual(gateway.backend.log.filter(({ level }) => level === "error"), []);
   });
 });
 
-Deno.test("the backend outlives the certificates of the identity provider", async () => {
+Deno.test("the backend survives a damaged certificate of the identity provider", async () => {
   const chain = ODD_SERVERS["a damaged certificate behind the leaf"] ?? assert.fail();
   await using idp = await chain(authority);
   await using dir = await temporaryDir();
@@ -115,7 +115,7 @@ Deno.test("the backend outlives the certificates of the identity provider", asyn
   await using backend = await Backend.start(plane, trusting);
   const { reason } = await backend.logged("identity provider cannot be used");
   assert.equal(reason, "the server's certificates cannot be read");
-  // Without the file nothing vouches for it, whatever the environment says.
+  // Without the CA file the certificate is not trusted, in spite of the variable.
   await using doubting = await Backend.start(plane, { flags, env: WEAKENED });
   const doubt = await doubting.logged("identity provider cannot be used");
   assert.match(String(doubt["reason"]), /not signed by a trusted authority/);
@@ -124,7 +124,7 @@ Deno.test("the backend outlives the certificates of the identity provider", asyn
   }
 });
 
-Deno.test("a damaged authority in the backend's own kubeconfig is one sentence", async () => {
+Deno.test("the backend reports a damaged authority in its kubeconfig in one sentence", async () => {
   await using dir = await temporaryDir();
   const kubeconfig = `${dir.path}/kubeconfig`;
   const damaged = base64(authority.cert + DAMAGED_CERTIFICATE);
@@ -138,7 +138,7 @@ Deno.test("a damaged authority in the backend's own kubeconfig is one sentence",
   assert.equal(stacktrace, undefined);
 });
 
-Deno.test("the provider's own odd certificates end a start with one sentence", async () => {
+Deno.test("the backend reports a damaged certificate of its provider in one sentence", async () => {
   const chain = ODD_SERVERS["a damaged certificate behind the leaf"] ?? assert.fail();
   await using server = await chain(authority);
   await using dir = await temporaryDir();
@@ -156,7 +156,7 @@ Deno.test("the provider's own odd certificates end a start with one sentence", a
   assert.equal(stacktrace, undefined);
 });
 
-Deno.test("kubectl bind refuses odd gateways and proxies, whatever the environment says", async () => {
+Deno.test("kubectl bind refuses gateways and proxies with bad certificates", async () => {
   await using user = await CliUser.create();
   await Deno.writeTextFile(`${user.home}/ca.pem`, authority.cert);
   const gateways = {
@@ -179,7 +179,7 @@ Deno.test("kubectl bind refuses odd gateways and proxies, whatever the environme
   }
 });
 
-Deno.test("a failure that no code handles is logged with its stack, counted, and outlived", async (t) => {
+Deno.test("the backend logs an unhandled failure with its stack, counts it, and goes on", async (t) => {
   const flags = ["--listen-address=127.0.0.1:0", "--oidc-mock", "--zap-stacktrace-level=panic"];
   await using backend = await Backend.start(plane, { flags, denoFlags: INSPECTABLE });
   const metricsUrl = await backend.addressOf("/metrics");
@@ -211,7 +211,7 @@ Deno.test("a failure that no code handles is logged with its stack, counted, and
   assert.equal(await unhandled(metricsUrl), String(Object.keys(places).length));
 });
 
-Deno.test("calls to provider, identity provider and proxy fail in an ordinary way", async (t) => {
+Deno.test("calls to a provider, identity provider or proxy with odd certificates reject", async (t) => {
   const uncaught: unknown[] = [];
   const onError = (event: ErrorEvent) => {
     event.preventDefault();

@@ -10,7 +10,7 @@ import { sharedProvider } from "../../support/planes/control_planes.ts";
 import { FaultProxy } from "../../support/faults/fault_proxy.ts";
 import { connect, running, whoAmI } from "../../support/planes/kube.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const provider = await sharedProvider();
 
 const key = { name: "default" };
@@ -34,7 +34,7 @@ Deno.test("Transport opens at most maxInFlight connections, and every waiting ca
   assert.equal(proxy.mostConnections, 4);
 });
 
-Deno.test("Transport lets a waiting call go ahead when the one before it is given up", async () => {
+Deno.test("Transport starts a waiting call when the call before it is aborted", async () => {
   await using proxy = await FaultProxy.start(provider);
   using connected = await connect(await proxy.kubeconfig(), { maxInFlight: 1 });
   await connected.kube.get(NAMESPACES, key);
@@ -49,7 +49,7 @@ Deno.test("Transport lets a waiting call go ahead when the one before it is give
   assert.equal((await waiting).metadata.name, "default");
 });
 
-Deno.test("Transport keeps no connection that stands only after its call was given up", async () => {
+Deno.test("Transport closes a connection that opens after its call was aborted", async () => {
   await using proxy = await FaultProxy.start(provider);
   const found = Promise.withResolvers<void>();
   const lookup: LookupFunction = (_host, options, done) =>
@@ -80,7 +80,7 @@ Deno.test("Transport does not count watches among the calls in flight", async ()
   assert.equal((await connected.kube.get(NAMESPACES, key)).metadata.name, "default");
 });
 
-Deno.test("Transport tells its observer of every answer, and of those that never came", async () => {
+Deno.test("Transport reports every answer and every lost answer to its observer", async () => {
   await using proxy = await FaultProxy.start(provider);
   const seen: [string, number][] = [];
   using connected = await connect(await proxy.kubeconfig(), {
@@ -93,7 +93,7 @@ Deno.test("Transport tells its observer of every answer, and of those that never
   assert.deepEqual(seen, [["GET", 200], ["GET", 404], ["POST", 0]]);
 });
 
-Deno.test("Transport trusts the kubeconfig's authority alone", async (t) => {
+Deno.test("Transport trusts only the authority of the kubeconfig", async (t) => {
   const client = await provider.userCertificate("kube-transport");
   const user = {
     "client-certificate-data": base64(client.cert),
@@ -109,27 +109,27 @@ Deno.test("Transport trusts the kubeconfig's authority alone", async (t) => {
       {},
       /: Hostname\/IP does not match certificate's altnames/,
     ],
-    ["tls-server-name says which name to expect", { "tls-server-name": "proxy.example.org" }],
+    ["tls-server-name sets the expected name", { "tls-server-name": "proxy.example.org" }],
     [
       "a wrong tls-server-name is refused",
       { "tls-server-name": "other.example.org" },
       /: Hostname\/IP does not match certificate's altnames/,
     ],
     [
-      "another authority is refused",
+      "a certificate of another authority is refused",
       {
         "tls-server-name": "proxy.example.org",
-        "certificate-authority-data": base64((await createAuthority("somebody else")).cert),
+        "certificate-authority-data": base64((await createAuthority("another authority")).cert),
       },
       /: the server's certificate is not signed by a trusted authority$/,
     ],
     [
-      "so is a public one",
+      "a certificate of no public authority is refused",
       { "tls-server-name": "proxy.example.org", "certificate-authority-data": undefined },
       /: the server's certificate is not signed by a trusted authority$/,
     ],
     [
-      "insecure-skip-tls-verify takes anything",
+      "insecure-skip-tls-verify accepts any certificate",
       { "insecure-skip-tls-verify": true, "certificate-authority-data": undefined },
     ],
   ];
