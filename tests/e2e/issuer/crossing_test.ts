@@ -9,7 +9,7 @@ import { writeOf } from "../../support/faults/write_gate.ts";
 
 const GADGETS = "gadgets.example.org";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const world = await CrashWorld.start();
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 const { provider: { kube }, provider, gate, proxy } = world;
@@ -17,17 +17,17 @@ await provider.define(GADGETS);
 
 const watches = new HeldWatches();
 proxy.faults = (arrival) => watches.fault(arrival) ?? gate.faults(arrival);
-await world.succeed(); // whose watches can be held
+await world.succeed(); // a backend whose watches can be held
 
-/** For its first two seconds the issuer looks at a Grant more often than it has to. */
-const isGrownUp = async (grant: Grant): Promise<boolean> => {
+/** Tells whether the issuer has stopped its extra reconciles in the first seconds of a Grant. */
+const isOldEnough = async (grant: Grant): Promise<boolean> => {
   const { metadata } = await kube.get(GRANTS, grant.metadata);
   return Date.now() - Date.parse(metadata.creationTimestamp ?? "") > 3_000;
 };
 
 /**
- * Makes a Grant that somebody changes right before its status is written. Only the answer to that
- * write tells of the change: the watches are held until the Grant has settled.
+ * Makes a Grant and changes it right before its status is written. The issuer learns of the
+ * change only from the answer to that write: the watches are held until the Grant has settled.
  */
 async function changedAtStatus(
   who: string,
@@ -38,7 +38,7 @@ async function changedAtStatus(
   await provider.define(api, {});
   const grant = await provider.grant({ who, apis: [WIDGETS, api] });
   await provider.unready(GRANTS, grant, "APINotExported");
-  await eventually("it has grown up", () => isGrownUp(grant));
+  await eventually("the Grant is old enough", () => isOldEnough(grant));
   const { inspect } = gate;
   gate.inspect = async (write) => {
     await inspect(write);
@@ -47,8 +47,8 @@ async function changedAtStatus(
     await change(grant);
   };
   watches.hold(CRDS.plural);
-  await provider.label(api, "true"); // so that it becomes Ready
-  await eventually("it was changed", () => gate.inspect === inspect);
+  await provider.label(api, "true"); // so that the Grant becomes Ready
+  await eventually("the Grant was changed", () => gate.inspect === inspect);
   await settled(grant).finally(() => watches.release());
   return grant;
 }
@@ -69,7 +69,7 @@ Deno.test("issuer() follows a Grant that is changed while its status is written"
     (grant) => provider.ready(grant),
   );
   using consumer = await provider.issued(grant);
-  await eventually("it has the rights that it was changed to", async () => {
+  await eventually("the account has the new rights", async () => {
     const rules = await allRules(consumer.kube, "default");
     const opened = rules.filter((rule) => rule.includes("example.org/"));
     assert.deepEqual(opened.map((rule) => rule.split("/")[1]), ["gadgets", "gadgets"]);
@@ -77,7 +77,7 @@ Deno.test("issuer() follows a Grant that is changed while its status is written"
   });
 });
 
-Deno.test("issuer() sees a token that came while the answer and the event were lost", async () => {
+Deno.test("issuer() finds a token after it lost the answer and the event of the Secret", async () => {
   const grant = grantFor({ who: "eve" });
   const key = { name: `${grant.metadata.name}-token`, namespace: boundaryOf(grant) };
   const { faults } = proxy;
@@ -91,7 +91,7 @@ Deno.test("issuer() sees a token that came while the answer and the event were l
         watches.hold();
         await forward();
         await eventually("the token is there", async () => (await kube.get(SECRETS, key)).data);
-        await eventually("it has grown up", () => isGrownUp(grant));
+        await eventually("the Grant is old enough", () => isOldEnough(grant));
         return false;
       },
     };

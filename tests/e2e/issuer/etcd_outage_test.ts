@@ -6,7 +6,7 @@ import { Backend } from "../../support/programs/backend.ts";
 import { FaultProxy } from "../../support/faults/fault_proxy.ts";
 import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const world = await IssuerWorld.start();
 await world.stop();
 const proxy = await FaultProxy.start(world.plane);
@@ -23,15 +23,15 @@ Deno.test.afterAll(async () => {
 
 const MANY = 20;
 const OUTAGE_MS = 20_000;
-/** Three times what is promised, for a machine that is busy with other things. */
+/** Three times the promised time, because the machine may be busy. */
 const SOON = { timeoutMs: 30_000 };
 const { etcd } = world.plane;
 
-/** How often the backend said something. */
+/** Counts the log lines with this message. */
 const timesLogged = (message: string): number =>
   backend.log.filter(({ msg }) => msg === message).length;
 
-/** What may happen to etcd while the API server and its watches stand. */
+/** Outages of etcd in which the API server keeps its watches open. */
 const OUTAGES: { name: string; begin: () => Promise<unknown>; end: () => void }[] = [
   {
     name: "does not answer",
@@ -39,7 +39,7 @@ const OUTAGES: { name: string; begin: () => Promise<unknown>; end: () => void }[
     end: () => etcd.resume(),
   },
   {
-    name: "is said to be gone, at once and each time",
+    name: "fails every call",
     begin: () => {
       proxy.faults = ({ isWatch }) => isWatch ? undefined : { kind: "status", code: 500 };
       return Promise.resolve();
@@ -49,7 +49,7 @@ const OUTAGES: { name: string; begin: () => Promise<unknown>; end: () => void }[
 ];
 
 for (const { name, begin, end } of OUTAGES) {
-  Deno.test(`issuer() is at work soon after the end of an outage in which etcd ${name}`, async () => {
+  Deno.test(`issuer() provisions Grants soon after an outage in which etcd ${name}`, async () => {
     const failedBefore = timesLogged("reconcile failed");
     backend.signal("SIGSTOP");
     const who = crypto.randomUUID();
@@ -59,7 +59,7 @@ for (const { name, begin, end } of OUTAGES) {
     await begin();
     backend.signal("SIGCONT");
     await sleep(OUTAGE_MS);
-    await eventually("each was tried", () => {
+    await eventually("the issuer tried each Grant", () => {
       return timesLogged("reconcile failed") - failedBefore >= MANY;
     });
     end();

@@ -12,7 +12,7 @@ import { LABELS } from "../../../common/api/names.ts";
 import { WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const world = await IssuerWorld.start();
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 const { kube, plane } = world;
@@ -40,7 +40,7 @@ const unready = async (offer: Export, ...missing: string[]): Promise<void> => {
   );
 };
 
-Deno.test("issuer() follows the CRDs of an Export", async () => {
+Deno.test("issuer() updates an Export when its CRDs change", async () => {
   const [one, two] = ["ones.example.org", "twos.example.org"];
   const offer = await world.offer("follows", [one, WIDGETS, two]);
   await unready(offer, one, two);
@@ -67,7 +67,7 @@ Deno.test("issuer() follows the CRDs of an Export", async () => {
   await ready(offer);
 });
 
-Deno.test("issuer() follows an Export that changes", async () => {
+Deno.test("issuer() updates the status of an Export that changes", async () => {
   const offer = await world.offer("changes", ["missing.example.org"]);
   await unready(offer, "missing.example.org");
   const change = (patch: object) => world.edit(EXPORTS, offer.metadata, patch);
@@ -81,7 +81,7 @@ Deno.test("issuer() follows an Export that changes", async () => {
   assert.deepEqual([observedGeneration, lastTransitionTime], [3, since]);
 });
 
-Deno.test("issuer() looks only at the Exports that a CRD concerns, and writes each once", async () => {
+Deno.test("issuer() reconciles only the Exports of a changed CRD, and writes each once", async () => {
   const api = "affecting.example.org";
   await world.define(api);
   const others = await Promise.all(
@@ -94,7 +94,7 @@ Deno.test("issuer() looks only at the Exports that a CRD concerns, and writes ea
   const before = await Promise.all(others.map(ready));
   await Promise.all(affected.map(ready));
   let looked = -1;
-  await eventually("it has come to rest", async () => {
+  await eventually("the issuer is idle", async () => {
     const before = looked;
     looked = await world.reconciles("export");
     return looked === before;
@@ -107,7 +107,7 @@ Deno.test("issuer() looks only at the Exports that a CRD concerns, and writes ea
     await Promise.all(affected.map(ready));
   });
   assert.deepEqual(await Promise.all(others.map(stored)), before);
-  // The watch may report a write before its answer arrives, which makes for one more look.
+  // The event of a write may come before its answer, which causes one more reconcile.
   assert.ok(await world.reconciles("export") - looked <= 8);
   const ofStatus = writes.filter((write) => write.startsWith("patch"));
   assert.deepEqual(ofStatus.sort(), [
@@ -118,7 +118,7 @@ Deno.test("issuer() looks only at the Exports that a CRD concerns, and writes ea
   ]);
 });
 
-Deno.test("issuer() tells each piece of news about an Export once", async () => {
+Deno.test("issuer() writes each Event about an Export once", async () => {
   const api = "flapping.example.org";
   const offer = await world.offer("flapping", [api]);
   await unready(offer, api);
@@ -129,7 +129,7 @@ Deno.test("issuer() tells each piece of news about an Export once", async () => 
     await unready(offer, api);
   }
   const last = await world.offer("told-last", [api]);
-  await eventually("what comes later was told", async () => {
+  await eventually("a later Event is written", async () => {
     return (await world.eventsOf(last)).length > 0;
   });
   assert.deepEqual(await world.eventsOf(offer), [
@@ -138,7 +138,7 @@ Deno.test("issuer() tells each piece of news about an Export once", async () => 
   ]);
 });
 
-Deno.test("kubectl waits for an Export, and shows it", async () => {
+Deno.test("kubectl waits for an Export, and shows its columns", async () => {
   const offer = await world.offer("waited-for", ["waited.example.org"]);
   await unready(offer, "waited.example.org");
   const wait = plane.kubectl(["wait", "--for=condition=Ready", "export/waited-for"]);
@@ -162,7 +162,7 @@ const configMaps = (direction: RelatedResource["direction"]): RelatedResource =>
   resource: "configmaps",
 });
 
-/** The warnings that there are: the reason of the Event, and how they begin. */
+/** All warnings: the reason of the Event, and the start of the message. */
 const READ = ["Secrets", "Issued credentials can read every Secret of the provider"] as const;
 const WRITE = ["Secrets", "Issued credentials can write every Secret of the provider"] as const;
 const MAPS = [
@@ -171,7 +171,7 @@ const MAPS = [
 ] as const;
 type Warning = typeof READ | typeof WRITE | typeof MAPS;
 
-/** What Exports relate to, and what has to be said of it under scope Cluster. */
+/** Related resources of Exports, and their warnings under scope Cluster. */
 const OPENING: Record<string, { relatedResources: RelatedResource[]; warnings: Warning[] }> = {
   reads: { relatedResources: [secrets("FromProvider")], warnings: [READ] },
   writes: { relatedResources: [secrets("FromConsumer")], warnings: [WRITE] },
@@ -184,7 +184,7 @@ const OPENING: Record<string, { relatedResources: RelatedResource[]; warnings: W
   others: { relatedResources: [configMaps("FromProvider")], warnings: [] },
 };
 
-/** Waits until what is said of an Export, in its condition and in Events, is this and no more. */
+/** Waits until the condition and the Events of an Export have exactly these warnings. */
 const warned = (offer: Export, warnings: readonly Warning[] = []): Promise<true> =>
   eventually(`the warnings of Export ${offer.metadata.name}`, async () => {
     const { message } = condition(await stored(offer), "Ready") ?? assert.fail("no condition");
@@ -193,9 +193,9 @@ const warned = (offer: Export, warnings: readonly Warning[] = []): Promise<true>
     assert.equal(sentences.length, begins.length, message);
     begins.forEach((text, index) => assert.ok(sentences[index]?.startsWith(text), message));
     const events = (await world.eventsOf(offer)).sort();
-    const told = warnings.map(([kind, text]) => `Warning Opens${kind}: ${text}`).sort();
-    assert.equal(events.length, told.length, `${events}`);
-    told.forEach((text, index) => assert.ok(events[index]?.startsWith(text), `${events}`));
+    const expected = warnings.map(([kind, text]) => `Warning Opens${kind}: ${text}`).sort();
+    assert.equal(events.length, expected.length, `${events}`);
+    expected.forEach((text, index) => assert.ok(events[index]?.startsWith(text), `${events}`));
     return true;
   });
 
@@ -203,7 +203,7 @@ Deno.test("issuer() warns of Exports that open Secrets or ConfigMaps under scope
   const offers = new Map<Export, readonly Warning[]>();
   await world.restart("--issuer-scope=Namespace");
   for (const [name, { relatedResources, warnings }] of Object.entries(OPENING)) {
-    await t.step(`which says nothing of "${name}" under scope Namespace`, async () => {
+    await t.step(`no warning of "${name}" under scope Namespace`, async () => {
       const offer = await world.offer(`under-namespace-${name}`, [WIDGETS], {
         defaults: { relatedResources },
       });
@@ -213,12 +213,12 @@ Deno.test("issuer() warns of Exports that open Secrets or ConfigMaps under scope
   }
   await world.restart();
   for (const [offer, warnings] of offers) {
-    await t.step(`and knows ${offer.metadata.name} when the scope changes`, async () => {
+    await t.step(`${offer.metadata.name}, when the scope changes`, async () => {
       await warned(offer, warnings);
     });
   }
   for (const [name, { relatedResources, warnings }] of Object.entries(OPENING)) {
-    await t.step(`and knows "${name}" when it is new`, async () => {
+    await t.step(`a new Export "${name}"`, async () => {
       const offer = await world.offer(`under-cluster-${name}`, [WIDGETS], {
         defaults: { relatedResources },
       });

@@ -23,14 +23,14 @@ import { allRules } from "../../support/planes/issued_rights.ts";
 import { boundaryOf, WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const world = await IssuerWorld.start();
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 
 const GADGETS = "gadgets.example.org";
 await world.define(GADGETS);
 
-/** Waits until the credentials of a Grant open these resources, besides what all of them open. */
+/** Waits until the credentials of a Grant open these resources, beyond those of every Grant. */
 async function opens(grant: Grant, ...resources: string[]): Promise<void> {
   using issued = await world.issued(grant);
   await eventually(`${grant.metadata.name} opens ${resources}`, async () => {
@@ -42,7 +42,7 @@ async function opens(grant: Grant, ...resources: string[]): Promise<void> {
   });
 }
 
-Deno.test("issuer() keeps identities apart, and gives each Grant an account of its own", async () => {
+Deno.test("issuer() gives each identity a boundary, and each Grant an account", async () => {
   const samples = ["ada", "bob"].flatMap((who) =>
     ["widgets", "gadgets"].map((exportName) => ({
       who,
@@ -80,7 +80,7 @@ Deno.test("issuer() keeps identities apart, and gives each Grant an account of i
   }
 });
 
-Deno.test("issuer() makes nothing in a new namespace before the role that is in none", async () => {
+Deno.test("issuer() creates the ClusterRole before any object in a new namespace", async () => {
   const requests = await world.requestsDuring(async () => {
     await world.ready(await world.grant({ who: "newcomer" }));
   });
@@ -102,7 +102,7 @@ Deno.test("issuer() makes nothing in a new namespace before the role that is in 
   }
 });
 
-Deno.test("issuer() provisions a Grant of any name", async (t) => {
+Deno.test("issuer() provisions a Grant with any valid name", async (t) => {
   const long = `${"a".repeat(63)}.${"b".repeat(63)}.${"c".repeat(63)}.${"d".repeat(61)}`;
   assert.equal(long.length, 253);
   const samples = {
@@ -112,8 +112,8 @@ Deno.test("issuer() provisions a Grant of any name", async (t) => {
     "made by hand, with dots": { name: "made.by.hand", who: "dot" },
     "made by hand, with 63 characters": { name: "m".repeat(63) },
   };
-  for (const [what, sample] of Object.entries(samples)) {
-    await t.step(what, async () => {
+  for (const [name, sample] of Object.entries(samples)) {
+    await t.step(name, async () => {
       const grant = await world.grant({ who: "names", ...sample });
       await opens(grant, "example.org/widgets");
       assert.equal((await world.issuedObjects(grant)).size, 7);
@@ -125,15 +125,15 @@ Deno.test("issuer() gives no rights to an API that is not exported", async (t) =
   await world.define("hidden.example.org", {});
   await world.define("halves.example.org", { [LABELS.exported]: "false" });
   const table: Record<string, string[]> = {
-    "built in": ["deployments.apps", "clusterroles.rbac.authorization.k8s.io"],
-    "of Kubernetes, and a CRD": ["customresourcedefinitions.apiextensions.k8s.io"],
-    "without the label": ["hidden.example.org"],
-    "with another value of the label": ["halves.example.org"],
-    "that does not exist": ["nothing.example.org"],
+    "built-in APIs": ["deployments.apps", "clusterroles.rbac.authorization.k8s.io"],
+    "the API of CRDs": ["customresourcedefinitions.apiextensions.k8s.io"],
+    "a CRD without the label": ["hidden.example.org"],
+    "a CRD with another value of the label": ["halves.example.org"],
+    "a CRD that does not exist": ["nothing.example.org"],
   };
-  for (const [what, apis] of Object.entries(table)) {
-    await t.step(what, async () => {
-      const who = what.replaceAll(" ", "-");
+  for (const [name, apis] of Object.entries(table)) {
+    await t.step(name, async () => {
+      const who = name.replaceAll(" ", "-");
       const grant = await world.grant({ who, apis: [WIDGETS, ...apis] });
       const { message } = await world.unready(GRANTS, grant, "APINotExported");
       assert.equal(
@@ -165,7 +165,7 @@ Deno.test("issuer() gives no rights to an API that is not exported", async (t) =
   }
 });
 
-Deno.test("issuer() never takes an API away because its CRD lost the label, and adds it at once", async () => {
+Deno.test("issuer() keeps granted APIs whose CRD lost the label, and adds labelled APIs at once", async () => {
   const api = "labelled.example.org";
   await world.define(api);
   const before = await world.grant({ who: "before", apis: [api] });
@@ -176,7 +176,7 @@ Deno.test("issuer() never takes an API away because its CRD lost the label, and 
   await opens(after);
   await opens(before, "example.org/labelled");
 
-  // Neither a restart, nor a change of the Grant or of its rights, makes a difference.
+  // Neither a restart nor a change of the Grant takes the API away.
   await world.restart();
   await world.edit(GRANTS, before.metadata, { spec: { apis: [{ name: api }, { name: WIDGETS }] } });
   await world.ready(before);
@@ -194,7 +194,7 @@ Deno.test("issuer() never takes an API away because its CRD lost the label, and 
   await world.ready(late);
 });
 
-Deno.test("issuer() follows a Grant that is bound anew with other APIs", async () => {
+Deno.test("issuer() updates the rights of a Grant that is bound again with other APIs", async () => {
   const related = (resource: "secrets" | "configmaps") => ({
     resource,
     direction: "FromProvider" as const,
@@ -224,7 +224,7 @@ Deno.test("issuer() follows a Grant that is bound anew with other APIs", async (
   await opens(grant, "/configmaps");
 });
 
-Deno.test("issuer() tells each piece of news about a Grant once", async () => {
+Deno.test("issuer() writes each Event about a Grant once", async () => {
   const grant = await world.grant({ who: "news", apis: [WIDGETS, "later.example.org"] });
   const { message } = await world.unready(GRANTS, grant, "APINotExported");
   await world.define("later.example.org");
@@ -235,7 +235,7 @@ Deno.test("issuer() tells each piece of news about a Grant once", async () => {
     else await world.ready(grant);
   }
   await world.kube.delete(GRANTS, grant.metadata);
-  const events = await eventually("the last Event is there", async () => {
+  const events = await eventually("the last Event is written", async () => {
     const all = await world.eventsOf(grant);
     return all.some((event) => event.includes("Revoked")) && all;
   });
@@ -255,12 +255,12 @@ Deno.test("issuer() tells each piece of news about a Grant once", async () => {
   ]);
 });
 
-Deno.test("issuer() keeps the boundary of a new Grant from a reaper that has marked it", async (t) => {
+Deno.test("issuer() removes the reaper's mark from the boundary of a new Grant", async (t) => {
   const marked = { metadata: { annotations: { [ANNOTATIONS.reapBoundary]: "uid" } } };
   const first = await world.ready(await world.grant({ who: "spared" }));
   const key = { name: boundaryOf(first) };
-  await sleep(1_000); // or the boundary is not older than the next Grant: times are whole seconds
-  await t.step("the mark goes before the Grant is Ready", async () => {
+  await sleep(1_000); // makes the boundary older than the next Grant: times are whole seconds
+  await t.step("it removes the mark before the Grant is Ready", async () => {
     const { metadata: { uid = "", resourceVersion = "" } } = await world.edit(
       NAMESPACES,
       key,
@@ -276,15 +276,15 @@ Deno.test("issuer() keeps the boundary of a new Grant from a reaper that has mar
     assert.equal(metadata.annotations?.[ANNOTATIONS.reapBoundary], undefined);
     await assert.rejects(world.kube.delete(NAMESPACES, key, { uid, resourceVersion }), isConflict);
   });
-  await t.step("a Grant that is Ready saves no boundary by itself", async () => {
+  await t.step("it keeps the mark for a Grant that is Ready already", async () => {
     await world.edit(NAMESPACES, key, marked);
-    const looked = await world.reconciles("grant");
+    const before = await world.reconciles("grant");
     await world.edit(GRANTS, first.metadata, { metadata: { annotations: { touched: "yes" } } });
-    await eventually("it looked", async () => await world.reconciles("grant") > looked);
+    await eventually("it was reconciled", async () => await world.reconciles("grant") > before);
     const { metadata } = await world.kube.get(NAMESPACES, key);
     assert.equal(metadata.annotations?.[ANNOTATIONS.reapBoundary], "uid");
   });
-  await t.step("nobody reads the boundary that is as new as its Grant", async () => {
+  await t.step("it does not read a boundary that it has just created", async () => {
     const requests = await world.requestsDuring(async () => {
       await world.ready(await world.grant({ who: "stranger" }));
     });
@@ -293,7 +293,7 @@ Deno.test("issuer() keeps the boundary of a new Grant from a reaper that has mar
   });
 });
 
-Deno.test("issuer() and others write one Grant at the same time, and nothing of either is lost", async () => {
+Deno.test("issuer(), reaper and gateway write one Grant at the same time without losing a write", async () => {
   const ROUNDS = 25;
   const grant = await world.grant({ who: "busy" });
   const { name } = grant.metadata;
@@ -331,17 +331,17 @@ Deno.test("issuer() and others write one Grant at the same time, and nothing of 
   await opens(grant, "example.org/widgets");
 });
 
-Deno.test("issuer() at rest writes nothing, however often it looks", async () => {
+Deno.test("issuer() writes nothing when it reconciles unchanged Grants", async () => {
   const grants = await world.kube.list(GRANTS);
   assert.ok(grants.length > 10);
   const writes = await world.writesDuring(async () => {
-    const looked = await world.reconciles("grant");
+    const reconciled = await world.reconciles("grant");
     for (const { metadata } of grants) {
       const annotations = { "example.org/touched": "yes" };
       await world.edit(GRANTS, metadata, { metadata: { annotations } });
     }
-    await eventually("it looked at all of them", async () => {
-      return await world.reconciles("grant") >= looked + grants.length;
+    await eventually("the issuer reconciled all Grants", async () => {
+      return await world.reconciles("grant") >= reconciled + grants.length;
     });
   });
   assert.deepEqual(writes, []);

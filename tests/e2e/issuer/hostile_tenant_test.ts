@@ -17,14 +17,14 @@ import { boundaryOf, customType, WIDGETS } from "../../support/planes/issuer_sam
 import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
 import { plainSecret } from "../../support/planes/kube.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const world = await IssuerWorld.start("--issuer-scope=Namespace");
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 const { kube } = world;
 
 const WRITES_SECRETS: RelatedResource = { resource: "secrets", direction: "FromConsumer" };
 const HOLD = "example.org/hold";
-/** More than the issuer ever lets wait for Kubernetes at once. */
+/** More Secrets than the issuer lets wait for Kubernetes at once. */
 const MANY = 25;
 await world.offer("vault", [WIDGETS], { defaults: { relatedResources: [WRITES_SECRETS] } });
 
@@ -38,9 +38,9 @@ const isGone = async ({ metadata: { name, uid } }: Grant): Promise<boolean> =>
   (await kube.find(GRANTS, { name }))?.metadata.uid !== uid;
 
 /** Writes as the tenant, once the API server knows its rights. */
-const asTenant = <T>(what: string, call: () => Promise<T>): Promise<T> => eventually(what, call);
+const asTenant = <T>(name: string, call: () => Promise<T>): Promise<T> => eventually(name, call);
 
-Deno.test("Secrets with the label of a Grant stop no issuance, and are left alone", async (t) => {
+Deno.test("issuer() ignores foreign Secrets with the label of a Grant", async (t) => {
   const grant = await tenantOf("mallory");
   using issued = await world.issued(grant);
   const namespace = boundaryOf(grant);
@@ -68,10 +68,10 @@ Deno.test("Secrets with the label of a Grant stop no issuance, and are left alon
     const others = Array.from({ length: 5 }, (_, i) => world.grant({ who: `honest-${i}` }));
     for (const other of await Promise.all(others)) await world.ready(other);
   });
-  await t.step("one Event tells of them", async () => {
-    const told = () => world.eventsOf(grant);
-    await eventually("it is told", async () => (await told()).some((line) => /Foreign/.test(line)));
-    const lines = (await told()).filter((line) => line.includes("ForeignSecret"));
+  await t.step("one Event names a Secret", async () => {
+    const seen = () => world.eventsOf(grant);
+    await eventually("it exists", async () => (await seen()).some((line) => /Foreign/.test(line)));
+    const lines = (await seen()).filter((line) => line.includes("ForeignSecret"));
     assert.equal(lines.length, 1, lines.join("\n"));
     assert.match(lines[0] ?? "", /^Warning ForeignSecret: Secret "xbind-.*\/bait-.*is ignored/);
   });
@@ -79,16 +79,16 @@ Deno.test("Secrets with the label of a Grant stop no issuance, and are left alon
     await world.restart("--issuer-scope=Namespace");
     await world.ready(await world.grant({ who: "honest-again" }));
   });
-  await t.step("they stay when the Grant goes, and keep it from nothing", async () => {
+  await t.step("they stay when the Grant is deleted, and do not delay it", async () => {
     await kube.delete(GRANTS, { name: grant.metadata.name });
     await eventually("the Grant is gone", () => isGone(grant));
     assert.equal(await kube.find(SECRETS, tokenOf(grant)), undefined);
-    // Kubernetes itself takes the token that belonged to the account.
-    await eventually("the rest is left", async () => await baits() === MANY);
+    // Kubernetes itself deletes the token Secret of the account.
+    await eventually("the others are left", async () => await baits() === MANY);
   });
 });
 
-Deno.test("a Secret of another type in the token's place is named, and not taken over", async () => {
+Deno.test("issuer() reports a Secret of another type in the token's place, and keeps it", async () => {
   const grant = await tenantOf("squatter");
   const { name, namespace } = tokenOf(grant);
   await world.stop();
@@ -103,7 +103,7 @@ Deno.test("a Secret of another type in the token's place is named, and not taken
   await world.ready(grant, { timeoutMs: 90_000 });
 });
 
-Deno.test("a Lease with a finalizer does not keep a revoked Grant", async (t) => {
+Deno.test("issuer() deletes a revoked Grant in spite of objects with finalizers", async (t) => {
   const sample = { who: "clinger", exportName: "vault", relatedResources: [WRITES_SECRETS] };
   const grant = await world.ready(await world.grant(sample));
   using issued = await world.issued(grant);
@@ -113,14 +113,14 @@ Deno.test("a Lease with a finalizer does not keep a revoked Grant", async (t) =>
     "the Lease is written",
     () => issued.kube.create(LEASES, leaseOf(grant, lease), FIELD_MANAGERS.cli),
   );
-  await t.step("its own token Secret included", async () => {
+  await t.step("the tenant adds a finalizer to its token Secret", async () => {
     const { metadata: { resourceVersion = "" } } = await issued.kube.get(SECRETS, tokenOf(grant));
     const patch = { metadata: { resourceVersion, finalizers: [HOLD] } };
     await issued.kube.mergePatch(SECRETS, tokenOf(grant), patch, FIELD_MANAGERS.cli);
   });
   const requests = await world.requestsDuring(async () => {
     await kube.delete(GRANTS, { name: grant.metadata.name });
-    await eventually("the condition names what is left", async () => {
+    await eventually("the condition names the Lease", async () => {
       const ready = condition(await kube.get(GRANTS, { name: grant.metadata.name }), "Ready");
       return ready?.reason === "LeftBehind" &&
         ready.message.includes(`Lease "${namespace}/clinging"`);
@@ -131,7 +131,7 @@ Deno.test("a Lease with a finalizer does not keep a revoked Grant", async (t) =>
     });
     await eventually("the Grant is gone", () => isGone(grant));
   });
-  await t.step("it took few looks", () => {
+  await t.step("the issuer lists the leftovers only a few times", () => {
     const lists = requests.filter(({ verb }) => verb === "list").length;
     assert.ok(lists <= 4 * 14, `${lists} lists`);
     const revoked = world.backend.log.findLast(({ code }) => code === "grant.revoked");
@@ -142,13 +142,13 @@ Deno.test("a Lease with a finalizer does not keep a revoked Grant", async (t) =>
     using renewed = await world.issued(again);
     await eventually("it has rights", () => renewed.kube.list(customType(WIDGETS), { namespace }));
   });
-  await t.step("the Lease is still there, and nobody looks any more", async () => {
+  await t.step("the Lease is still there", async () => {
     assert.ok(await kube.find(LEASES, lease));
     await world.edit(LEASES, lease, { metadata: { finalizers: null } });
   });
 });
 
-Deno.test("a Grant made by hand opens nothing that its Export does not offer", async (t) => {
+Deno.test("issuer() gives a Grant only the related resources that its Export offers", async (t) => {
   const grant = await world.ready(
     await world.grant({
       who: "eve",
@@ -162,7 +162,7 @@ Deno.test("a Grant made by hand opens nothing that its Export does not offer", a
   const { name } = grant.metadata;
   using issued = await world.issued(grant);
   const namespace = boundaryOf(grant);
-  const told = async () =>
+  const refused = async () =>
     condition(await kube.get(GRANTS, { name }), "RelatedNotExported")?.message;
   const mayRead = (tenant: KubeClient) =>
     tenant.list(SECRETS, { namespace }).then(() => true, (error) => {
@@ -173,15 +173,15 @@ Deno.test("a Grant made by hand opens nothing that its Export does not offer", a
     await eventually("its API works", () => issued.kube.list(customType(WIDGETS), { namespace }));
     assert.equal(await mayRead(issued.kube), false);
     const all = /Export "plain" does not offer.*: secrets FromProvider, configmaps FromConsumer/;
-    assert.match(await told() ?? "", all);
+    assert.match(await refused() ?? "", all);
     assert.ok(isReady(await kube.get(GRANTS, { name })));
     await eventually(
-      "an Event tells",
+      "an Event is written",
       async () =>
         (await world.eventsOf(grant)).some((line) => line.startsWith("Warning RelatedNotExported")),
     );
   });
-  await t.step("what the Export offers is given at once", async () => {
+  await t.step("it gives a newly offered resource at once", async () => {
     const relatedResources: RelatedResource[] = [{
       resource: "secrets",
       direction: "FromProvider",
@@ -189,16 +189,16 @@ Deno.test("a Grant made by hand opens nothing that its Export does not offer", a
     await world.offer("plain", [WIDGETS], { defaults: { relatedResources } });
     await eventually("Secrets can be read", () => mayRead(issued.kube));
     await eventually(
-      "the rest is told",
-      async () => /: configmaps FromConsumer$/.test(await told() ?? ""),
+      "the condition names the other one",
+      async () => /: configmaps FromConsumer$/.test(await refused() ?? ""),
     );
   });
-  await t.step("what it offers no more is taken, and nothing else", async () => {
+  await t.step("it takes back only a resource that is no longer offered", async () => {
     await world.edit(EXPORTS, { name: "plain" }, { spec: { defaults: null } });
     await eventually("Secrets are closed", async () => !await mayRead(issued.kube));
     await issued.kube.list(customType(WIDGETS), { namespace });
     await world.edit(GRANTS, { name }, { spec: { relatedResources: null } });
-    await eventually("nothing is left to tell", async () => await told() === undefined);
+    await eventually("the condition is gone", async () => await refused() === undefined);
     await world.ready(grant);
   });
 });

@@ -6,24 +6,24 @@ import { ANNOTATIONS, FIELD_MANAGERS } from "../../../common/api/names.ts";
 import { sharedProvider } from "../../support/planes/control_planes.ts";
 import { configMap, uniqueName, workspace } from "../../support/planes/kube.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const provider = await sharedProvider();
 
 const { reaper, cli } = FIELD_MANAGERS;
-const patience = () => AbortSignal.timeout(20_000);
+const soon = () => AbortSignal.timeout(20_000);
 
-Deno.test("keepBoundary() removes the mark from a boundary, and tells whether it stays", async (t) => {
+Deno.test("keepBoundary() removes the reaper's mark, and tells whether the boundary stays", async (t) => {
   await using at = await workspace(provider, "keep");
   const { kube, namespace: name } = at;
   const metadata = async () => (await kube.get(NAMESPACES, { name })).metadata;
-  const keep = () => keepBoundary(kube, name, patience());
+  const keep = () => keepBoundary(kube, name, soon());
 
-  await t.step("one without a mark is only read", async () => {
+  await t.step("it only reads a boundary without a mark", async () => {
     const { resourceVersion } = await metadata();
     assert.equal(await keep(), true);
     assert.equal((await metadata()).resourceVersion, resourceVersion);
   });
-  await t.step("one with a mark loses it", async () => {
+  await t.step("it removes the mark", async () => {
     const { resourceVersion = "" } = await metadata();
     const annotations = { [ANNOTATIONS.reapBoundary]: "uid" };
     const patch = { metadata: { resourceVersion, annotations } };
@@ -31,7 +31,7 @@ Deno.test("keepBoundary() removes the mark from a boundary, and tells whether it
     assert.equal(await keep(), true);
     assert.equal((await metadata()).annotations?.[ANNOTATIONS.reapBoundary], undefined);
   });
-  await t.step("one that terminates does not stay", async () => {
+  await t.step("it returns false for a terminating boundary", async () => {
     const held = configMap(name, "held");
     const finalizers = ["example.org/held"];
     const metadata = { ...held.metadata, finalizers };
@@ -44,7 +44,7 @@ Deno.test("keepBoundary() removes the mark from a boundary, and tells whether it
       return await kube.mergePatch(CONFIG_MAPS, held.metadata, patch, cli);
     });
   });
-  await t.step("nor does one that is not there", async () => {
-    assert.equal(await keepBoundary(kube, uniqueName("keep"), patience()), false);
+  await t.step("it returns false for a missing boundary", async () => {
+    assert.equal(await keepBoundary(kube, uniqueName("keep"), soon()), false);
   });
 });

@@ -3,7 +3,7 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { type Grant, GRANTS } from "../../../common/api/resources.ts";
 import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const world = await IssuerWorld.start();
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 const { kube, plane: { apiServer, controllerManager } } = world;
@@ -27,50 +27,50 @@ async function allGone(grants: readonly Grant[]): Promise<void> {
   }
 }
 
-/** How often the backend said something; what it says after the kill was done before. */
+/** Counts the log lines with this message; lines after the kill are about work done before. */
 const timesLogged = (message: string): number =>
   world.backend.log.filter(({ msg }) => msg === message).length;
 
-/** Lets the backend find much to do at once, and kills the API server when it has begun. */
-async function killAmid<T>(message: string, happen: () => Promise<T>): Promise<T> {
+/** Gives the backend much work at once, and kills the API server when it has begun. */
+async function killDuring<T>(message: string, addWork: () => Promise<T>): Promise<T> {
   const before = timesLogged(message);
   world.backend.signal("SIGSTOP");
-  const happened = await happen();
+  const added = await addWork();
   world.backend.signal("SIGCONT");
   await eventually("the work has begun", () => timesLogged(message) > before, { everyMs: 1 });
   await apiServer.kill();
   const done = timesLogged(message) - before;
   assert.ok(done < MANY, `all ${done} were done before the kill`);
-  return happened;
+  return added;
 }
 
-Deno.test("issuer() goes on after the API server was killed and started again", async (t) => {
+Deno.test("issuer() goes on after the API server was killed and restarted", async (t) => {
   let grants: Grant[] = [];
 
-  await t.step("in the middle of provisioning", async () => {
-    grants = await killAmid("Grant provisioned", () => grantMany("ada"));
+  await t.step("during provisioning", async () => {
+    grants = await killDuring("Grant provisioned", () => grantMany("ada"));
     await apiServer.start();
     await allReady([...grants, await world.grant({ who: "first-after" })]);
   });
 
-  await t.step("in the middle of revocation", async () => {
-    await killAmid("Grant revoked", () => Promise.all(grants.map(removed)));
+  await t.step("during revocation", async () => {
+    await killDuring("Grant revoked", () => Promise.all(grants.map(removed)));
     await apiServer.start();
     const late = await world.grant({ who: "second-after" });
     await allGone(grants);
     await world.ready(late);
   });
 
-  await t.step("twelve seconds later, and nothing waits for its back-off", async () => {
+  await t.step("after twelve seconds, without waiting for a long back-off", async () => {
     const failuresBefore = timesLogged("reconcile failed");
-    grants = await killAmid("Grant provisioned", () => grantMany("bob"));
+    grants = await killDuring("Grant provisioned", () => grantMany("bob"));
     await new Promise((resolve) => setTimeout(resolve, 12_000));
     await apiServer.start();
-    await controllerManager.restart(); // which has a long back-off of its own
+    await controllerManager.restart(); // it has a long back-off of its own
     await allReady(grants);
     const failures = timesLogged("reconcile failed") - failuresBefore;
     assert.ok(failures <= 3 * MANY, `${failures} attempts failed`);
   });
 
-  assert.equal(timesLogged("starting"), 1, "it is still the same process");
+  assert.equal(timesLogged("starting"), 1, "the backend was restarted");
 });

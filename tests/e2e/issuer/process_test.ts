@@ -7,7 +7,7 @@ import { ownPlane } from "../../support/planes/control_planes.ts";
 import { Gateway } from "../../support/worlds/gateway_world.ts";
 import { connect } from "../../support/planes/kube.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const plane = await ownPlane();
 const admin = await connect(plane);
 Deno.test.afterAll(async () => {
@@ -25,7 +25,7 @@ async function page(url: string): Promise<[status: number, body: string]> {
   return [response.status, await response.text()];
 }
 
-/** Stops a backend and checks that it ends in peace and in time. */
+/** Stops a backend and checks that it exits with 0 and in time. */
 async function stopsInTime(backend: Backend, signal: Deno.Signal = "SIGTERM"): Promise<void> {
   const since = performance.now();
   backend.signal(signal);
@@ -35,8 +35,8 @@ async function stopsInTime(backend: Backend, signal: Deno.Signal = "SIGTERM"): P
 
 const errorsOf = (backend: Backend) => backend.log.filter(({ level }) => level === "error");
 
-// The first two need a provider on which nothing is installed yet.
-Deno.test("xbind-backend without our CRDs is not ready until somebody installs them", async () => {
+// The first two tests need a provider without CRDs.
+Deno.test("xbind-backend is not ready until our CRDs are installed", async () => {
   await using backend = await Backend.start(plane, { flags: [ISSUER, "--install-crds=false"] });
   const probes = await backend.addressOf("/readyz");
   assert.deepEqual(await page(`${probes}/healthz`), [200, "ok"]);
@@ -51,11 +51,11 @@ Deno.test("xbind-backend without our CRDs is not ready until somebody installs t
   assert.ok(
     status?.conditions?.some(({ type, status }) => type === "Established" && status === "True"),
   );
-  await eventually("it is ready", async () => (await page(`${probes}/readyz`))[0] === 200);
+  await eventually("the backend is ready", async () => (await page(`${probes}/readyz`))[0] === 200);
   await stopsInTime(backend);
 });
 
-Deno.test("xbind-backend with every module off installs the CRDs, says so and exits 0", async () => {
+Deno.test("xbind-backend without modules installs the CRDs, logs that and exits 0", async () => {
   const names = ["collections.catalog.xbind.io", "exports.catalog.xbind.io", "grants.iam.xbind.io"];
   for (const name of names) await admin.kube.delete(CRDS, { name });
   await eventually("they are gone", async () => (await admin.kube.list(CRDS)).length === 0);
@@ -63,7 +63,7 @@ Deno.test("xbind-backend with every module off installs the CRDs, says so and ex
   assert.equal(await backend.ended(), 0);
   assert.deepEqual((await admin.kube.list(CRDS)).map(({ metadata }) => metadata.name), names);
   await backend.logged("the CRDs are installed and no module is enabled");
-  assert.ok(!backend.log.some(({ msg }) => msg === "listening"), "no manager, no servers");
+  assert.ok(!backend.log.some(({ msg }) => msg === "listening"), "it listens");
 });
 
 Deno.test("xbind-backend serves metrics and probes, each on its own address", async () => {
@@ -97,7 +97,7 @@ Deno.test("xbind-backend serves metrics and probes, each on its own address", as
   assert.deepEqual(errorsOf(backend), []);
 });
 
-Deno.test("xbind-backend as gateway alone listens on none of the manager's addresses", async () => {
+Deno.test("xbind-backend with only the gateway serves no metrics and no probes", async () => {
   const ports = [freePort(), freePort()];
   const flags = [
     `--metrics-bind-address=127.0.0.1:${ports[0]}`,
@@ -115,7 +115,7 @@ Deno.test("xbind-backend as gateway alone listens on none of the manager's addre
   const answering = async (...more: string[]) => {
     await using gateway = await Gateway.start(plane, { flags: [...flags, ...more] });
     const { token } = await gateway.login();
-    await gateway.read(token, "/api/catalog"); // for which everything has started
+    await gateway.read(token, "/api/catalog"); // answered once everything has started
     const served = gateway.backend.log.filter(({ msg }) => msg === "listening").length;
     return [served, ...await Promise.all(ports.map(dial))];
   };
@@ -123,18 +123,18 @@ Deno.test("xbind-backend as gateway alone listens on none of the manager's addre
   assert.deepEqual(await answering(), [3, true, true]);
 });
 
-Deno.test("xbind-backend leads by the Lease that --leader-election-id names", async () => {
+Deno.test("xbind-backend leads with the Lease that --leader-election-id names", async () => {
   const name = "my-own.example.org";
   const flags = [ISSUER, "--leader-elect", `--leader-election-id=${name}`];
   await using backend = await Backend.start(plane, { flags });
   await backend.logged("issuing");
   const leases = await admin.kube.list(LEASES, { namespace: "default" });
   const held = leases.map(({ metadata, spec }) => [metadata.name, !!spec?.holderIdentity]);
-  assert.deepEqual(held, [[name, true]], "and no other");
+  assert.deepEqual(held, [[name, true]], "the only Lease");
   await stopsInTime(backend);
 });
 
-Deno.test("xbind-backend serves no metrics on the address 0", async () => {
+Deno.test("xbind-backend serves no metrics when the address is 0", async () => {
   const flags = [ISSUER, "--metrics-bind-address=0"];
   await using backend = await Backend.start(plane, { flags });
   await backend.logged("issuing");

@@ -27,13 +27,13 @@ const TTL_MS = 6_000;
 const REAPER = ["--enable-reaper", `--reaper-ttl=${TTL_MS}ms`, "--reaper-interval=1s"];
 const RBAC = "rbac.authorization.k8s.io";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const world = await IssuerWorld.start();
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 const { kube } = world;
 await allowReaping("xbind-backend");
 
-/** Adds to an issuer's rights the documented rights of a reaper, and nothing more. */
+/** Adds the documented rights of a reaper to those of an issuer. */
 async function allowReaping(user: string): Promise<void> {
   const metadata = { name: "reaping" };
   const rule = (group: string, resource: string, ...verbs: string[]) => ({
@@ -57,7 +57,7 @@ async function allowReaping(user: string): Promise<void> {
   });
 }
 
-/** Writes a heartbeat as a konnector does. */
+/** Writes a heartbeat like a konnector. */
 async function beat(as: KubeClient, grant: Grant, renewedMs = Date.now()): Promise<Lease> {
   const { name } = grant.metadata;
   const uid = "0123456789-consumer";
@@ -81,7 +81,7 @@ async function beat(as: KubeClient, grant: Grant, renewedMs = Date.now()): Promi
 /** Beats each second with the credentials of a Grant, until it is disposed. */
 async function beating(grant: Grant): Promise<AsyncDisposable> {
   const consumer = await world.issued(grant);
-  await eventually("it may beat", () => beat(consumer.kube, grant));
+  await eventually("the heartbeat is written", () => beat(consumer.kube, grant));
   const stop = new AbortController();
   const run = (async () => {
     while (!stop.signal.aborted) {
@@ -98,7 +98,7 @@ async function beating(grant: Grant): Promise<AsyncDisposable> {
   };
 }
 
-/** Waits until a Grant is marked. */
+/** Waits until a Grant is Stale. */
 const stale = ({ metadata: { name } }: Grant): Promise<Condition> =>
   eventually(`Grant ${name} is Stale`, async () => {
     const found = condition(await kube.get(GRANTS, { name }), "Stale");
@@ -108,7 +108,7 @@ const stale = ({ metadata: { name } }: Grant): Promise<Condition> =>
 const gone = ({ metadata: { name } }: Grant): Promise<boolean> =>
   eventually(`Grant ${name} is gone`, async () => !await kube.find(GRANTS, { name }));
 
-/** The statuses that a client gets for a call, until the last of them; each change once. */
+/** Repeats a call until it answers with the last status; returns each change of the status. */
 async function statusesUntil(last: number, call: () => Promise<unknown>): Promise<number[]> {
   const seen: number[] = [];
   await eventually(`the answer is ${last}`, async () => {
@@ -122,14 +122,14 @@ async function statusesUntil(last: number, call: () => Promise<unknown>): Promis
   return seen;
 }
 
-Deno.test("xbind-backend as issuer and reaper revokes the silent, and keeps the living", async (t) => {
+Deno.test("xbind-backend as issuer and reaper revokes a silent Grant, and keeps a live one", async (t) => {
   await world.restart(...REAPER, "--reaper-revoke", "--reaper-delete-boundary");
   const silent = await world.ready(await world.grant());
   const live = await world.ready(await world.grant({ exportName: "others" }));
   const consumer = await beating(live);
   using credentials = await world.issued(silent);
 
-  await t.step("its rights end, then its credentials", async () => {
+  await t.step("the silent Grant loses its rights, then its credentials", async () => {
     const statuses = statusesUntil(401, () => credentials.kube.list(customType(WIDGETS)));
     const { reason, message } = await stale(silent);
     assert.equal(reason, "NoLease");
@@ -140,7 +140,7 @@ Deno.test("xbind-backend as issuer and reaper revokes the silent, and keeps the 
   });
 
   await t.step(
-    "the other Grant of that identity is left alone, and the boundary, too",
+    "the live Grant of the same identity and the boundary stay",
     async () => {
       const stored = await world.ready(live);
       assert.equal(stored.metadata.uid, live.metadata.uid);
@@ -151,7 +151,7 @@ Deno.test("xbind-backend as issuer and reaper revokes the silent, and keeps the 
     },
   );
 
-  await t.step("the boundary goes with the last", async () => {
+  await t.step("the boundary is deleted with the last Grant", async () => {
     await consumer[Symbol.asyncDispose]();
     const { reason } = await stale(live);
     assert.equal(reason, "LeaseExpired");
@@ -164,7 +164,7 @@ Deno.test("xbind-backend as issuer and reaper revokes the silent, and keeps the 
   });
 });
 
-/** Asserts that a Grant gets its whole time, as one without any heartbeat. */
+/** Asserts that a Grant gets its whole TTL, like a Grant that never had a heartbeat. */
 async function assertBornFresh(grant: Grant): Promise<void> {
   const readyAt = condition(await world.ready(grant), "Ready")?.lastTransitionTime ?? "";
   const { reason, lastTransitionTime } = await stale(grant);
@@ -172,7 +172,7 @@ async function assertBornFresh(grant: Grant): Promise<void> {
   assert.ok(Date.parse(lastTransitionTime) - Date.parse(readyAt) >= TTL_MS);
 }
 
-Deno.test("xbind-backend provisions a Grant anew that is made when its revocation ends", async () => {
+Deno.test("xbind-backend provisions a Grant that is recreated right after its revocation", async () => {
   const hourAgo = Date.now() - 3_600_000;
   await world.restart(...REAPER);
   const samples = [{ who: "at-once" }, { who: "later" }];
@@ -184,23 +184,23 @@ Deno.test("xbind-backend provisions a Grant anew that is made when its revocatio
   assert.ok(first && second);
   await world.stop();
   for (const { metadata: { name } } of [first, second]) await kube.delete(GRANTS, { name });
-  assert.ok(isDeleting(await kube.get(GRANTS, first.metadata)), "nobody revokes");
+  assert.ok(isDeleting(await kube.get(GRANTS, first.metadata)), "it keeps its finalizer");
 
-  const again = eventually("it can be made again", () => world.grant(samples[0]), { everyMs: 1 });
+  const again = eventually("it can be recreated", () => world.grant(samples[0]), { everyMs: 1 });
   await world.restart(...REAPER);
   const atOnce = await again;
   assert.notEqual(atOnce.metadata.uid, first.metadata.uid);
   assert.deepEqual(await kube.list(LEASES, { namespace: boundaryOf(first) }), []);
 
   await gone(second);
-  const { metadata } = await beat(kube, second, hourAgo); // which its konnector left behind
+  const { metadata } = await beat(kube, second, hourAgo); // a late heartbeat of its konnector
   const madeMs = Date.parse(metadata.creationTimestamp ?? "");
-  await eventually("that was before", () => Date.now() - madeMs > 1_000);
+  await eventually("the next Grant is newer than the heartbeat", () => Date.now() - madeMs > 1_000);
   const later = await world.grant(samples[1]);
   await Promise.all([assertBornFresh(atOnce), assertBornFresh(later)]);
 });
 
-Deno.test("--reaper-delete-boundary deletes nothing without --reaper-revoke, and is warned of", async () => {
+Deno.test("--reaper-delete-boundary without --reaper-revoke logs a warning and deletes nothing", async () => {
   await world.restart(...REAPER, "--reaper-delete-boundary");
   const warning = "--reaper-delete-boundary has no effect without --reaper-revoke";
   assert.equal((await world.backend.logged(warning)).level, "warn");
@@ -211,10 +211,10 @@ Deno.test("--reaper-delete-boundary deletes nothing without --reaper-revoke, and
     return Number(/^xbind_grants_would_revoke (\d+)$/m.exec(text)?.[1]);
   };
   const all = await kube.list(GRANTS);
-  await eventually("a sweep finds that every Grant could go", async () => {
+  await eventually("a sweep would revoke every Grant", async () => {
     return await wouldRevoke() === all.length;
   });
-  // A later sweep would have deleted the Grant, and a boundary that was marked before.
+  // With --reaper-revoke the next sweep would have deleted the Grant and a marked boundary.
   const key = { name: boundaryOf(grant) };
   const { metadata: { resourceVersion = "" } } = await kube.get(NAMESPACES, key);
   await world.stop();

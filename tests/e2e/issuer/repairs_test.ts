@@ -29,7 +29,7 @@ import {
 } from "../../support/planes/issuer_samples.ts";
 import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const world = await IssuerWorld.start();
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 const { kube } = world;
@@ -37,11 +37,11 @@ const { kube } = world;
 const EVERYTHING = { apiGroups: ["*"], resources: ["*"], verbs: ["*"] };
 const MALLORY = { apiGroup: "rbac.authorization.k8s.io", kind: "User" as const, name: "mallory" };
 
-/** After some failures the issuer tries once a minute. */
+/** After some failures the issuer retries once a minute. */
 const RECOVERY = { timeoutMs: 90_000 };
 
-/** What of an object the issuer decides. */
-const essence = ({ kind, metadata: { name, labels }, ...rest }: KubeObject) => {
+/** The parts of an object that the issuer decides. */
+const ownParts = ({ kind, metadata: { name, labels }, ...rest }: KubeObject) => {
   const { rules, aggregationRule, roleRef, subjects, type } = rest as Partial<
     ClusterRole & RoleBinding & Secret
   >;
@@ -50,15 +50,15 @@ const essence = ({ kind, metadata: { name, labels }, ...rest }: KubeObject) => {
   return { kind, name, labels: Object.fromEntries(ours), ...given };
 };
 
-const essences = async (grant: Grant): Promise<object[]> =>
-  [...(await world.issuedObjects(grant)).values()].map(essence);
+const ownPartsOf = async (grant: Grant): Promise<object[]> =>
+  [...(await world.issuedObjects(grant)).values()].map(ownParts);
 
-/** Where an object of a Grant is. */
+/** The key of an object of a Grant. */
 const keyOf = (grant: Grant, type: ResourceType): ObjectMeta =>
   issuedKeys(grant).find(([candidate]) => candidate === type)?.[1] ?? assert.fail();
 
-/** Lets something happen while the issuer sleeps. */
-async function behindItsBack(act: () => Promise<unknown>): Promise<void> {
+/** Runs `act` while the issuer is paused. */
+async function whileIssuerIsPaused(act: () => Promise<unknown>): Promise<void> {
   world.backend.signal("SIGSTOP");
   try {
     await act();
@@ -72,7 +72,7 @@ const deleted = async (type: ResourceType, key: ObjectKey): Promise<void> => {
   await eventually("it is gone", async () => !await kube.find(type, key));
 };
 
-/** Deletes an object and puts another in its place, before anybody else can. */
+/** Replaces an object by another of the same name. */
 async function replace<T extends KubeObject>(
   type: ResourceType<T>,
   key: ObjectKey,
@@ -81,13 +81,13 @@ async function replace<T extends KubeObject>(
   const found = await kube.get(type, key);
   const { name, namespace, labels = {} } = found.metadata;
   const metadata = { name, ...(namespace && { namespace }), labels };
-  await behindItsBack(async () => {
+  await whileIssuerIsPaused(async () => {
     await deleted(type, key);
     await world.create(type, { ...found, ...change(found), metadata });
   });
 }
 
-/** Ways to damage what a Grant gave. */
+/** Ways to damage the objects of a Grant. */
 const DAMAGE: Record<string, (grant: Grant) => Promise<unknown>> = {
   "a Role with an extra rule": (grant) =>
     world.edit(ROLES, keyOf(grant, ROLES), ({ rules = [] }) => ({ rules: [...rules, EVERYTHING] })),
@@ -99,7 +99,7 @@ const DAMAGE: Record<string, (grant: Grant) => Promise<unknown>> = {
     ),
   "a ClusterRole without rules": (grant) =>
     world.edit(CLUSTER_ROLES, keyOf(grant, CLUSTER_ROLES), { rules: null }),
-  "a ClusterRole into which the rules of others flow": async (grant) => {
+  "a ClusterRole with an aggregation rule": async (grant) => {
     const labels = { "example.org/flows-into": grant.metadata.name };
     const name = `flows-into-${grant.metadata.name}`;
     await world.create(CLUSTER_ROLES, { metadata: { name, labels }, rules: [EVERYTHING] });
@@ -137,21 +137,21 @@ const DAMAGE: Record<string, (grant: Grant) => Promise<unknown>> = {
     }),
 };
 for (const type of [ROLES, ROLE_BINDINGS, CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, SECRETS]) {
-  DAMAGE[`a ${type.kind} that is deleted`] = (grant) => kube.delete(type, keyOf(grant, type));
+  DAMAGE[`a ${type.kind} that was deleted`] = (grant) => kube.delete(type, keyOf(grant, type));
 }
 
-Deno.test("issuer() repairs", async (t) => {
-  for (const [what, damage] of Object.entries(DAMAGE)) {
-    await t.step(what, async () => {
-      const grant = await world.ready(await world.grant({ who: what.replaceAll(" ", "-") }));
-      const before = await essences(grant);
+Deno.test("issuer() repairs the objects of a Grant", async (t) => {
+  for (const [name, damage] of Object.entries(DAMAGE)) {
+    await t.step(name, async () => {
+      const grant = await world.ready(await world.grant({ who: name.replaceAll(" ", "-") }));
+      const before = await ownPartsOf(grant);
       await damage(grant);
-      await eventually("everything is as it was", async () => {
-        assert.deepEqual(await essences(grant), before);
+      await eventually("all objects are restored", async () => {
+        assert.deepEqual(await ownPartsOf(grant), before);
         return true;
       });
       await world.ready(grant);
-      // Kubernetes may yet take a damaged Secret away: then the next one counts.
+      // Kubernetes may still delete a damaged Secret, and the issuer makes another.
       await eventually("the credentials work", async () => {
         using issued = await world.issued(grant);
         return await issued.kube.list(customType(WIDGETS));
@@ -160,7 +160,7 @@ Deno.test("issuer() repairs", async (t) => {
   }
 });
 
-Deno.test("issuer() restores what it wrote on a Grant", async () => {
+Deno.test("issuer() restores the finalizer and the status of a Grant", async () => {
   const grant = await world.ready(await world.grant({ who: "edited" }));
   const { name } = grant.metadata;
   await world.edit(GRANTS, { name }, { metadata: { finalizers: ["example.org/other"] } });
@@ -177,7 +177,7 @@ Deno.test("issuer() restores what it wrote on a Grant", async () => {
   assert.deepEqual(places, before);
 });
 
-Deno.test("issuer() waits for a terminating boundary, then makes everything anew", async () => {
+Deno.test("issuer() waits for a terminating boundary, then recreates all objects", async () => {
   const [one, two] = await Promise.all(
     ["widgets", "others"].map(async (exportName) =>
       await world.ready(await world.grant({ who: "terminating", exportName }))
@@ -188,40 +188,40 @@ Deno.test("issuer() waits for a terminating boundary, then makes everything anew
   const type = customType(WIDGETS);
   const holding = { name: "holding", namespace, finalizers: ["example.org/hold"] };
   await world.create(type, { metadata: holding });
-  const before = [await essences(one), await essences(two)];
+  const before = [await ownPartsOf(one), await ownPartsOf(two)];
   await kube.delete(NAMESPACES, { name: namespace });
   for (const grant of [one, two]) {
     await world.unready(GRANTS, grant, "Pending", /^Waiting for its terminating namespace to go$/);
   }
   await world.edit(type, holding, { metadata: { finalizers: null } });
   await Promise.all([one, two].map((grant) => world.ready(grant)));
-  assert.deepEqual([await essences(one), await essences(two)], before);
+  assert.deepEqual([await ownPartsOf(one), await ownPartsOf(two)], before);
 });
 
-/** A konnector that found its namespace gone has made it again, by its own rights. */
+/** Recreates a boundary as a konnector does that found it missing. */
 async function recreatedByKonnector(grant: Grant): Promise<void> {
   const name = boundaryOf(grant);
   await kube.delete(NAMESPACES, { name });
   await eventually("it is gone", async () => !await kube.find(NAMESPACES, { name }));
   await world.create(NAMESPACES, { metadata: { name } });
   await eventually(
-    "it has its default account",
+    "the namespace has its default account",
     () => kube.find(SERVICE_ACCOUNTS, { name: "default", namespace: name }),
   );
 }
 
-Deno.test("issuer() takes over a boundary that a konnector made again", async () => {
+Deno.test("issuer() takes over a boundary that a konnector recreated", async () => {
   const grant = await world.ready(await world.grant({ who: "konnector" }));
-  const before = await essences(grant);
-  await behindItsBack(() => recreatedByKonnector(grant));
-  await eventually("everything is as it was", async () => {
-    assert.deepEqual(await essences(grant), before);
+  const before = await ownPartsOf(grant);
+  await whileIssuerIsPaused(() => recreatedByKonnector(grant));
+  await eventually("all objects are restored", async () => {
+    assert.deepEqual(await ownPartsOf(grant), before);
     return true;
   });
   await world.ready(grant);
 });
 
-Deno.test("issuer() never takes over a namespace that could hand out rights", async (t) => {
+Deno.test("issuer() does not take over a namespace with roles, bindings or accounts", async (t) => {
   const table: [ResourceType, object][] = [
     [ROLES, { rules: [EVERYTHING] }],
     [ROLE_BINDINGS, {
@@ -231,7 +231,7 @@ Deno.test("issuer() never takes over a namespace that could hand out rights", as
     [SERVICE_ACCOUNTS, {}],
   ];
   for (const [type, content] of table) {
-    await t.step(`a ${type.kind} is in it`, async () => {
+    await t.step(`with a ${type.kind}`, async () => {
       const sample = { who: `foreign-${type.plural}` };
       const name = boundaryOf(grantFor(sample));
       const labels = { "example.org/owner": "somebody" };
@@ -240,7 +240,7 @@ Deno.test("issuer() never takes over a namespace that could hand out rights", as
       const grant = await world.grant(sample);
       const said = new RegExp(`^Namespace "${name}" lacks .* holds ${type.kind} "theirs": `);
       await world.unready(GRANTS, grant, "ProvisioningFailed", said);
-      assert.equal((await world.issuedObjects(grant)).size, 1, "the namespace and nothing in it");
+      assert.equal((await world.issuedObjects(grant)).size, 1, "only the namespace");
       await kube.delete(type, { name: "theirs", namespace: name });
       await world.ready(grant, RECOVERY);
       const { metadata } = await kube.get(NAMESPACES, { name });
@@ -249,7 +249,7 @@ Deno.test("issuer() never takes over a namespace that could hand out rights", as
   }
 });
 
-Deno.test("issuer() says how to mend a boundary that lost its label", async () => {
+Deno.test("issuer() names the missing label of a boundary", async () => {
   const grant = await world.ready(await world.grant({ who: "unlabelled" }));
   const { metadata } = await kube.get(NAMESPACES, { name: boundaryOf(grant) });
   const relabel = (value: string | null) =>
@@ -261,7 +261,7 @@ Deno.test("issuer() says how to mend a boundary that lost its label", async () =
   await world.ready(grant, RECOVERY);
 });
 
-Deno.test("issuer() never takes over an object that somebody else made", async (t) => {
+Deno.test("issuer() does not take over an object that it did not create", async (t) => {
   const boundary = await world.ready(await world.grant({ who: "somebody", exportName: "first" }));
   const example = new Map((await world.issuedObjects(boundary)).entries());
   for (const [type] of issuedKeys(boundary).slice(1)) {
@@ -277,15 +277,15 @@ Deno.test("issuer() never takes over an object that somebody else made", async (
       await kube.delete(type, key);
       await world.ready(grant, RECOVERY);
       assert.equal((await world.issuedObjects(grant)).size, 7);
-      await eventually("both are told, in order", async () => {
-        const told = (await world.eventsOf(grant)).join("\n");
-        return /^Warning ProvisioningFailed: .*\nNormal/.test(told);
+      await eventually("both Events are written in order", async () => {
+        const events = (await world.eventsOf(grant)).join("\n");
+        return /^Warning ProvisioningFailed: .*\nNormal/.test(events);
       });
     });
   }
 });
 
-Deno.test("issuer() tries a Grant that keeps failing ten times a minute at most", async () => {
+Deno.test("issuer() retries a failing Grant at most ten times a minute", async () => {
   const sample = { who: "failing" };
   const key = keyOf(grantFor(sample), CLUSTER_ROLES);
   await world.create(CLUSTER_ROLES, { metadata: key });
@@ -293,14 +293,14 @@ Deno.test("issuer() tries a Grant that keeps failing ten times a minute at most"
   await world.unready(GRANTS, grant, "ProvisioningFailed");
   const { name } = grant.metadata;
   const tries = () => world.backend.log.filter((line) => line["key"] === name).length;
-  let touches = 0;
+  let edits = 0;
   const OBSERVED_MS = 12_000;
-  await eventually("it was touched all the time", async () => {
-    const annotations = { "example.org/touched": `${++touches}` };
+  await eventually("the Grant was edited all the time", async () => {
+    const annotations = { "example.org/edited": `${++edits}` };
     await world.edit(GRANTS, { name }, { metadata: { annotations } });
     return Date.now() - Date.parse(grant.metadata.creationTimestamp ?? "") > OBSERVED_MS;
   });
-  assert.ok(touches > 50, `${touches} touches`);
+  assert.ok(edits > 50, `${edits} edits`);
   assert.ok(tries() >= 2 && tries() <= 10, `${tries()} tries`);
   const failures = (await world.eventsOf(grant))
     .filter((event) => event.includes("ProvisioningFailed"));

@@ -29,7 +29,7 @@ import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
 
 const REAPER = ["--enable-reaper", "--reaper-ttl=1m", "--reaper-interval=300ms"];
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const world = await IssuerWorld.start(...REAPER);
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 const { kube } = world;
@@ -55,11 +55,11 @@ async function beat(grant: Grant, renewedAgoMs = 0): Promise<Lease> {
     }, FIELD_MANAGERS.cli));
 }
 
-/** Grants and waits. */
+/** Makes a Grant and waits until it is Ready. */
 const granted = async (sample: GrantSample): Promise<Grant> =>
   await world.ready(await world.grant(sample));
 
-/** Waits until a Grant, this one and not its successor, is gone. */
+/** Waits until this Grant is gone; a new Grant may have its name. */
 const gone = ({ metadata: { name, uid } }: Grant): Promise<true> =>
   eventually(`Grant ${name} is gone`, async () => {
     const found = await kube.find(GRANTS, { name });
@@ -71,7 +71,7 @@ const revoked = async (grant: Grant): Promise<void> => {
   await gone(grant);
 };
 
-/** What is left of Grants that were revoked, by kind and name. */
+/** The leftovers of revoked Grants, as kind and name. */
 async function leftovers(...grants: Grant[]): Promise<string[]> {
   const names = grants.map(({ metadata }) => metadata.name);
   const found: string[] = [];
@@ -88,14 +88,14 @@ async function leftovers(...grants: Grant[]): Promise<string[]> {
   return found;
 }
 
-/** The HTTP status of a call that is refused. */
+/** The HTTP status of a refused call. */
 const refusal = async (call: Promise<unknown>): Promise<number> => {
-  const error = await call.then(() => assert.fail("it was let through"), (error) => error);
+  const error = await call.then(() => assert.fail("the call succeeded"), (error) => error);
   assert.ok(error instanceof KubeError, String(error));
   return error.status;
 };
 
-Deno.test("issuer() revokes rights first and the finalizer last, and only what one Grant gave", async (t) => {
+Deno.test("issuer() revokes only the deleted Grant, its rights first and its finalizer last", async (t) => {
   const [grant, other] = [
     await granted({ who: "ada" }),
     await granted({ who: "ada", exportName: "others" }),
@@ -109,11 +109,11 @@ Deno.test("issuer() revokes rights first and the finalizer last, and only what o
   await issued.kube.list(widgets);
 
   const writes = await world.writesDuring(() => revoked(grant));
-  await t.step("the token has no rights at once", async () => {
+  await t.step("the token has no rights any more", async () => {
     assert.equal(await refusal(issued.kube.list(widgets)), 403);
     assert.equal(await refusal(issued.kube.get(LEASES, lease.metadata)), 403);
   });
-  await t.step("the steps are in their order", () => {
+  await t.step("the deletes are in order", () => {
     const done = writes.filter((write) => !write.startsWith("create events"));
     const pairs = [done.slice(0, 2).sort(), done.slice(2, 4).sort(), done.slice(4)];
     assert.deepEqual(pairs.flat(), [
@@ -131,31 +131,31 @@ Deno.test("issuer() revokes rights first and the finalizer last, and only what o
     assert.deepEqual(await leftovers(grant), []);
     assert.ok(await kube.find(NAMESPACES, { name: boundaryOf(grant) }));
   });
-  await t.step("the identity's other Grant is untouched", async () => {
+  await t.step("the other Grant of the identity is unchanged", async () => {
     await world.ready(other);
     assert.equal((await world.issuedObjects(other)).size, 7);
     assert.deepEqual(await kube.get(LEASES, otherLease.metadata), otherLease);
     await otherIssued.kube.list(widgets);
   });
-  await t.step("the token is not even known a little later", async () => {
+  await t.step("the token becomes unknown", async () => {
     const isUnknown = async () => await refusal(issued.kube.list(widgets)) === 401;
-    await eventually("it is unknown", isUnknown, { timeoutMs: 45_000, everyMs: 200 });
+    await eventually("the answer is 401", isUnknown, { timeoutMs: 45_000, everyMs: 200 });
   });
 });
 
-Deno.test("issuer() provisions a Grant that is made again at once, and it is not born stale", async () => {
+Deno.test("issuer() provisions a Grant that is recreated at once, and it is not stale", async () => {
   const sample = { who: "again" };
   const old = await granted(sample);
   await beat(old, 3_600_000);
   await kube.delete(GRANTS, { name: old.metadata.name });
-  const grant = await eventually("it can be made again", () => world.grant(sample));
+  const grant = await eventually("the Grant can be recreated", () => world.grant(sample));
   assert.notEqual(grant.metadata.uid, old.metadata.uid);
   await world.ready(grant);
   using issued = await world.issued(grant);
-  await eventually("it has rights", () => issued.kube.list(customType(WIDGETS)));
+  await eventually("the token has rights", () => issued.kube.list(customType(WIDGETS)));
   assert.deepEqual((await leftovers(grant)).filter((object) => object.startsWith("Lease")), []);
 
-  // Another one that is stale proves that the reaper has looked since.
+  // Another Grant that becomes stale proves that the reaper has swept since.
   const silent = await granted({ who: "silent" });
   await beat(silent, 3_600_000);
   await eventually("the reaper has marked a Grant", async () => {
@@ -165,42 +165,42 @@ Deno.test("issuer() provisions a Grant that is made again at once, and it is not
   assert.notEqual(condition(await world.ready(grant), "Stale")?.status, "True");
 });
 
-Deno.test("issuer() leaves nothing of a Grant that is deleted while it is provisioned", async () => {
-  // How far it gets: until one of its objects is there, or not at all.
+Deno.test("issuer() leaves no objects of a Grant that is deleted during provisioning", async () => {
+  // The object that exists at the delete; none at all for the first stage.
   const stages = [undefined, ...issuedKeys(grantFor({})).keys()];
   const grants = await Promise.all([...stages, ...stages].map(async (stage, index) => {
     const grant = await world.grant({ who: `hasty-${index % 3}`, exportName: `hasty-${index}` });
     if (stage !== undefined) {
       const [type, key] = issuedKeys(grant)[stage] ?? assert.fail();
-      await eventually(`its ${type.kind} is there`, () => kube.find(type, key), { everyMs: 1 });
+      await eventually(`the ${type.kind} exists`, () => kube.find(type, key), { everyMs: 1 });
     }
     await kube.delete(GRANTS, { name: grant.metadata.name });
     return grant;
   }));
   await Promise.all(grants.map(gone));
-  // The API server does not see a finalizer that meets a delete: then the rest comes afterwards.
-  await eventually("nothing is left", async () => {
+  // A finalizer may come too late for the delete: then the cleanup runs after the Grant is gone.
+  await eventually("no object is left", async () => {
     assert.deepEqual(await leftovers(...grants), []);
     return true;
   });
 });
 
-Deno.test("issuer() takes back what a Grant left that nobody revoked", async (t) => {
+Deno.test("issuer() removes the objects of a vanished Grant", async (t) => {
   const vanish = async (grant: Grant) => {
-    world.backend.signal("SIGSTOP"); // or it would put its finalizer back
+    world.backend.signal("SIGSTOP"); // or it would restore its finalizer
     await world.edit(GRANTS, grant.metadata, { metadata: { finalizers: null } });
     await revoked(grant);
   };
-  await t.step("when its finalizer was removed by hand", async () => {
+  await t.step("after its finalizer was removed by hand", async () => {
     const [grant, other] = [await granted({ who: "vanished" }), await granted({ who: "stays" })];
     await beat(grant);
     await vanish(grant);
     world.backend.signal("SIGCONT");
-    await eventually("nothing is left", async () => (await leftovers(grant)).length === 0);
+    await eventually("no object is left", async () => (await leftovers(grant)).length === 0);
     assert.equal((await world.issuedObjects(other)).size, 7);
     await world.backend.logged("removed what a vanished Grant had left");
   });
-  await t.step("when somebody gave its label to an object of another name", async () => {
+  await t.step("with a foreign object that has its label", async () => {
     const grant = await granted({ who: "labelled" });
     const { name } = grant.metadata;
     const clusterRole = {
@@ -210,26 +210,26 @@ Deno.test("issuer() takes back what a Grant left that nobody revoked", async (t)
     };
     await kube.create(CLUSTER_ROLES, clusterRole, FIELD_MANAGERS.cli);
     await revoked(grant);
-    await eventually("nothing is left", async () => (await leftovers(grant)).length === 0);
+    await eventually("no object is left", async () => (await leftovers(grant)).length === 0);
   });
-  await t.step("while no issuer ran", async () => {
+  await t.step("after a restart", async () => {
     const grant = await granted({ who: "vanished" });
     await vanish(grant);
     await world.kill();
     assert.equal((await leftovers(grant)).length, 6);
     await world.restart(...REAPER);
-    await eventually("nothing is left", async () => (await leftovers(grant)).length === 0);
+    await eventually("no object is left", async () => (await leftovers(grant)).length === 0);
   });
 });
 
-Deno.test("issuer() keeps the Grant for as long as something of it is left", async () => {
+Deno.test("issuer() keeps a deleted Grant while one of its objects is left", async () => {
   const grant = await granted({ who: "held" });
   using issued = await world.issued(grant);
   await issued.kube.list(customType(WIDGETS));
   const role = { name: grant.metadata.name, namespace: boundaryOf(grant) };
   await world.edit(ROLES, role, { metadata: { finalizers: ["example.org/hold"] } });
   await kube.delete(GRANTS, { name: grant.metadata.name });
-  await eventually("its account is gone", async () => {
+  await eventually("only the Role is left", async () => {
     const [held, ...others] = await leftovers(grant);
     return held === `Role ${role.name}` && others.length === 0;
   });
@@ -239,13 +239,13 @@ Deno.test("issuer() keeps the Grant for as long as something of it is left", asy
   await gone(grant);
 });
 
-Deno.test("issuer() leaves the finalizers of others alone", async () => {
+Deno.test("issuer() keeps the finalizers of others", async () => {
   const grant = await granted({ who: "shared" });
   const other = "example.org/other";
   const finalizers = [other, ...grant.metadata.finalizers ?? []];
   await world.edit(GRANTS, grant.metadata, { metadata: { finalizers } });
   await kube.delete(GRANTS, { name: grant.metadata.name });
-  await eventually("its own is gone", async () => {
+  await eventually("its own finalizer is gone", async () => {
     const { metadata } = await kube.get(GRANTS, { name: grant.metadata.name });
     assert.deepEqual(metadata.finalizers, [other]);
     return true;
@@ -255,7 +255,7 @@ Deno.test("issuer() leaves the finalizers of others alone", async () => {
   await gone(grant);
 });
 
-Deno.test("issuer() revokes what was deleted while it was away", async () => {
+Deno.test("issuer() revokes Grants that were deleted while it was stopped", async () => {
   const [grant, lost] = [await granted({ who: "away" }), await granted({ who: "lost" })];
   await world.stop();
   await kube.delete(GRANTS, { name: grant.metadata.name });

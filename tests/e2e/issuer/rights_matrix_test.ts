@@ -25,7 +25,7 @@ import {
   userOf,
 } from "../../support/planes/rights_matrix.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const world = await IssuerWorld.start();
 const reviews = await AccessReviews.of(world.plane);
 Deno.test.afterAll(async () => {
@@ -46,7 +46,7 @@ const grant = await world.ready(await world.grant());
 const boundary = boundaryOf(grant);
 const account: Account = { namespace: boundary, name: grant.metadata.name };
 
-/** Accounts without any binding: one far away, and one that shares the boundary. */
+/** Accounts without any binding, in another namespace and in the boundary. */
 const stranger: Account = { namespace: "default", name: "fresh" };
 const neighbour: Account = { namespace: boundary, name: "fresh" };
 for (const metadata of [stranger, neighbour]) await world.create(SERVICE_ACCOUNTS, { metadata });
@@ -68,7 +68,7 @@ type Scope = "Cluster" | "Namespace";
 const READ = ["get", "list", "watch"];
 const WRITE = ["create", "update", "patch", "delete"];
 
-/** What a Grant gives, by the table of the design. */
+/** The input of the design's table of rights. */
 interface Given {
   readonly scope: Scope;
   readonly apis: readonly string[];
@@ -76,7 +76,7 @@ interface Given {
   readonly writes?: readonly string[];
 }
 
-/** Every line that the table allows, and no other; a set, as rights may overlap. */
+/** Every line that the table allows; a set, because rights may overlap. */
 function table({ scope, apis, reads = [], writes = [] }: Given): Set<string> {
   const lines = new Set<string>();
   const add = (resource: string, verbs: readonly string[], places: readonly string[]) => {
@@ -104,28 +104,28 @@ function table({ scope, apis, reads = [], writes = [] }: Given): Set<string> {
   return lines;
 }
 
-/** What changes of a Grant are about: answered alike, they are known to the API server. */
-const isTelling = ({ resource = "" }: Question): boolean =>
+/** Tells whether the changes below affect a question: then its answer shows that they arrived. */
+const isAffected = ({ resource = "" }: Question): boolean =>
   /^(widgets|gadgets|sprockets|secrets|configmaps|namespaces|leases|\*)/.test(resource);
-const telling = questions.filter(isTelling);
-const tellingLines = new Set(telling.map(questionText));
+const affected = questions.filter(isAffected);
+const affectedLines = new Set(affected.map(questionText));
 
-/** The soak run asks everything after each change; otherwise the rules alone tell after some. */
+/** The soak run asks all questions after each change, the daily run only after some. */
 const ALWAYS_IN_FULL = Deno.env.has(SOAK_VARIABLE);
 
-/** Waits until the account may do exactly what the table says beyond everybody's rights. */
+/** Waits until the account has exactly the rights of the table, beyond the default rights. */
 async function hasExactly(given: Given, inFull = true): Promise<void> {
   const expected = [...table(given)].sort();
   await eventually("the API server knows the roles", async () => {
-    const allowed = await reviews.allowedTo(account, telling);
-    const wanted = expected.filter((line) => tellingLines.has(line));
+    const allowed = await reviews.allowedTo(account, affected);
+    const wanted = expected.filter((line) => affectedLines.has(line));
     assert.deepEqual([...allowed.difference(byDefault)].sort(), wanted);
     return true;
   });
   if (!inFull && !ALWAYS_IN_FULL) return;
   const allowed = await reviews.allowedTo(account, questions);
   assert.deepEqual([...allowed.difference(byDefault)].sort(), expected);
-  assert.deepEqual([...byDefault.difference(allowed)], [], "everybody's rights are kept");
+  assert.deepEqual([...byDefault.difference(allowed)], [], "default rights are missing");
 }
 
 const editGrant = async (spec: object): Promise<Grant> => {
@@ -140,13 +140,13 @@ const RBAC = "rbac.authorization.k8s.io";
 const EVERYTHING = { apiGroups: ["*"], resources: ["*"], verbs: ["*"] };
 
 interface Change {
-  readonly what: string;
+  readonly name: string;
   readonly change: () => Promise<unknown>;
   readonly given: Omit<Given, "scope">;
   readonly inFull?: true;
 }
 
-/** Somebody with an editor opens everything to everybody. */
+/** Opens everything to everyone by editing the roles, as an administrator might. */
 async function openEverything(): Promise<void> {
   const clusterWide = { name: clusterRoleName(grant.metadata.name) };
   const everybody = { kind: "Group", name: "system:authenticated", apiGroup: RBAC };
@@ -156,21 +156,21 @@ async function openEverything(): Promise<void> {
 }
 
 const OPENED: Change = {
-  what: "everything opened by hand",
+  name: "everything opened by hand",
   change: openEverything,
   given: { apis: [WIDGETS] },
   inFull: true,
 };
 
-/** Changes in order, each on top of the ones before, and what the Grant gives afterwards. */
+/** Changes that build on each other, and the rights of the Grant after each. */
 const CHANGES: readonly Change[] = [
   {
-    what: "an API added",
+    name: "an API added",
     change: () => editGrant(apisOf(WIDGETS, GADGETS)),
     given: { apis: [WIDGETS, GADGETS] },
   },
   {
-    what: "an API added that is not exported, and one that lost its label",
+    name: "an unexported API added, and the label of another removed",
     change: async () => {
       await editGrant(apisOf(WIDGETS, GADGETS, UNEXPORTED));
       await world.unready(GRANTS, grant, "APINotExported", /sprockets/);
@@ -180,7 +180,7 @@ const CHANGES: readonly Change[] = [
     inFull: true,
   },
   {
-    what: "APIs removed",
+    name: "APIs removed",
     change: async () => {
       await world.label(GADGETS, "true");
       await world.ready(await editGrant(apisOf(WIDGETS)));
@@ -188,23 +188,23 @@ const CHANGES: readonly Change[] = [
     given: { apis: [WIDGETS] },
   },
   {
-    what: "related rules added",
+    name: "related rules added",
     change: () => editGrant(related(["secrets", "FromProvider"], ["configmaps", "FromConsumer"])),
     given: { apis: [WIDGETS], reads: ["secrets"], writes: ["configmaps"] },
     inFull: true,
   },
   {
-    what: "related rules removed",
+    name: "related rules removed",
     change: () => editGrant({ relatedResources: null }),
     given: { apis: [WIDGETS] },
   },
   OPENED,
 ];
 
-/** The same in fewer steps. */
+/** The same changes in fewer steps. */
 const CHANGES_AT_ONCE: readonly Change[] = [
   {
-    what: "an API and related rules added",
+    name: "an API and related rules added",
     change: () =>
       editGrant({
         ...apisOf(WIDGETS, GADGETS),
@@ -214,7 +214,7 @@ const CHANGES_AT_ONCE: readonly Change[] = [
     inFull: true,
   },
   {
-    what: "both removed",
+    name: "both removed",
     change: () => editGrant({ ...apisOf(WIDGETS), relatedResources: null }),
     given: { apis: [WIDGETS] },
   },
@@ -226,16 +226,16 @@ async function checkRights(
   scope: Scope,
   changes: readonly Change[],
 ): Promise<void> {
-  await t.step("at first", () => hasExactly({ scope, apis: [WIDGETS] }, false));
-  for (const { what, change, given, inFull = false } of changes) {
-    await t.step(`after ${what}`, async () => {
+  await t.step("before any change", () => hasExactly({ scope, apis: [WIDGETS] }, false));
+  for (const { name, change, given, inFull = false } of changes) {
+    await t.step(`after ${name}`, async () => {
       await change();
       await hasExactly({ scope, ...given }, inFull);
     });
   }
 }
 
-Deno.test("the questions are about everything that the API server serves", () => {
+Deno.test("the questions cover every resource of the API server", () => {
   assert.ok(questions.length > 3_000, `${questions.length}`);
   const resources = new Set(questions.map(({ group, resource }) => `${group}/${resource}`));
   for (
@@ -252,7 +252,7 @@ Deno.test("the questions are about everything that the API server serves", () =>
   assert.ok(byDefault.has("create authorization.k8s.io/selfsubjectaccessreviews in all"));
 });
 
-Deno.test("the questions are asked for the user that an issued token stands for", async () => {
+Deno.test("userOf() returns the user of an issued token", async () => {
   using issued = await world.issued(grant);
   const self = await reviewSelf(issued.kube);
   const { user, groups } = userOf(account);
@@ -260,22 +260,22 @@ Deno.test("the questions are asked for the user that an issued token stands for"
   assert.deepEqual([...self.groups ?? []].sort(), [...groups].sort());
 });
 
-Deno.test("a Grant under scope Cluster gives the rights of the table", async (t) => {
+Deno.test("a Grant has the rights of the table under scope Cluster", async (t) => {
   await checkRights(t, "Cluster", CHANGES);
 });
 
-Deno.test("a Grant under scope Namespace, after a restart, gives the rights of the table", async (t) => {
+Deno.test("a Grant has the rights of the table after a change to scope Namespace", async (t) => {
   await world.restart("--issuer-scope=Namespace");
   await checkRights(t, "Namespace", CHANGES_AT_ONCE);
 });
 
-Deno.test("a Grant under scope Cluster again gives the rights of the table", async () => {
+Deno.test("a Grant has the rights of the table after a change back to scope Cluster", async () => {
   await world.restart();
   await hasExactly({ scope: "Cluster", apis: [WIDGETS] }, false);
 });
 
-Deno.test("nobody else got any rights on the way", async () => {
+Deno.test("other accounts got no rights", async () => {
   const allowed = await reviews.allowedTo(neighbour, questions);
   assert.deepEqual([...allowed.difference(byDefault)], []);
-  assert.deepEqual([...(await reviews.allowedTo(stranger, telling)).difference(byDefault)], []);
+  assert.deepEqual([...(await reviews.allowedTo(stranger, affected)).difference(byDefault)], []);
 });

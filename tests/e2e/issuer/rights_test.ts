@@ -21,11 +21,11 @@ import {
 import { boundaryOf, customType, subjectOf, WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const world = await IssuerWorld.start();
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 
-const GADGETS = "gadgets.example.org"; // exported, and granted to nobody
+const GADGETS = "gadgets.example.org"; // exported, but in no Grant
 await world.define(GADGETS);
 
 const secrets = (direction: RelatedResource["direction"]): RelatedResource => ({
@@ -59,7 +59,7 @@ const ALL = `${READ},create,update,patch,delete`;
 const secretVerbs = new Map([[ada, ""], [reader, READ], [writer, ALL]]);
 const configMapVerbs = new Map([[ada, ""], [reader, ""], [writer, READ]]);
 
-/** The rules that a Grant should give: those that hold everywhere, and those in the boundary. */
+/** The rules that a Grant should have: in every namespace, and in the boundary. */
 function table(grant: Grant, scope: Scope): { everywhere: string[]; inBoundary: string[] } {
   const granted = [`${ALL} example.org/widgets`, `${ALL} example.org/widgets/status`];
   const [forSecrets, forConfigMaps] = [secretVerbs.get(grant), configMapVerbs.get(grant)];
@@ -78,7 +78,7 @@ function table(grant: Grant, scope: Scope): { everywhere: string[]; inBoundary: 
   return { everywhere: everywhere.sort(), inBoundary: inBoundary.sort() };
 }
 
-/** What the API server should answer to `kubectl auth can-i`, verb by verb. */
+/** The expected answers to `kubectl auth can-i`, verb by verb. */
 function accesses(grant: Grant, scope: Scope): [Access, verbs: string][] {
   const boundary = boundaryOf(grant);
   const elsewhere = ["default", "kube-system", boundaryName(subjectOf("nobody")), undefined];
@@ -119,12 +119,12 @@ function accesses(grant: Grant, scope: Scope): [Access, verbs: string][] {
   return list;
 }
 
-/** Calls as a konnector or a thief makes them, in this order, and which of them get through. */
+/** Calls of a konnector or a thief, in this order, and whether they are allowed. */
 function calls(
   kube: KubeClient,
   grant: Grant,
   scope: Scope,
-): [what: string, allowed: boolean, call: () => Promise<unknown>][] {
+): [name: string, allowed: boolean, call: () => Promise<unknown>][] {
   const { cli } = FIELD_MANAGERS;
   const { name } = grant.metadata;
   const namespace = boundaryOf(grant);
@@ -142,13 +142,13 @@ function calls(
   return [
     ["create a Widget", true, () => kube.create(widgets, { ...widget, metadata: here }, cli)],
     ["apply its status", true, () => kube.applyStatus(widgets, status, cli)],
-    ["delete it", true, () => kube.delete(widgets, here)],
+    ["delete the Widget", true, () => kube.delete(widgets, here)],
     [
-      "create one elsewhere",
+      "create a Widget elsewhere",
       inCluster,
       () => kube.create(widgets, { ...widget, metadata: there }, cli),
     ],
-    ["list the Widgets of all", inCluster, () => kube.list(widgets)],
+    ["list all Widgets", inCluster, () => kube.list(widgets)],
     ["list Gadgets", false, () => kube.list(customType(GADGETS), { namespace })],
     ["list CRDs", true, () => kube.list(CRDS)],
     ["delete a CRD", false, () => kube.delete(CRDS, { name: GADGETS })],
@@ -164,7 +164,7 @@ function calls(
     ["apply one elsewhere", false, () => kube.apply(LEASES, { ...lease, metadata: there }, cli)],
     ["delete the Lease", false, () => kube.delete(LEASES, here)],
     ["list Secrets", grant !== ada, () => kube.list(SECRETS, { namespace })],
-    ["list the Secrets of all", grant !== ada && inCluster, () => kube.list(SECRETS)],
+    ["list all Secrets", grant !== ada && inCluster, () => kube.list(SECRETS)],
     ["apply a Secret", writes, () => kube.apply(SECRETS, { ...secret, metadata: here }, cli)],
     [
       "apply a Secret elsewhere",
@@ -200,33 +200,33 @@ async function checkRights(t: Deno.TestContext, scope: Scope): Promise<void> {
       );
       assert.deepEqual(wrong, []);
     });
-    await t.step(`${subject} gets through with those calls`, async () => {
-      for (const [what, allowed, call] of calls(kube, grant, scope)) {
-        assert.equal(await isAllowed(call()), allowed, what);
+    await t.step(`${subject} can make the allowed calls and no others`, async () => {
+      for (const [name, allowed, call] of calls(kube, grant, scope)) {
+        assert.equal(await isAllowed(call()), allowed, name);
       }
     });
   }
 }
 
-Deno.test("issuer() with scope Cluster", async (t) => {
+Deno.test("issuer() gives the rights of the table under scope Cluster", async (t) => {
   await checkRights(t, "Cluster");
 });
 
-Deno.test("issuer() writes nothing when it starts with everything in place", async () => {
+Deno.test("issuer() writes nothing at a restart when nothing has changed", async () => {
   await Promise.all([ada, reader, writer].map((grant) => world.ready(grant)));
   const writes = await world.writesDuring(async () => {
     await world.restart();
-    await eventually("it looked at all", async () => await world.reconciles("grant") >= 3);
+    await eventually("all were reconciled", async () => await world.reconciles("grant") >= 3);
   });
   assert.deepEqual(writes, []);
 });
 
-Deno.test("issuer() with scope Namespace, after a restart", async (t) => {
+Deno.test("issuer() gives the rights of the table after a change to scope Namespace", async (t) => {
   await world.restart("--issuer-scope=Namespace");
   await checkRights(t, "Namespace");
 });
 
-Deno.test("issuer() gives the rights back when the scope is Cluster again", async () => {
+Deno.test("issuer() gives the rights of the table after a change back to scope Cluster", async () => {
   await world.restart();
   using issued = await world.issued(reader);
   await eventually("the rules are those of the table", async () => {

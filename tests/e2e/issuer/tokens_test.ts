@@ -21,7 +21,7 @@ import { boundaryOf, customType, grantFor, WIDGETS } from "../../support/planes/
 import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
 import { running } from "../../support/planes/kube.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const world = await IssuerWorld.start();
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 const { kube, plane } = world;
@@ -32,16 +32,16 @@ const secretOf = (grant: Grant) => ({
   namespace: boundaryOf(grant),
 });
 
-/** While it is held, Kubernetes fills no Secret. */
+/** Stops Kubernetes from filling token Secrets until it is disposed. */
 async function tokenControllerPaused(): Promise<Disposable> {
   await plane.controllerManager.pause();
   return { [Symbol.dispose]: () => plane.controllerManager.resume() };
 }
 
-Deno.test("issuer() gives a new token when the account is another one", async (t) => {
+Deno.test("issuer() issues a new token when the account is replaced", async (t) => {
   const grant = await world.ready(await world.grant({ who: "account" }));
   const account = accountOf(grant);
-  const makeAnew = async () => {
+  const recreate = async () => {
     world.backend.signal("SIGSTOP");
     try {
       const { metadata: { name, namespace = "", labels = {} } } = await kube
@@ -53,11 +53,11 @@ Deno.test("issuer() gives a new token when the account is another one", async (t
     }
   };
   const ways: Record<string, () => Promise<unknown>> = {
-    "because it was deleted": () => kube.delete(SERVICE_ACCOUNTS, account),
-    "because somebody made it anew": makeAnew,
+    "it was deleted": () => kube.delete(SERVICE_ACCOUNTS, account),
+    "it was recreated by hand": recreate,
   };
-  for (const [what, replaceAccount] of Object.entries(ways)) {
-    await t.step(what, async () => {
+  for (const [name, replaceAccount] of Object.entries(ways)) {
+    await t.step(name, async () => {
       const uids = () =>
         Promise.all([
           kube.find(SERVICE_ACCOUNTS, account),
@@ -75,7 +75,7 @@ Deno.test("issuer() gives a new token when the account is another one", async (t
   }
 });
 
-Deno.test("issuer() lets few Secrets wait, then goes on with the Grant that a bind waits for", async () => {
+Deno.test("issuer() lets at most 20 Secrets wait, then serves the Grant that a bind waits for", async () => {
   const count = async () => (await kube.list(SECRETS, { labelSelector: LABELS.grant })).length;
   const already = await count();
   const wantedUntil = new Date(Date.now() + 60_000).toISOString();
@@ -88,7 +88,7 @@ Deno.test("issuer() lets few Secrets wait, then goes on with the Grant that a bi
         await world.grant({ who: `burst-${index % 3}`, exportName: `burst-${index}` });
       }
       const behind = "Waiting for its token, behind those of other Grants";
-      const waiting = await eventually("the others wait behind them", async () => {
+      const waiting = await eventually("the other Grants wait for their turn", async () => {
         const found = (await kube.list(GRANTS))
           .filter((grant) => condition(grant, "Ready")?.message === behind);
         unfilled = await count() - already;
@@ -97,7 +97,7 @@ Deno.test("issuer() lets few Secrets wait, then goes on with the Grant that a bi
       assert.ok(unfilled >= 4 && unfilled <= 20, `${unfilled} are unfilled`);
       const urgent = await world.grant({ who: "urgent", annotations });
       await world.unready(GRANTS, urgent, "Pending", new RegExp(behind));
-      // Those that give up must not keep the turn of others.
+      // Deleted Grants must not take a turn.
       for (const { metadata } of waiting.slice(0, 3)) {
         await kube.delete(GRANTS, { name: metadata.name });
       }
@@ -108,21 +108,21 @@ Deno.test("issuer() lets few Secrets wait, then goes on with the Grant that a bi
   const made = requests.filter(({ verb, objectRef }) =>
     verb === "create" && objectRef?.resource === "secrets"
   ).map(({ objectRef }) => objectRef?.name);
-  const urgentIs = made.indexOf(tokenSecretName(grantFor({ who: "urgent" }).metadata.name));
-  // Grants that get their turn at the same time may overtake each other by a few.
+  const urgentIndex = made.indexOf(tokenSecretName(grantFor({ who: "urgent" }).metadata.name));
+  // Grants that get their turn at the same time may swap places.
   assert.equal(made.length, 38);
   assert.ok(
-    urgentIs >= unfilled && urgentIs < unfilled + 5,
-    `it was number ${urgentIs} of ${made.length}, after ${unfilled}`,
+    urgentIndex >= unfilled && urgentIndex < unfilled + 5,
+    `the urgent one was number ${urgentIndex} of ${made.length}, after ${unfilled}`,
   );
 });
 
-Deno.test("issuer() finishes the Grant that a bind waits for before it begins the rest of a backlog", async () => {
+Deno.test("issuer() provisions the Grant that a bind waits for before the rest of a backlog", async () => {
   const wantedUntil = new Date(Date.now() + 60_000).toISOString();
   const backlog: Grant[] = [];
   const urgent = grantFor({ who: "hurry" }).metadata.name;
   const requests = await world.requestsDuring(async () => {
-    world.backend.signal("SIGSTOP"); // so that all of it is there when the urgent one comes
+    world.backend.signal("SIGSTOP"); // so that it finds all Grants at once
     try {
       for (let index = 0; index < 200; index++) {
         backlog.push(await world.grant({ who: "backlog", exportName: `backlog-${index}` }));
@@ -141,15 +141,15 @@ Deno.test("issuer() finishes the Grant that a bind waits for before it begins th
     requests.slice(0, ready).filter(({ verb, objectRef }) =>
       verb === "create" && objectRef?.resource === "serviceaccounts"
     ).length;
-  // Twenty workers had begun when it came, and turn to others while it waits for its token.
+  // Twenty workers begin others first, and go on with others while the token is pending.
   assert.ok(
     ready > 0 && begun < 150,
-    `${begun} of ${backlog.length} were begun before it was done`,
+    `${begun} of ${backlog.length} were begun before the urgent one was done`,
   );
 });
 
 Deno.test("putToken() recreates a Secret that is unfilled after two minutes", async () => {
-  await world.stop(); // it would take back what no Grant asks for
+  await world.stop(); // it would delete objects without a Grant
   const grant = grantFor({ who: "patient" });
   const wanted = grantObjects(grant, [], { issuerScope: "Cluster" });
   await kube.create(NAMESPACES, wanted.boundary, FIELD_MANAGERS.issuer);
@@ -161,8 +161,8 @@ Deno.test("putToken() recreates a Secret that is unfilled after two minutes", as
   const now = () => nowMs;
   const tokens = new TokenTurns({ caches, now, wake: () => {} });
   const deps: TokenDeps = { kube, caches, tokens, now };
-  /** Looks that long after the Secret was created; returns what the token waits for, and the Secret. */
-  const look = async (afterMs: number): Promise<[NotYet | undefined, Secret]> => {
+  /** Calls putToken() at this age of the Secret; returns its NotYet, if any, and the Secret. */
+  const putAfter = async (afterMs: number): Promise<[NotYet | undefined, Secret]> => {
     const present = await kube.find(SECRETS, secretOf(grant));
     nowMs = Date.parse(present?.metadata.creationTimestamp ?? "") + afterMs;
     const signal = AbortSignal.timeout(10_000);
@@ -170,7 +170,7 @@ Deno.test("putToken() recreates a Secret that is unfilled after two minutes", as
       assert.ok(error instanceof NotYet, `${error}`);
       return error;
     });
-    const secret = await eventually("the cache knows it", async () => {
+    const secret = await eventually("the cache has it", async () => {
       const live = await kube.get(SECRETS, secretOf(grant));
       const { resourceVersion } = caches.secrets.get(secretOf(grant))?.metadata ?? {};
       return live.metadata.resourceVersion === resourceVersion && live;
@@ -179,16 +179,16 @@ Deno.test("putToken() recreates a Secret that is unfilled after two minutes", as
   };
   {
     using _ = await tokenControllerPaused();
-    let [notYet, secret] = await look(0);
+    let [notYet, secret] = await putAfter(0);
     assert.deepEqual([notYet?.waitsFor, notYet?.lookAgainMs], ["its token", 120_000]);
     for (let times = 0; times < 3; times++) {
-      const [early, same] = await look(119_000);
+      const [early, same] = await putAfter(119_000);
       assert.deepEqual([early?.waitsFor, early?.lookAgainMs], ["its token", 1_000]);
       assert.equal(same.metadata.uid, secret.metadata.uid);
-      [notYet, secret] = await look(120_000);
+      [notYet, secret] = await putAfter(120_000);
       assert.deepEqual([notYet?.waitsFor, notYet?.lookAgainMs], ["its token", 120_000]);
       assert.notEqual(secret.metadata.uid, same.metadata.uid, "recreated");
     }
   }
-  await eventually("Kubernetes has filled it", async () => (await look(0))[0] === undefined);
+  await eventually("the Secret is filled", async () => (await putAfter(0))[0] === undefined);
 });
