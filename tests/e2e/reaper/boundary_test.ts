@@ -17,13 +17,13 @@ const MARK = ANNOTATIONS.reapBoundary;
 const CLEANUP = ["iam.xbind.io/cleanup"];
 const REAP = { reaperTtlMs: 1_000, reaperRevoke: true, reaperDeleteBoundary: true };
 
-// An own one: the search for marks covers all boundaries, those of other tests too.
+// The reaper searches all boundaries for marks, so other tests must not share this plane.
 const plane = await ownPlane({ auditLog: true });
 
 const boundaryOf = (world: ReaperWorld, grant: Grant): Promise<Namespace | undefined> =>
   world.kube.find(NAMESPACES, { name: boundaryName(grant.spec.identity.subject) });
 
-const isGoing = async (namespace: Promise<Namespace | undefined>): Promise<boolean> => {
+const isDeleted = async (namespace: Promise<Namespace | undefined>): Promise<boolean> => {
   const found = await namespace;
   return !found || isDeleting(found);
 };
@@ -34,10 +34,10 @@ Deno.test("reaper() marks the boundary, deletes the Grant, then the boundary", a
   const reaper = await world.reaper(REAP);
   const requests = await world.reaperRequests(async () => {
     reaper.run();
-    await eventually("the boundary goes", () => isGoing(boundaryOf(world, grant)));
+    await eventually("the boundary is deleted", () => isDeleted(boundaryOf(world, grant)));
   });
   const stored = await world.stored(grant);
-  assert.ok(stored && isDeleting(stored), "the finalizer still holds the Grant");
+  assert.ok(stored && isDeleting(stored), "the finalizer keeps the Grant");
 
   const steps = requests
     .filter(({ verb, objectRef }) => /patch|delete/.test(verb) && !objectRef?.subresource)
@@ -49,7 +49,7 @@ Deno.test("reaper() marks the boundary, deletes the Grant, then the boundary", a
     "delete namespaces",
   ]);
   const reaped = await eventually(
-    "it is told",
+    "it is logged",
     () => reaper.records.find(({ code }) => code === "boundary.reaped"),
   );
   assert.equal(reaped["boundary"], boundaryName(grant.spec.identity.subject));
@@ -58,26 +58,26 @@ Deno.test("reaper() marks the boundary, deletes the Grant, then the boundary", a
   assert.ok(reaper.counts.some(({ boundariesDeleted }) => boundariesDeleted === 1));
 });
 
-Deno.test("reaper() keeps the boundary of an identity that has a live Grant left", async () => {
+Deno.test("reaper() keeps the boundary of an identity with a live Grant", async () => {
   await using world = await ReaperWorld.start(plane);
   const silent = await world.grant({ readyAtMs: Date.now() - LONG });
   const live = await world.grant({ exportName: "redis" });
   await using consumer = world.beating(live, 100);
   const reaper = await world.reaper(REAP);
   reaper.run();
-  await eventually("the silent one is gone", async () => !await world.stored(silent));
+  await eventually("the silent Grant is gone", async () => !await world.stored(silent));
   const swept = reaper.counts.length;
   await eventually("some sweeps pass", () => reaper.counts.length > swept + 5);
   const boundary = await boundaryOf(world, live);
   assert.ok(boundary && !isDeleting(boundary));
-  assert.equal(boundary.metadata.annotations?.[MARK], undefined, "the mark is taken back");
+  assert.equal(boundary.metadata.annotations?.[MARK], undefined, "the mark is still there");
   assert.equal(condition(await world.stored(live) ?? assert.fail(), "Stale"), undefined);
 
   await consumer[Symbol.asyncDispose]();
-  await eventually("the boundary goes with the last", () => isGoing(boundaryOf(world, live)));
+  await eventually("the boundary is deleted, too", () => isDeleted(boundaryOf(world, live)));
 });
 
-Deno.test("reaper() takes the boundary along when all Grants of an identity are silent", async () => {
+Deno.test("reaper() deletes the boundary when all Grants of an identity are silent", async () => {
   await using world = await ReaperWorld.start(plane);
   const readyAtMs = Date.now() - LONG;
   const grants = await Promise.all(
@@ -86,12 +86,12 @@ Deno.test("reaper() takes the boundary along when all Grants of an identity are 
   const reaper = await world.reaper(REAP);
   reaper.run();
   for (const grant of grants) {
-    await eventually("it is gone", async () => !await world.stored(grant));
-    await eventually("the boundary goes", () => isGoing(boundaryOf(world, grant)));
+    await eventually("the Grant is gone", async () => !await world.stored(grant));
+    await eventually("the boundary is deleted", () => isDeleted(boundaryOf(world, grant)));
   }
 });
 
-Deno.test("reaper() holds when many consumers fall silent together", async (t) => {
+Deno.test("reaper() reaps nothing while many consumers are silent together", async (t) => {
   await using world = await ReaperWorld.start(plane);
   const grants = await Promise.all(
     Array.from(
@@ -104,7 +104,7 @@ Deno.test("reaper() holds when many consumers fall silent together", async (t) =
   await Promise.all(grants.map((grant) => world.beat(grant)));
   const reaper = await world.reaper({ ...REAP, reaperTtlMs: 4_000 });
   const isHeld = async (grant: Grant) => {
-    const stored = await world.stored(grant) ?? assert.fail("it is gone");
+    const stored = await world.stored(grant) ?? assert.fail("it was reaped");
     return condition(stored, "Stale")?.message.endsWith(
       "; revocation is on hold because many consumers fell silent together",
     );
@@ -113,86 +113,86 @@ Deno.test("reaper() holds when many consumers fall silent together", async (t) =
     (await Promise.all(some.map(isHeld))).every((held) => held);
   const assertUntouched = async (some: Grant[]) => {
     for (const grant of some) {
-      assert.equal(isDeleting(await world.stored(grant) ?? assert.fail("it is gone")), false);
+      assert.equal(isDeleting(await world.stored(grant) ?? assert.fail("it was reaped")), false);
       const boundary = await boundaryOf(world, grant) ?? assert.fail("its boundary is gone");
       assert.equal(isDeleting(boundary), false);
       assert.equal(boundary.metadata.annotations?.[MARK], undefined);
     }
   };
-  const told = () => reaper.records.filter(({ code }) => code === "reaper.hold");
-  const toldLast = () => {
-    const { level, outcome, silent, live } = told().at(-1) ?? assert.fail();
+  const holds = () => reaper.records.filter(({ code }) => code === "reaper.hold");
+  const lastHold = () => {
+    const { level, outcome, silent, live } = holds().at(-1) ?? assert.fail();
     return { level, outcome, silent, live };
   };
   const approval = `${ANNOTATIONS.reap}=approved`;
   reaper.run();
 
-  await t.step("nobody is revoked, and all say so", async () => {
-    await eventually("all say so", () => areHeld(grants));
-    await eventually("it writes no more", () => reaper.counts.at(-1)?.held === 12);
+  await t.step("it holds all Grants, and their conditions say so", async () => {
+    await eventually("all conditions say so", () => areHeld(grants));
+    await eventually("it counts all as held", () => reaper.counts.at(-1)?.held === 12);
     const swept = reaper.counts.length;
     const requests = await world.reaperRequests(() =>
       eventually("many sweeps pass", () => reaper.counts.length > swept + 20)
     );
-    assert.deepEqual(requests, [], "a hold at rest costs nothing");
+    assert.deepEqual(requests, [], "a hold makes no requests");
     await assertUntouched(grants);
     assert.ok(
       reaper.counts.every(({ reaped, boundariesDeleted }) => !reaped && !boundariesDeleted),
     );
     const { silentTogether, isHolding, stale, held } = reaper.counts.at(-1) ?? assert.fail();
     assert.deepEqual([silentTogether, isHolding, stale, held], [12, true, 12, 12]);
-    assert.equal(told().length, 1);
-    assert.deepEqual(toldLast(), { level: "warn", outcome: "holding", silent: 12, live: 0 });
+    assert.equal(holds().length, 1);
+    assert.deepEqual(lastHold(), { level: "warn", outcome: "holding", silent: 12, live: 0 });
   });
 
-  await t.step("an approved Grant goes nevertheless, with its boundary", async () => {
+  await t.step("it reaps an approved Grant and its boundary", async () => {
     await world.annotate(approved, { [ANNOTATIONS.reap]: "approved" });
-    await eventually("it is gone", async () => !await world.stored(approved));
-    await eventually("its boundary goes", () => isGoing(boundaryOf(world, approved)));
+    await eventually("the Grant is gone", async () => !await world.stored(approved));
+    await eventually("its boundary is deleted", () => isDeleted(boundaryOf(world, approved)));
     assert.equal(reaper.counts.at(-1)?.isHolding, true);
     await assertUntouched([gone, ...living]);
   });
 
   const consumers = living.map((grant) => world.beating(grant, 500));
-  await t.step("it goes on by itself when most are heard of again", async () => {
-    await eventually("the one that stays silent goes", () => isGoing(boundaryOf(world, gone)));
+  await t.step("it goes on by itself when most consumers are back", async () => {
+    await eventually("the silent one is reaped", () => isDeleted(boundaryOf(world, gone)));
     assert.equal(await world.stored(gone), undefined);
-    await eventually("it is told", () => told().length > 1);
-    const { level, outcome } = toldLast();
+    await eventually("it is logged", () => holds().length > 1);
+    const { level, outcome } = lastHold();
     assert.deepEqual([level, outcome], ["info", "released"]);
     await assertUntouched(living);
   });
 
-  await t.step("an approval ends when the Grant is heard of", async () => {
+  await t.step("it removes the approval of a Grant whose consumer is back", async () => {
     const names = living.map(({ metadata: { name } }) => name);
     await world.plane.kubectl(["annotate", "grants.iam.xbind.io", ...names, approval]);
     for (const grant of living) {
       await eventually("the approval is gone", async () => {
-        const { metadata } = await world.stored(grant) ?? assert.fail("it was revoked");
+        const { metadata } = await world.stored(grant) ?? assert.fail("it was reaped");
         return metadata.annotations?.[ANNOTATIONS.reap] === undefined;
       });
     }
     await Promise.all(consumers.map((consumer) => consumer[Symbol.asyncDispose]()));
-    await eventually("all are held once more", () => areHeld(living));
-    // The consumers stop one after the other, and the hold begins before the last one has.
-    const { level, outcome, silent, live } = toldLast();
+    await eventually("all are held again", () => areHeld(living));
+    // The hold begins before the last consumer has stopped.
+    const { level, outcome, silent, live } = lastHold();
     assert.deepEqual([level, outcome], ["warn", "holding"]);
     assert.equal(Number(silent) + Number(live), living.length);
-    await eventually("all ten count", () => reaper.counts.at(-1)?.silentTogether === 10);
+    await eventually("all ten are silent", () => reaper.counts.at(-1)?.silentTogether === 10);
   });
 
-  await t.step("an operator's word for all lets all go, in parts", async () => {
+  await t.step("it reaps all Grants in parts when an operator approves all", async () => {
     await world.plane.kubectl(["annotate", "grants", "--all", approval]);
     for (const grant of living) {
-      await eventually("it is gone", async () => !await world.stored(grant));
-      await eventually("its boundary goes", () => isGoing(boundaryOf(world, grant)));
+      await eventually("the Grant is gone", async () => !await world.stored(grant));
+      await eventually("its boundary is deleted", () => isDeleted(boundaryOf(world, grant)));
     }
     assert.ok(reaper.counts.every(({ reaped }) => reaped <= 5));
   });
   assert.deepEqual(reaper.records.filter(({ level }) => level === "error"), []);
 });
 
-Deno.test("sweep() finishes what an earlier process began", async (t) => {
+Deno.test("sweep() finishes the work of an earlier process", async (t) => {
   await using world = await ReaperWorld.start(plane);
   const marked = (who: string) => world.boundary(who, { [MARK]: "an-old-uid" });
   const orphan = await marked("orphan");
@@ -217,10 +217,10 @@ Deno.test("sweep() finishes what an earlier process began", async (t) => {
   const counts = await reaper.sweep();
 
   await t.step("deletes a marked boundary without a Grant", async () => {
-    assert.equal(await isGoing(find(orphan)), true);
+    assert.equal(await isDeleted(find(orphan)), true);
   });
-  await t.step("deletes a marked boundary whose last Grant is going", async () => {
-    assert.equal(await isGoing(boundaryOf(world, going)), true);
+  await t.step("deletes a marked boundary whose last Grant is being deleted", async () => {
+    assert.equal(await isDeleted(boundaryOf(world, going)), true);
     assert.equal(counts?.boundariesDeleted, 2);
   });
   await t.step("unmarks a boundary whose Grant came back", async () => {
@@ -228,33 +228,33 @@ Deno.test("sweep() finishes what an earlier process began", async (t) => {
     assert.ok(boundary && !isDeleting(boundary));
     assert.equal(boundary.metadata.annotations?.[MARK], undefined);
   });
-  await t.step("leaves alone a boundary without a mark", async () => {
-    assert.equal(await isGoing(find(unmarked)), false);
+  await t.step("keeps a boundary without a mark", async () => {
+    assert.equal(await isDeleted(find(unmarked)), false);
   });
-  await t.step("leaves alone a marked namespace that is no boundary", async () => {
+  await t.step("keeps a marked namespace that is not a boundary", async () => {
     const found = await find(foreign);
     assert.ok(found && !isDeleting(found));
     assert.equal(found.metadata.annotations?.[MARK], "an-old-uid");
     await world.kube.delete(NAMESPACES, found.metadata);
   });
-  await t.step("asks nothing of the API server once there is nothing left to do", async () => {
+  await t.step("makes no requests when there is nothing to do", async () => {
     await world.upToDate(reaper);
     await reaper.sweep();
     assert.deepEqual(await world.reaperRequests(() => reaper.sweep()), []);
   });
 });
 
-Deno.test("sweep() does not delete a boundary that a bind reaches first", async () => {
+Deno.test("sweep() does not delete a boundary that a bind has just unmarked", async () => {
   await using world = await ReaperWorld.start(plane);
   const { metadata: { name } } = await world.boundary("ada", { [MARK]: "an-old-uid" });
   const reaper = await world.reaper(REAP);
   const { kube, log } = reaper.deps;
-  // A bind that comes after the reaper has listed all Grants, right before the delete.
+  // A bind after the reaper has listed all Grants, right before the delete.
   const crossing = new Proxy(kube, {
     get: (target, method) => {
       if (method !== "delete") return Reflect.get(target, method).bind(target);
       return async (...args: Parameters<typeof kube.delete>) => {
-        await world.grant(); // as it is made, its boundary loses the mark
+        await world.grant(); // it removes the mark from its boundary
         return await kube.delete(...args);
       };
     },
@@ -262,5 +262,5 @@ Deno.test("sweep() does not delete a boundary that a bind reaches first", async 
   const boundaries = new Boundaries({ kube: crossing, log });
   const signal = AbortSignal.timeout(10_000);
   assert.equal(await boundaries.reap({ isHolding: false }, signal), 0);
-  assert.equal(await isGoing(world.kube.find(NAMESPACES, { name })), false);
+  assert.equal(await isDeleted(world.kube.find(NAMESPACES, { name })), false);
 });

@@ -6,7 +6,7 @@ import { ANNOTATIONS } from "../../../common/api/names.ts";
 import { CrashWorld } from "../../support/worlds/crash_world.ts";
 import { killPoints, pointText } from "../../support/faults/write_gate.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const world = await CrashWorld.start(
   "--enable-reaper",
   "--reaper-ttl=2s",
@@ -15,7 +15,7 @@ const world = await CrashWorld.start(
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 const { provider } = world;
 
-/** Waits until all that is written about a Grant says that it is stale, or fresh. */
+/** Waits until the condition and the annotation of a Grant have this verdict. */
 const isJudged = ({ metadata: { name } }: Grant, verdict: "True" | "False") =>
   eventually(`Stale of ${name} is ${verdict}`, async () => {
     const grant = await provider.kube.get(GRANTS, { name });
@@ -23,7 +23,7 @@ const isJudged = ({ metadata: { name } }: Grant, verdict: "True" | "False") =>
     return condition(grant, "Stale")?.status === verdict && isMarked === (verdict === "True");
   });
 
-/** A consumer that was silent for too long, and comes back. */
+/** Starts the heartbeats of a consumer that was silent for too long. */
 async function comesBack(grant: Grant): Promise<AsyncDisposable> {
   const stop = new AbortController();
   await world.beat(grant);
@@ -41,7 +41,7 @@ async function comesBack(grant: Grant): Promise<AsyncDisposable> {
   };
 }
 
-Deno.test("reaper() killed while it takes Stale back does so when it is started again", async (t) => {
+Deno.test("reaper() clears Stale after a restart when it was killed at any write", async (t) => {
   const silent = async (who: string) => {
     const grant = await provider.ready(await provider.grant({ who }));
     await isJudged(grant, "True");
@@ -53,7 +53,7 @@ Deno.test("reaper() killed while it takes Stale back does so when it is started 
     await isJudged(recorded, "False");
   });
   const writes = ["patch grants/status", "patch grants"];
-  // A sweep that has not heard of the last write yet sends it again, and is refused.
+  // A sweep that has not seen the last write yet repeats it, and gets a conflict.
   assert.deepEqual(sent, [...writes, ...world.gate.conflicts]);
   await provider.kube.delete(GRANTS, { name: recorded.metadata.name });
   await world.revoked(recorded);

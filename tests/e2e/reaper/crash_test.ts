@@ -6,7 +6,7 @@ import { CrashWorld } from "../../support/worlds/crash_world.ts";
 import { boundaryOf } from "../../support/planes/issuer_samples.ts";
 import { type KillPoint, pointText } from "../../support/faults/write_gate.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const world = await CrashWorld.start(
   "--enable-reaper",
   "--reaper-ttl=1s",
@@ -17,28 +17,28 @@ const world = await CrashWorld.start(
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 const { provider } = world;
 
-/** What a silent Grant goes through; the issuer's own steps lie between the last three. */
+/** The writes for a silent Grant; the issuer's own writes are between the last three. */
 const WRITES: readonly Omit<KillPoint, "when">[] = [
-  { what: "patch grants/status" }, // it is Stale
-  { what: "patch grants" }, // since when
-  { what: "patch namespaces" }, // the boundary goes with it
+  { what: "patch grants/status" }, // the condition Stale
+  { what: "patch grants" }, // the time since when
+  { what: "patch namespaces" }, // the mark on the boundary
   { what: "delete grants" },
   { what: "delete clusterrolebindings" },
   { what: "patch grants", nth: 2 }, // the finalizer
   { what: "delete namespaces" },
 ];
 
-/** Waits until a Grant is gone with all it had, and its boundary is at least on the way. */
+/** Waits until a Grant and its objects are gone, and its boundary is being deleted. */
 async function reaped(grant: Grant): Promise<void> {
   await world.revoked(grant);
   const name = boundaryOf(grant);
-  await eventually("the boundary goes", async () => {
+  await eventually("the boundary is deleted", async () => {
     const boundary = await provider.kube.find(NAMESPACES, { name });
     return !boundary || isDeleting(boundary);
   });
 }
 
-Deno.test("reaper() marks, deletes the Grant, then the boundary", async () => {
+Deno.test("reaper() marks the boundary, deletes the Grant, then the boundary", async () => {
   const grant = await provider.ready(await provider.grant({ who: "recorded" }));
   const writes = await world.writesOf(() => reaped(grant));
   const steps = writes.filter((what) => /grants|namespaces/.test(what));
@@ -46,7 +46,7 @@ Deno.test("reaper() marks, deletes the Grant, then the boundary", async () => {
   assert.deepEqual(steps.slice(4).sort(), ["delete namespaces", "patch grants"]);
 });
 
-Deno.test("reaper() killed at any write, and started again, comes to the same end", async (t) => {
+Deno.test("reaper() reaps a Grant after a restart when it was killed at any write", async (t) => {
   const points = WRITES.flatMap((write): KillPoint[] => [
     { ...write, when: "before" },
     { ...write, when: "after" },
@@ -66,5 +66,5 @@ Deno.test("reaper() killed at any write, and started again, comes to the same en
       return left.length === 0;
     });
   });
-  await t.step("the finalizer never went first", () => assert.deepEqual(world.violations, []));
+  await t.step("the finalizer was removed last", () => assert.deepEqual(world.violations, []));
 });

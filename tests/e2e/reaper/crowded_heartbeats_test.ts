@@ -11,10 +11,10 @@ import { TestProvider } from "../../support/worlds/provider.ts";
 import { connect, running } from "../../support/planes/kube.ts";
 
 const WRITERS = 24;
-/** More than are held of one boundary. */
+/** More heartbeats than the cache holds for one boundary. */
 const FLOOD = 4_100;
 
-/** Writes so many heartbeats of made-up clusters into the boundary of a Grant. */
+/** Writes this many heartbeats of invented clusters into the boundary of a Grant. */
 async function flood(kube: KubeClient, grant: Grant, count: number): Promise<void> {
   const numbers = Array.from({ length: count }, (_, i) => i).values();
   const write = async () => {
@@ -40,7 +40,7 @@ async function beat(kube: KubeClient, grant: Grant, uid: string): Promise<void> 
   }, FIELD_MANAGERS.cli);
 }
 
-Deno.test("a flood of heartbeats is held in part, told, and hides nobody else", async (t) => {
+Deno.test("a flood of heartbeats is truncated and reported, and hides no other cluster", async (t) => {
   await using plane = await ownPlane();
   await using gateway = await Gateway.start(plane);
   using provider = await TestProvider.of(plane);
@@ -57,31 +57,31 @@ Deno.test("a flood of heartbeats is held in part, told, and hides nobody else", 
   await beat(admin.kube, neighbour, "honest");
   await flood(admin.kube, grant, FLOOD);
 
-  await t.step("the answer says that there are more", async () => {
-    const answer = await eventually("it does", async () => {
+  await t.step("GET /api/clusters says that the list is truncated", async () => {
+    const answer = await eventually("it says so", async () => {
       const found = await clusters();
       return found.truncated?.[0]?.leases === FLOOD + 1 && found;
     });
     assert.deepEqual(answer.truncated, [{ boundaryNamespace, leases: FLOOD + 1 }]);
     assert.ok(answer.clusters.length < FLOOD, `${answer.clusters.length} shown`);
-    assert.ok(answer.clusters.some(({ uid }) => uid === "honest"), "the other Grant's is shown");
+    assert.ok(answer.clusters.some(({ uid }) => uid === "honest"), "the honest cluster is missing");
   });
-  await t.step("an Event on the Grant tells", async () => {
-    await eventually("it does", async () => {
+  await t.step("an Event on the Grant reports it", async () => {
+    await eventually("the Event is written", async () => {
       const events = await admin.kube.list(EVENTS, { namespace: "default" });
       return events.some(({ reason, regarding }) =>
         reason === "TooManyHeartbeats" && regarding?.name === grant.metadata.name
       );
     });
   });
-  await t.step("a new process starts with the same bound", async () => {
+  await t.step("a new cache has the same limits", async () => {
     const limits = { most: 100, kept: 50, keptOfConnection: 40 };
     const cache = heartbeatCache({}, limits);
     await using _ = await running(cache, admin.kube);
     await cache.whenSynced();
     assert.deepEqual(cache.crowded, [{ namespace: boundaryNamespace, total: FLOOD + 1 }]);
     assert.ok(cache.size <= limits.most, `${cache.size} held`);
-    assert.ok(cache.get({ namespace: boundaryNamespace, name: "honest" }), "the newest of another");
+    assert.ok(cache.get({ namespace: boundaryNamespace, name: "honest" }), "the newest is missing");
     const [dropped] = Array.from({ length: FLOOD }, (_, i) => `cluster-${i}`)
       .filter((name) => !cache.get({ namespace: boundaryNamespace, name }));
     const key = { namespace: boundaryNamespace, name: dropped ?? assert.fail("all are held") };
@@ -89,12 +89,12 @@ Deno.test("a flood of heartbeats is held in part, told, and hides nobody else", 
     const renewTime = new Date().toISOString().replace("Z", "000Z");
     const renewal = { metadata: { resourceVersion }, spec: { renewTime } };
     await admin.kube.mergePatch(LEASES, key, renewal, FIELD_MANAGERS.cli);
-    await eventually("a renewed one is held again", () => cache.get(key));
+    await eventually("it holds a renewed Lease again", () => cache.get(key));
     assert.equal(cache.crowded[0]?.total, FLOOD + 1);
     await admin.kube.delete(LEASES, key);
-    await eventually("a deleted one counts no more", () => cache.crowded[0]?.total === FLOOD);
+    await eventually("a deleted Lease is not counted", () => cache.crowded[0]?.total === FLOOD);
   });
-  await t.step("deleting the Grant takes bounded time, and a re-bind works", async () => {
+  await t.step("the Grant can be deleted and bound again", async () => {
     await admin.kube.delete(GRANTS, { name: grant.metadata.name });
     const again = await bound("widgets");
     assert.notEqual(again.metadata.uid, grant.metadata.uid);

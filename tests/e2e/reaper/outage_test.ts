@@ -5,7 +5,7 @@ import { ReaperWorld } from "../../support/worlds/reaper_world.ts";
 
 const TTL = 4_000;
 
-Deno.test("reaper() revokes nobody who could not renew while the API server was down", async () => {
+Deno.test("reaper() keeps Grants that could not renew while the API server was down", async () => {
   await using plane = await ownPlane();
   await using world = await ReaperWorld.start(plane);
   const live = await world.grant({ who: "live" });
@@ -20,7 +20,7 @@ Deno.test("reaper() revokes nobody who could not renew while the API server was 
   const { leaseWatch, caches } = reaper.deps;
   const watchedSince = () => leaseWatch.observation("", () => true).watchedSince?.steadyMs ?? 0;
   const firstSince = watchedSince();
-  await eventually("the silent one is gone", async () => !await world.stored(silent));
+  await eventually("the silent Grant is gone", async () => !await world.stored(silent));
   assert.equal(watchedSince(), firstSince);
 
   await plane.apiServer.kill();
@@ -29,16 +29,16 @@ Deno.test("reaper() revokes nobody who could not renew while the API server was 
   await eventually("the outage is longer than the TTL", () => {
     return (caches.heartbeats.brokenForMs() ?? 0) > TTL + 1_000;
   });
-  assert.equal(reaper.counts.length, sweeps, "nothing is judged by what may be outdated");
+  assert.equal(reaper.counts.length, sweeps, "it swept with a stale cache");
 
   await plane.apiServer.start();
-  await eventually("it watches anew", () => watchedSince() > firstSince);
+  await eventually("it watches again", () => watchedSince() > firstSince);
   await eventually("it sweeps again, for longer than the TTL", () => {
     return reaper.counts.length > sweeps && performance.now() - watchedSince() > TTL + 1_000;
   });
-  assert.ok(await world.stored(live), "the living are spared");
+  assert.ok(await world.stored(live), "the live Grant was reaped");
 
   const later = await world.grant({ who: "later" });
-  await eventually("who is silent after the outage goes", async () => !await world.stored(later));
+  await eventually("a later silent Grant is gone", async () => !await world.stored(later));
   assert.ok(await world.stored(live));
 });

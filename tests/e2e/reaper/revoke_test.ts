@@ -10,7 +10,7 @@ import type { ReaperFlags, TestReaper } from "../../support/worlds/test_reaper.t
 const LONG = 3_600_000;
 const CLEANUP = ["iam.xbind.io/cleanup"];
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const provider = await sharedProvider();
 
 const messageOf = (grant: Grant | undefined) => grant && condition(grant, "Stale")?.message;
@@ -26,32 +26,32 @@ const silentGrant = async (
   return grant;
 };
 
-/** So many of them, each of another consumer; the first of them is silent for the longest time. */
+/** Silent Grants of different consumers; the first has been silent for the longest time. */
 const silentGrants = (world: ReaperWorld, count: number, apartMs = 0): Promise<Grant[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => {
     return silentGrant(world, { who: `user-${index}`, forMs: LONG + (count - index) * apartMs });
   }));
 
-/** A reaper that has watched for long enough and marked what is stale: its next sweep revokes. */
-const readyToRevoke = async (
+/** A reaper whose next sweep reaps: it has watched long enough, and set Stale. */
+const readyToReap = async (
   world: ReaperWorld,
   flags: ReaperFlags = {},
 ): Promise<TestReaper> => {
   const reaper = await world.reaper({ reaperTtlMs: 1_500, reaperRevoke: true, ...flags });
   await world.upToDate(reaper);
   const config = { ...reaper.deps.config, reaperRevoke: false };
-  await eventually("no guard holds", async () => (await reaper.sweep({ config }))?.wouldReap);
+  await eventually("it would reap", async () => (await reaper.sweep({ config }))?.wouldReap);
   await world.upToDate(reaper);
   return reaper;
 };
 
-Deno.test("sweep() without --reaper-revoke deletes nothing, but counts what it would", async () => {
+Deno.test("sweep() without --reaper-revoke only counts the Grants that it would reap", async () => {
   await using world = await ReaperWorld.start(provider);
   const grant = await silentGrant(world);
   const reaper = await world.reaper({ reaperTtlMs: 300 });
   await world.upToDate(reaper);
   assert.equal((await reaper.sweep())?.wouldReap, 0, "it has not watched for long enough");
-  const counts = await eventually("no guard holds", async () => {
+  const counts = await eventually("it would reap", async () => {
     const found = await reaper.sweep();
     return found && found.wouldReap > 0 && found;
   });
@@ -72,7 +72,7 @@ Deno.test("sweep() without --reaper-revoke deletes nothing, but counts what it w
   assert.ok(!messageOf(stored)?.includes("revocation"));
 });
 
-Deno.test("reaper() shows a Grant as stale, then deletes it, and the finalizer holds it", async () => {
+Deno.test("reaper() sets Stale on a silent Grant, then deletes it", async () => {
   await using world = await ReaperWorld.start(provider);
   const silent = await world.grant({ finalizers: CLEANUP });
   const live = await world.grant({ exportName: "redis" });
@@ -89,19 +89,19 @@ Deno.test("reaper() shows a Grant as stale, then deletes it, and the finalizer h
   assert.ok(Date.parse(deleting.metadata.deletionTimestamp ?? "") >= lastBeatMs + 1_000);
   assert.equal(condition(deleting, "Stale")?.status, "True");
   assert.equal(condition(deleting, "Ready")?.status, "True");
-  await eventually("it is told", () => codes(reaper).length > 1);
+  await eventually("it is logged", () => codes(reaper).length > 1);
   assert.deepEqual(codes(reaper), ["grant.stale", "grant.reaped"]);
-  assert.equal(reaper.events.length, 1, "the issuer tells of the revocation, once it is done");
+  assert.equal(reaper.events.length, 1, "the issuer writes the Event about the revocation");
   assert.ok(
     !isDeleting(await world.stored(live) ?? assert.fail()),
-    "the same identity's other one",
+    "the live Grant of the identity",
   );
   assert.ok(reaper.counts.some(({ reaped }) => reaped === 1));
 });
 
-Deno.test("reaper() leaves a bound Grant the time to connect", async () => {
+Deno.test("reaper() gives a bound Grant the TTL to connect", async () => {
   await using world = await ReaperWorld.start(provider);
-  // Ahead, so that the grace ends after the time that the reaper itself has to watch.
+  // In the future, so that the grace period ends after the reaper has watched long enough.
   const boundAtMs = Math.floor(Date.now() / 1000) * 1000 + 4_000;
   const boundAt = seconds(boundAtMs);
   const grant = await world.grant({
@@ -111,52 +111,52 @@ Deno.test("reaper() leaves a bound Grant the time to connect", async () => {
   const reaper = await world.reaper({ reaperTtlMs: 3_000, reaperRevoke: true });
   reaper.run();
   const message = await eventually(
-    "it is marked",
+    "it is Stale",
     async () => messageOf(await world.stored(grant)),
   );
   assert.match(message, new RegExp(`; revocation not before ${seconds(boundAtMs + 3_000)}$`));
-  await eventually("it is gone", async () => {
+  await eventually("the Grant is gone", async () => {
     const stored = await world.stored(grant);
     if (!stored) return true;
-    assert.equal(messageOf(stored), message, "the promise stays as it was given");
+    assert.equal(messageOf(stored), message, "the promised time has changed");
   });
   assert.ok(Date.now() >= boundAtMs + 3_000);
 });
 
-Deno.test("sweep() spares a Grant", async (t) => {
+Deno.test("sweep() keeps a Grant that is no longer silent, although its cache is stale", async (t) => {
   const bindNow = { [ANNOTATIONS.boundAt]: seconds(Date.now()) };
   const table: [string, (world: ReaperWorld, grant: Grant) => Promise<unknown>][] = [
-    ["that was bound again, though its cache does not know", (world, grant) => {
+    ["it was bound again", (world, grant) => {
       return world.annotate(grant, { [ANNOTATIONS.boundAt]: new Date().toISOString() });
     }],
-    ["whose Lease was renewed, though its cache does not know", (world, grant) => {
+    ["its Lease was renewed", (world, grant) => {
       return world.beat(grant);
     }],
-    ["whose consumer came back, though its cache does not know", (world, grant) => {
+    ["its consumer has a new Lease", (world, grant) => {
       return world.beat(grant, { connection: "renamed" });
     }],
-    ["that is no longer Ready, though its cache does not know", (world, grant) => {
+    ["it is no longer Ready", (world, grant) => {
       return world.setReady(grant, { status: "False", reason: "Pending" });
     }],
   ];
-  for (const [what, meanwhile] of table) {
-    await t.step(what, async () => {
+  for (const [name, change] of table) {
+    await t.step(name, async () => {
       await using world = await ReaperWorld.start(provider);
       const grant = await silentGrant(world);
-      const reaper = await readyToRevoke(world);
+      const reaper = await readyToReap(world);
       await reaper.freeze();
-      await meanwhile(world, grant);
+      await change(world, grant);
       const counts = await reaper.sweep();
       assert.deepEqual([counts?.wouldReap, counts?.reaped, counts?.failed], [1, 0, 0]);
       assert.ok(await world.stored(grant));
     });
   }
-  await t.step("that is bound between its last look and the delete", async () => {
+  await t.step("it is bound between the last read and the delete", async () => {
     await using world = await ReaperWorld.start(provider);
     const grant = await silentGrant(world);
-    const reaper = await readyToRevoke(world);
+    const reaper = await readyToReap(world);
     const boundaries = {
-      mark: () => world.annotate(grant, bindNow), // the last thing before the delete
+      mark: () => world.annotate(grant, bindNow), // the last call before the delete
       reap: () => Promise.resolve(0),
     };
     const config = { ...reaper.deps.config, reaperDeleteBoundary: true };
@@ -168,28 +168,28 @@ Deno.test("sweep() spares a Grant", async (t) => {
       bindNow[ANNOTATIONS.boundAt],
     );
   });
-  await t.step("no longer, once nothing speaks for it", async () => {
+  await t.step("a Grant that is still silent is reaped", async () => {
     await using world = await ReaperWorld.start(provider);
     const grant = await silentGrant(world);
-    const reaper = await readyToRevoke(world);
+    const reaper = await readyToReap(world);
     assert.equal((await reaper.sweep())?.reaped, 1);
     assert.equal(await world.stored(grant), undefined);
   });
 });
 
-Deno.test("sweep() revokes all five Grants of a small provider", async () => {
+Deno.test("sweep() reaps all five Grants of a small provider", async () => {
   await using world = await ReaperWorld.start(provider);
   const grants = await silentGrants(world, 5);
-  const reaper = await readyToRevoke(world);
+  const reaper = await readyToReap(world);
   const counts = await reaper.sweep();
   assert.deepEqual([counts?.silentTogether, counts?.isHolding, counts?.reaped], [5, false, 5]);
   for (const grant of grants) assert.equal(await world.stored(grant), undefined);
 });
 
-Deno.test("sweep() works off a backlog in parts, the longest silent first", async () => {
+Deno.test("sweep() reaps a backlog in parts, the longest silent first", async () => {
   await using world = await ReaperWorld.start(provider);
   const grants = await silentGrants(world, 12, LONG);
-  const reaper = await readyToRevoke(world);
+  const reaper = await readyToReap(world);
   for (const [revoked, waiting] of [[5, 7], [5, 2], [2, 0]]) {
     const counts = await reaper.sweep();
     assert.deepEqual([counts?.reaped, counts?.waiting, counts?.isHolding], [
@@ -209,20 +209,20 @@ Deno.test("sweep() works off a backlog in parts, the longest silent first", asyn
 Deno.test("sweep() with --reaper-hold-percent=100 never holds", async () => {
   await using world = await ReaperWorld.start(provider);
   await silentGrants(world, 12);
-  const held = await readyToRevoke(world);
+  const held = await readyToReap(world);
   const before = await held.sweep();
   assert.deepEqual([before?.isHolding, before?.held, before?.reaped], [true, 12, 0]);
-  const reaper = await readyToRevoke(world, { reaperHoldPercent: 100, reaperMaxPercent: 100 });
+  const reaper = await readyToReap(world, { reaperHoldPercent: 100, reaperMaxPercent: 100 });
   const counts = await reaper.sweep();
   assert.deepEqual([counts?.silentTogether, counts?.isHolding], [12, false]);
   assert.equal(counts?.reaped, 12);
 });
 
-Deno.test("sweep() spares a held Grant whose approval was taken back", async () => {
+Deno.test("sweep() keeps a held Grant whose approval was withdrawn", async () => {
   await using world = await ReaperWorld.start(provider);
   const [grant = assert.fail(), ...others] = await silentGrants(world, 7);
   await world.annotate(grant, { [ANNOTATIONS.reap]: "approved" });
-  const reaper = await readyToRevoke(world);
+  const reaper = await readyToReap(world);
   await reaper.freeze();
   await world.annotate(grant, { [ANNOTATIONS.reap]: "no" });
   const counts = await reaper.sweep();
@@ -230,7 +230,7 @@ Deno.test("sweep() spares a held Grant whose approval was taken back", async () 
   for (const each of [grant, ...others]) assert.ok(await world.stored(each));
 });
 
-Deno.test("reaper() that starts anew does not revoke before it has watched itself", async () => {
+Deno.test("reaper() does not reap after a restart until it has watched for the TTL", async () => {
   await using world = await ReaperWorld.start(provider);
   const grant = await silentGrant(world);
   const first = await world.reaper({ reaperTtlMs: 3_000, reaperRevoke: true });
@@ -238,7 +238,7 @@ Deno.test("reaper() that starts anew does not revoke before it has watched itsel
   await first.sweep();
   const promised = messageOf(await world.stored(grant));
   await first[Symbol.asyncDispose]();
-  await eventually("the first would have revoked by now", () => {
+  await eventually("the first reaper would have reaped by now", () => {
     const notBefore = promised?.split("revocation not before ")[1] ?? assert.fail();
     return Date.now() > Date.parse(notBefore) + 1_000;
   });
@@ -246,16 +246,16 @@ Deno.test("reaper() that starts anew does not revoke before it has watched itsel
   const startedAt = performance.now();
   const second = await world.reaper({ reaperTtlMs: 3_000, reaperRevoke: true });
   second.run();
-  const message = await eventually("it promises anew", async () => {
+  const message = await eventually("it promises a new time", async () => {
     const said = messageOf(await world.stored(grant));
     return said !== promised && said;
   });
   assert.match(message, /; revocation not before /);
-  await eventually("it is gone", async () => !await world.stored(grant));
+  await eventually("the Grant is gone", async () => !await world.stored(grant));
   assert.ok(performance.now() - startedAt >= 3_000);
 });
 
-Deno.test("reaper() never revokes a consumer whose clock is late, while it lives", async () => {
+Deno.test("reaper() keeps the Grant of a live consumer whose clock is late", async () => {
   await using world = await ReaperWorld.start(provider);
   const grant = await world.grant({ readyAtMs: Date.now() - LONG });
   const late = () => ({ renewTimeMs: Date.now() - LONG });
@@ -264,7 +264,7 @@ Deno.test("reaper() never revokes a consumer whose clock is late, while it lives
   {
     await using _consumer = world.beating(grant, 100, late);
     reaper.run();
-    const marked = await eventually("it is marked", async () => {
+    const marked = await eventually("it is Stale", async () => {
       const stored = await world.stored(grant);
       return messageOf(stored) && stored?.metadata.annotations?.[ANNOTATIONS.staleSince] && stored;
     });
@@ -274,13 +274,13 @@ Deno.test("reaper() never revokes a consumer whose clock is late, while it lives
     assert.equal(
       stored?.metadata.resourceVersion,
       marked.metadata.resourceVersion,
-      "beats of a late clock are no reason to write",
+      "a late heartbeat caused a write",
     );
   }
-  await eventually("it is gone once it falls silent", async () => !await world.stored(grant));
+  await eventually("the silent Grant is gone", async () => !await world.stored(grant));
 });
 
-Deno.test("reaper() gives a Grant whose Lease vanished the time to come back", async () => {
+Deno.test("reaper() gives a Grant whose Lease was deleted time to come back", async () => {
   await using world = await ReaperWorld.start(provider);
   const grant = await world.grant({ readyAtMs: Date.now() - LONG });
   const { metadata: { name } } = await world.beat(grant);
@@ -295,13 +295,13 @@ Deno.test("reaper() gives a Grant whose Lease vanished the time to come back", a
   });
   const namespace = boundaryName(grant.spec.identity.subject);
   await world.plane.kubectl(["delete", "lease", name, "-n", namespace]);
-  await eventually("it is noticed", () => {
+  await eventually("the cache has seen the delete", () => {
     return !reaper.deps.caches.heartbeats.get({ name, namespace });
   });
-  const vanishedAt = performance.now();
+  const deletedAt = performance.now();
   reaper.run();
-  await eventually("it is gone", async () => !await world.stored(grant));
-  assert.ok(performance.now() - vanishedAt >= 1_500);
-  await eventually("it is told", () => codes(reaper).length > 1);
+  await eventually("the Grant is gone", async () => !await world.stored(grant));
+  assert.ok(performance.now() - deletedAt >= 1_500);
+  await eventually("it is logged", () => codes(reaper).length > 1);
   assert.deepEqual(codes(reaper), ["grant.stale", "grant.reaped"]);
 });

@@ -10,13 +10,13 @@ import { ReaperWorld } from "../../support/worlds/reaper_world.ts";
 const TTL = 60_000;
 const LONG = 10 * TTL;
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const provider = await sharedProvider();
 
 const staleSince = (grant: Grant) => grant.metadata.annotations?.[ANNOTATIONS.staleSince];
 const staleOf = (grant: Grant | undefined) => grant && condition(grant, "Stale");
 
-Deno.test("reaper() marks a Grant when its Lease runs out, and clears it when it is renewed", async () => {
+Deno.test("reaper() sets Stale when the Lease expires, and clears it when the Lease is renewed", async () => {
   await using world = await ReaperWorld.start(provider);
   const grant = await world.grant({ readyAtMs: Date.now() - LONG });
   const renewedMs = Date.now();
@@ -24,9 +24,9 @@ Deno.test("reaper() marks a Grant when its Lease runs out, and clears it when it
   const reaper = await world.reaper({ reaperTtlMs: 2_000 });
   reaper.run();
 
-  const marked = await eventually("it is marked", async () => {
+  const marked = await eventually("it is Stale", async () => {
     const stored = await world.stored(grant);
-    assert.ok(staleOf(stored) === undefined || Date.now() > renewedMs + 2_000, "marked too early");
+    assert.ok(staleOf(stored) === undefined || Date.now() > renewedMs + 2_000, "Stale too early");
     return stored && staleSince(stored) && stored;
   });
   const { lastTransitionTime, ...said } = staleOf(marked) ?? assert.fail();
@@ -43,7 +43,7 @@ Deno.test("reaper() marks a Grant when its Lease runs out, and clears it when it
 
   {
     await using _consumer = world.beating(grant, 200);
-    const cleared = await eventually("it is cleared", async () => {
+    const cleared = await eventually("Stale is cleared", async () => {
       const stored = await world.stored(grant);
       return staleOf(stored)?.status === "False" && stored && !staleSince(stored) && stored;
     });
@@ -51,7 +51,7 @@ Deno.test("reaper() marks a Grant when its Lease runs out, and clears it when it
   }
   const { name } = grant.metadata;
   const audit = () => reaper.records.filter(({ code }) => code);
-  await eventually("it is marked again", () => audit().length > 2);
+  await eventually("it is Stale again", () => audit().length > 2);
   assert.deepEqual(audit().map(({ code, grant }) => [code, grant]), [
     ["grant.stale", name],
     ["grant.fresh", name],
@@ -68,7 +68,7 @@ Deno.test("reaper() does not sweep before its first interval is over", async () 
   const reaper = await world.reaper({ reaperIntervalMs: 1_500 });
   const startedAt = performance.now();
   reaper.run();
-  await eventually("it is marked", async () => staleOf(await world.stored(grant)));
+  await eventually("it is Stale", async () => staleOf(await world.stored(grant)));
   assert.ok(performance.now() - startedAt >= 1_500);
 });
 
@@ -78,28 +78,28 @@ Deno.test("sweep() judges a Grant", async (t) => {
   const inEvesBoundary = boundaryName(eve.spec.identity.subject);
   const long = () => Date.now() - LONG;
   interface Row {
-    readonly what: string;
+    readonly name: string;
     readonly readyAtMs?: number;
     readonly beats: Beat[];
     readonly reason?: string;
   }
   const table: Row[] = [
-    { what: "fresh, with a renewed Lease", beats: [{}] },
-    { what: "stale, with an old Lease", beats: [{ renewTimeMs: long() }], reason: "LeaseExpired" },
-    { what: "stale, without a Lease", beats: [], reason: "NoLease" },
-    { what: "fresh, without a Lease but just Ready", beats: [], readyAtMs: Date.now() },
+    { name: "fresh, with a renewed Lease", beats: [{}] },
+    { name: "stale, with an old Lease", beats: [{ renewTimeMs: long() }], reason: "LeaseExpired" },
+    { name: "stale, without a Lease", beats: [], reason: "NoLease" },
+    { name: "fresh, without a Lease but just Ready", beats: [], readyAtMs: Date.now() },
     {
-      what: "stale, with a Lease forged in another boundary",
+      name: "stale, with a Lease forged in another boundary",
       beats: [{ namespace: inEvesBoundary }],
       reason: "NoLease",
     },
-    { what: "fresh, with a renamed Connection", beats: [{ connection: "renamed" }] },
+    { name: "fresh, with a renamed Connection", beats: [{ connection: "renamed" }] },
     {
-      what: "stale, with a Lease of another Grant",
+      name: "stale, with a Lease of another Grant",
       beats: [{ connection: eve.metadata.name }],
       reason: "NoLease",
     },
-    { what: "fresh, with a Lease of the future", beats: [{ renewTimeMs: Date.now() + LONG }] },
+    { name: "fresh, with a Lease of the future", beats: [{ renewTimeMs: Date.now() + LONG }] },
   ];
   const grants = await Promise.all(table.map(async ({ beats, readyAtMs = long() }, index) => {
     const grant = await world.grant({ who: `user-${index}`, readyAtMs });
@@ -112,22 +112,22 @@ Deno.test("sweep() judges a Grant", async (t) => {
   const reaper = await world.reaper();
   await world.upToDate(reaper);
   const counts = await reaper.sweep();
-  for (const [index, { what, reason }] of table.entries()) {
-    await t.step(what, async () => {
+  for (const [index, { name, reason }] of table.entries()) {
+    await t.step(name, async () => {
       const stored = await world.stored(grants[index] ?? assert.fail());
       assert.equal(staleOf(stored)?.reason, reason);
     });
   }
-  await t.step("and leaves alone one that is not Ready", async () => {
+  await t.step("not at all while it is not Ready", async () => {
     assert.equal(staleOf(await world.stored(unready)), undefined);
   });
-  await t.step("and counts them", () => {
+  await t.step("and counts the stale ones", () => {
     const stale = table.filter(({ reason }) => reason).length;
     assert.deepEqual([counts?.stale, counts?.failed], [stale, 0]);
   });
 });
 
-Deno.test("sweep() of Grants at rest makes no request", async () => {
+Deno.test("sweep() makes no requests for unchanged Grants", async () => {
   await using world = await ReaperWorld.start(provider);
   const fresh = await world.grant({ who: "fresh" });
   const cleared = await world.grant({ who: "cleared", readyAtMs: Date.now() - LONG });
@@ -161,7 +161,7 @@ Deno.test("sweep() of Grants at rest makes no request", async () => {
   assert.deepEqual(requests, []);
 });
 
-Deno.test("sweep() and issuer write one Grant at the same time, and nothing of either is lost", async () => {
+Deno.test("sweep() and issuer write one Grant at the same time without losing a write", async () => {
   await using world = await ReaperWorld.start(provider);
   const finalizers = ["iam.xbind.io/cleanup"];
   const annotations = { [ANNOTATIONS.boundAt]: seconds(Date.now()) };
@@ -169,7 +169,7 @@ Deno.test("sweep() and issuer write one Grant at the same time, and nothing of e
   await world.beat(grant, { renewTimeMs: Date.now() - LONG });
   const reaper = await world.reaper({ reaperIntervalMs: 5 });
   reaper.run();
-  await eventually("it is marked", async () => staleOf(await world.stored(grant)));
+  await eventually("it is Stale", async () => staleOf(await world.stored(grant)));
 
   const ROUNDS = 60;
   const isFresh = () => reaper.records.some(({ code }) => code === "grant.fresh");
@@ -183,12 +183,12 @@ Deno.test("sweep() and issuer write one Grant at the same time, and nothing of e
   const consumer = async () => {
     for (let round = 0; round < ROUNDS; round++) {
       await world.beat(grant, { renewTimeMs: Date.now() - (round % 2 ? LONG : 0) });
-      if (round === 0) await eventually("it is noticed once at least", isFresh);
+      if (round === 0) await eventually("the reaper notices it", isFresh);
     }
   };
   await Promise.all([issuer(), consumer()]);
   await world.beat(grant, { renewTimeMs: Date.now() - LONG });
-  const settled = await eventually("it is marked in the end", async () => {
+  const settled = await eventually("it is Stale in the end", async () => {
     const stored = await world.stored(grant);
     return staleOf(stored)?.status === "True" && stored && staleSince(stored) && stored;
   });
@@ -200,7 +200,7 @@ Deno.test("sweep() and issuer write one Grant at the same time, and nothing of e
   );
 });
 
-Deno.test("sweep() goes on after a Grant it cannot write", async () => {
+Deno.test("sweep() goes on after a Grant that it cannot write", async () => {
   await using world = await ReaperWorld.start(provider);
   const readyAtMs = Date.now() - LONG;
   const first = await world.grant({ who: "a", readyAtMs });
@@ -228,15 +228,15 @@ Deno.test("sweep() goes on after a Grant it cannot write", async () => {
   await reaper[Symbol.asyncDispose]();
 });
 
-Deno.test("sweep() leaves alone a Grant that was made anew under the same name", async () => {
+Deno.test("sweep() does not write to a recreated Grant when its cache is stale", async () => {
   await using world = await ReaperWorld.start(provider);
   const readyAtMs = Date.now() - LONG;
   const grant = await world.grant({ readyAtMs });
   const reaper = await world.reaper();
   await reaper.freeze();
   await world.kube.delete(GRANTS, grant.metadata);
-  const anew = await world.grant({ readyAtMs });
-  assert.notEqual(anew.metadata.uid, grant.metadata.uid);
+  const recreated = await world.grant({ readyAtMs });
+  assert.notEqual(recreated.metadata.uid, grant.metadata.uid);
   assert.equal((await reaper.sweep())?.failed, 0);
-  assert.equal(staleOf(await world.stored(anew)), undefined);
+  assert.equal(staleOf(await world.stored(recreated)), undefined);
 });
