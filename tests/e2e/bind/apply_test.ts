@@ -26,13 +26,13 @@ import { type HostileAnswer, HostileApiServer } from "../../support/peers/hostil
 import { connect } from "../../support/planes/kube.ts";
 
 const plane = await sharedProvider();
-/** Nothing but an API server: no other test has installed anything on it. */
+/** A consumer without CRDs: no other test may install anything on it. */
 const consumer = await ownPlane({ name: "apply", controllerManager: false });
 
 const DEFAULT_DENIED = ["169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128"];
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
-/** Deps and the answer of an apply in one world. */
+/** Returns an applyToConsumer() with the dependencies of a world. */
 const applying = (world: BindingWorld, edit: Partial<ApplyDeps> = {}) => {
   const deps: ApplyDeps = {
     ...world.deps(),
@@ -61,7 +61,7 @@ const fails = (wanted: ErrorCode, words = /./) => (error: unknown): boolean => {
 
 const adminKubeconfig = async () => base64(await Deno.readTextFile(consumer.adminKubeconfig));
 
-/** A kubeconfig for some server, as JSON, which is YAML. */
+/** A kubeconfig for this server, in JSON, which is also YAML. */
 const kubeconfig = (server: string, caPem = consumer.caPem, user: object = { token: "wrong" }) =>
   base64(JSON.stringify({
     clusters: [{
@@ -73,7 +73,7 @@ const kubeconfig = (server: string, caPem = consumer.caPem, user: object = { tok
     "current-context": "x",
   }));
 
-Deno.test("applyToConsumer() says so when the konnector's kinds are missing", async () => {
+Deno.test("applyToConsumer() fails when the konnector's CRDs are missing", async () => {
   await using world = await BindingWorld.start(plane);
   using admin = await connect(consumer);
   const name = await world.export("pg");
@@ -82,11 +82,11 @@ Deno.test("applyToConsumer() says so when the konnector's kinds are missing", as
     apply({ export: name, kubeconfig: await adminKubeconfig() }),
     fails("APPLY_FAILED", /does not serve connections\.core\.xbind\.io; install the konnector/),
   );
-  assert.ok(await admin.kube.find(NAMESPACES, { name: "xbind" }), "the namespace is ensured");
+  assert.ok(await admin.kube.find(NAMESPACES, { name: "xbind" }), "the namespace is missing");
   assert.deepEqual(await admin.kube.list(SECRETS, { namespace: "xbind" }), []);
 });
 
-Deno.test("applyToConsumer() installs the konnector and a bundle, then bundles alone", async () => {
+Deno.test("applyToConsumer() installs the konnector, a bundle, or both", async () => {
   await using world = await BindingWorld.start(plane);
   using admin = await connect(consumer);
   const name = await world.export("pg");
@@ -113,11 +113,11 @@ Deno.test("applyToConsumer() installs the konnector and a bundle, then bundles a
   assert.equal(issued.metadata.annotations?.[ANNOTATIONS.pickupSha256], undefined);
   assert.ok(issued.metadata.annotations?.[ANNOTATIONS.boundAt]);
 
-  // A token that was issued anew replaces the one in the Secret.
+  // A new token replaces the one in the Secret.
   const namespace = boundaryName(world.identity().subject);
   await world.kube.delete(SECRETS, { name: tokenSecretName(grant), namespace });
   await world.issue(issued);
-  // And the Grant counts as bound again, for the reaper; a pickup that waits stays good.
+  // The Grant gets a new stamp for the reaper, and a waiting pickup stays valid.
   const bound = await bind(world, name);
   const before = Date.now();
   const alone = await apply({ export: name, kubeconfig: submitted });
@@ -132,7 +132,7 @@ Deno.test("applyToConsumer() installs the konnector and a bundle, then bundles a
   }
 });
 
-Deno.test("applyToConsumer() keeps the host's name while it connects to the checked address", async () => {
+Deno.test("applyToConsumer() verifies the host name and connects to the checked address", async () => {
   await using world = await BindingWorld.start(plane);
   const certificate = await consumer.userCertificate("root", ["system:masters"]);
   const user = {
@@ -147,7 +147,7 @@ Deno.test("applyToConsumer() keeps the host's name while it connects to the chec
   assert.equal(applied.length, 10);
 });
 
-Deno.test("applyToConsumer() refuses what it cannot do before it makes a Grant", async () => {
+Deno.test("applyToConsumer() creates no Grant for an invalid request", async () => {
   await using world = await BindingWorld.start(plane);
   const name = await world.export("pg");
   const submitted = await adminKubeconfig();
@@ -190,7 +190,7 @@ Deno.test("applyToConsumer() refuses what it cannot do before it makes a Grant",
   assert.ok(!grants.some(({ spec }) => spec.exportName === name));
 });
 
-Deno.test("applyToConsumer() tells failures of the provider side", async () => {
+Deno.test("applyToConsumer() reports failures of the provider", async () => {
   await using world = await BindingWorld.start(plane);
   const submitted = await adminKubeconfig();
   for (const unknown of ["no-such-export", "Not/AName"]) {
@@ -207,7 +207,7 @@ Deno.test("applyToConsumer() tells failures of the provider side", async () => {
   );
 });
 
-Deno.test("applyToConsumer() tells failures of the consumer side without its words", async () => {
+Deno.test("applyToConsumer() reports failures of the consumer without quoting it", async () => {
   await using world = await BindingWorld.start(plane);
   const install = (kubeconfig: string) => applying(world)({ kubeconfig, installKonnector: true });
   const stranger = await createAuthority("stranger");
@@ -234,7 +234,7 @@ Deno.test("applyToConsumer() tells failures of the consumer side without its wor
   );
 });
 
-Deno.test("applyToConsumer() survives hostile servers", async (t) => {
+Deno.test("applyToConsumer() survives a hostile server", async (t) => {
   await using world = await BindingWorld.start(plane);
   for (const [name, { answer, timeoutMs = 20_000, words }] of Object.entries(HOSTILE)) {
     await t.step(name, async () => {
@@ -254,15 +254,15 @@ interface HostileServer {
 }
 
 const HOSTILE: Record<string, HostileServer> = {
-  "that redirect": {
+  "a redirect": {
     answer: (answer) => answer.writeHead(307, { Location: plane.server }).end(),
     words: /answered 307/,
   },
-  "that answer text": {
+  "text instead of JSON": {
     answer: (answer) => answer.end("<html>hello https: 127.0.0.1"),
     words: /not one of an API server/,
   },
-  "that quote secrets in a Status": {
+  "a Status that quotes secrets": {
     answer: (answer) =>
       answer.writeHead(422).end(JSON.stringify({
         kind: "Status",
@@ -271,12 +271,12 @@ const HOSTILE: Record<string, HostileServer> = {
       })),
     words: /invalid/,
   },
-  "that invent reasons": {
+  "a Status with an invented reason": {
     answer: (answer) =>
       answer.writeHead(400).end(JSON.stringify({ kind: "Status", reason: "https:", code: {} })),
     words: /answered 400/,
   },
-  "that never stop": {
+  "an endless answer": {
     answer: (answer) => {
       const chunk = "x".repeat(1024 * 1024);
       const more = () => {
@@ -287,8 +287,8 @@ const HOSTILE: Record<string, HostileServer> = {
     },
     words: /broke off/,
   },
-  "that say nothing": { answer: () => {}, timeoutMs: 500, words: /longer than 0\.5 s/ },
-  "that dribble": {
+  "no answer": { answer: () => {}, timeoutMs: 500, words: /longer than 0\.5 s/ },
+  "an answer that trickles": {
     answer: (answer) => {
       answer.writeHead(200);
       const timer = setInterval(() => answer.write(" "), 50);
@@ -297,19 +297,19 @@ const HOSTILE: Record<string, HostileServer> = {
     timeoutMs: 500,
     words: /longer than 0\.5 s/,
   },
-  "that hang up": { answer: (_, socket) => void socket.destroy(), words: /broke off/ },
-  "that speak another protocol": {
+  "a closed connection": { answer: (_, socket) => void socket.destroy(), words: /broke off/ },
+  "another protocol": {
     answer: (_, socket) => void socket.end("SSH-2.0-OpenSSH_9.9\r\n\r\n"),
     words: /./,
   },
-  "that ask to come back much later": {
+  "a Retry-After of a day": {
     answer: (answer) => answer.writeHead(429, { "Retry-After": "86400" }).end(),
     timeoutMs: 500,
     words: /longer than 0\.5 s/,
   },
 };
 
-Deno.test("applyToConsumer() lets one identity apply four times at once", async () => {
+Deno.test("applyToConsumer() allows one identity four applies at once", async () => {
   await using world = await BindingWorld.start(plane);
   const slots = applySlots();
   const { subject } = world.identity();

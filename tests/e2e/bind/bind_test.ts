@@ -34,7 +34,8 @@ import { connect, running, temporaryDir, whoAmI } from "../../support/planes/kub
 import { removeGrant } from "../../support/planes/remove_grant.ts";
 
 const plane = await sharedProvider();
-Deno.test("bindExport() makes a Grant, and its pickup gives a bundle that works", async () => {
+
+Deno.test("bindExport() creates a Grant, and its pickup gives a working bundle", async () => {
   await using world = await BindingWorld.start(plane);
   const name = await world.export("pg", {
     defaults: {
@@ -51,7 +52,7 @@ Deno.test("bindExport() makes a Grant, and its pickup gives a bundle that works"
   const stored = await world.grant(result.grant);
   const desired = grantFor(world.identity(), await world.kube.get(EXPORTS, { name }));
   assert.deepEqual(stored.spec, desired.spec);
-  assert.deepEqual(stored.metadata.finalizers, ["iam.xbind.io/cleanup"], "from the start");
+  assert.deepEqual(stored.metadata.finalizers, ["iam.xbind.io/cleanup"], "no finalizer");
   const annotations = stored.metadata.annotations ?? {};
   assert.equal(annotations[ANNOTATIONS.pickupExpiry], result.expiresAt);
   assert.ok(Date.parse(annotations[ANNOTATIONS.boundAt] ?? "") >= before);
@@ -77,7 +78,7 @@ Deno.test("bindExport() makes a Grant, and its pickup gives a bundle that works"
   );
 });
 
-Deno.test("bindExport() makes a Grant with its pickup on it, in one write", async () => {
+Deno.test("bindExport() creates a Grant and its pickup in one write", async () => {
   await using world = await BindingWorld.start(plane);
   const name = await world.export("pg");
   using client = await counting(plane);
@@ -86,7 +87,7 @@ Deno.test("bindExport() makes a Grant with its pickup on it, in one write", asyn
   await pickUp(world, tokenOf(result));
 });
 
-Deno.test("bindExport() gives a new pickup after a long wait, not one that has lost part of its life", async () => {
+Deno.test("bindExport() renews the pickup after a long wait, so that it has its full TTL", async () => {
   await using world = await BindingWorld.start(plane);
   const name = await world.export("pg");
   await world.hold();
@@ -94,7 +95,7 @@ Deno.test("bindExport() gives a new pickup after a long wait, not one that has l
   using client = await counting(plane);
   const config = { pickupTtlMs: ttlMs };
   const waiting = bind(world, name, { kube: client.kube, config });
-  await eventually("the Grant is there", () => [...world.grants.values()].some(isFor(name)));
+  await eventually("the Grant exists", () => [...world.grants.values()].some(isFor(name)));
   await sleep(ttlMs / 60);
   const releasedAt = Date.now();
   await world.release();
@@ -104,12 +105,12 @@ Deno.test("bindExport() gives a new pickup after a long wait, not one that has l
   await pickUp(world, tokenOf(result));
 });
 
-Deno.test("bindExport() gives no pickup that another bind replaced meanwhile", async () => {
+Deno.test("bindExport() renews the pickup when another bind has replaced it", async () => {
   await using world = await BindingWorld.start(plane);
   const name = await world.export("pg");
   await world.hold();
   const waiting = bind(world, name);
-  const grant = await eventually("the Grant is there", () => {
+  const grant = await eventually("the Grant exists", () => {
     return [...world.grants.values()].find(isFor(name));
   });
   const annotations = { [ANNOTATIONS.pickupSha256]: "0".repeat(64) };
@@ -132,11 +133,11 @@ Deno.test("bindExport() reuses the Grant, writes it once, and ends the earlier p
   await assert.rejects(pickUp(world, tokenOf(first)), hasCode("PICKUP_GONE"));
   await pickUp(world, tokenOf(second));
   await assert.rejects(pickUp(world, tokenOf(second)), hasCode("PICKUP_GONE"));
-  // A new bind makes it good again.
+  // A new bind makes a new pickup.
   await pickUp(world, tokenOf(await bind(world, name)));
 });
 
-Deno.test("bindExport() serves 20 at once with one Grant, over two processes", async () => {
+Deno.test("bindExport() serves 20 binds at once with one Grant, over two processes", async () => {
   await using world = await BindingWorld.start(plane);
   const name = await world.export("pg");
   const otherCache = new Cache(wholeObjects(GRANTS));
@@ -152,7 +153,7 @@ Deno.test("bindExport() serves 20 at once with one Grant, over two processes", a
   assert.equal(picked.filter(({ status }) => status === "fulfilled").length, 1);
 });
 
-Deno.test("bindExport() keeps people apart", async () => {
+Deno.test("bindExport() gives each identity its own Grant", async () => {
   await using world = await BindingWorld.start(plane);
   const name = await world.export("pg");
   const [ada, bob] = await Promise.all([bind(world, name), bind(world, name, {}, "bob")]);
@@ -180,7 +181,7 @@ Deno.test("bindExport() refuses Exports that are unknown or not Ready", async ()
   assert.deepEqual(client.counts, {});
 });
 
-Deno.test("bindExport() never touches a Grant of its name that is somebody else's", async () => {
+Deno.test("bindExport() does not change a Grant of another identity", async () => {
   await using world = await BindingWorld.start(plane);
   const name = await world.export("pg");
   const desired = grantFor(world.identity(), await world.kube.get(EXPORTS, { name }));
@@ -216,13 +217,13 @@ Deno.test("bindExport() waits for the rights of a changed Export", async () => {
   assert.equal(changed.spec.conflictPolicy, undefined);
   assert.equal(changed.spec.relatedResources, undefined);
   assert.ok(Date.parse(changed.metadata.annotations?.[ANNOTATIONS.wantedUntil] ?? "") > Date.now());
-  await pickUp(world, tokenOf(first)); // the earlier pickup is good until the bind succeeds
+  await pickUp(world, tokenOf(first)); // the earlier pickup is valid until the bind succeeds
   assert.ok(!isDone);
   await world.release();
   await pickUp(world, tokenOf(await second));
 });
 
-Deno.test("bindExport() gives up after its wait, and works when repeated", async () => {
+Deno.test("bindExport() gives up after issuerWaitMs, and a retry works", async () => {
   await using world = await BindingWorld.start(plane);
   const name = await world.export("pg");
   await world.hold();
@@ -234,20 +235,20 @@ Deno.test("bindExport() gives up after its wait, and works when repeated", async
   await pickUp(world, tokenOf(await retry));
 });
 
-Deno.test("bindExport() waits for a place, no longer than for the issuer, and asks nothing meanwhile", async () => {
+Deno.test("bindExport() waits up to issuerWaitMs for a slot, without API calls", async () => {
   await using world = await BindingWorld.start(plane);
   const name = await world.export("pg");
   using client = await counting(plane);
   const slots = bindSlots();
   const { subject } = world.identity();
   const enter = () => slots.enter(subject, patience());
-  const places = await Promise.all(Array.from({ length: 8 }, enter));
+  const taken = await Promise.all(Array.from({ length: 8 }, enter));
   const late = bind(world, name, { kube: client.kube, slots, issuerWaitMs: 300 });
   await assert.rejects(late, hasCode("GRANT_NOT_READY"));
   assert.deepEqual(client.counts, {});
   await bind(world, name, { slots }, "bob");
   const next = bind(world, name, { slots });
-  places[0]?.[Symbol.dispose]();
+  taken[0]?.[Symbol.dispose]();
   await pickUp(world, tokenOf(await next));
   assert.equal(slots.taken, 7);
 });
@@ -260,13 +261,13 @@ Deno.test("bindExport() reads the Grant live before it gives up", async () => {
   assert.equal((await world.grant(grant)).spec.exportName, name);
 });
 
-Deno.test("bindExport() ends as soon as its caller is gone", async () => {
+Deno.test("bindExport() ends when its caller aborts", async () => {
   await using world = await BindingWorld.start(plane);
   const name = await world.export("pg");
   await world.hold();
   const caller = new AbortController();
   const waiting = bindExport(world.deps(), world.identity(), name, caller.signal);
-  await eventually("the Grant is there", () => [...world.grants.values()].some(isFor(name)));
+  await eventually("the Grant exists", () => [...world.grants.values()].some(isFor(name)));
   caller.abort("gone");
   await assert.rejects(waiting, (error) => error === "gone");
 });
@@ -274,7 +275,7 @@ Deno.test("bindExport() ends as soon as its caller is gone", async () => {
 const isFor = (exportName: string) => (grant: Grant): boolean =>
   grant.spec.exportName === exportName;
 
-Deno.test("bindExport() waits a deletion out and makes the Grant anew", async () => {
+Deno.test("bindExport() waits until a deleted Grant is gone, then recreates it", async () => {
   await using world = await BindingWorld.start(plane);
   const name = await world.export("pg");
   const first = await bind(world, name);
@@ -295,7 +296,7 @@ Deno.test("bindExport() waits a deletion out and makes the Grant anew", async ()
   await pickUp(world, tokenOf(result));
 });
 
-Deno.test("bindExport() notices that a Grant was replaced behind its cache", async () => {
+Deno.test("bindExport() recreates a Grant that is gone, although its cache is stale", async () => {
   await using world = await BindingWorld.start(plane);
   const name = await world.export("pg");
   const first = await bind(world, name);
@@ -311,7 +312,7 @@ Deno.test("bindExport() notices that a Grant was replaced behind its cache", asy
   assert.notEqual((await pickUp(world, tokenOf(second))).metadata.uid, old.metadata.uid);
 });
 
-Deno.test("boundGrant() gives a Ready Grant without a pickup", async () => {
+Deno.test("boundGrant() returns a Ready Grant without a pickup", async () => {
   await using world = await BindingWorld.start(plane);
   const name = await world.export("pg");
   const grant = await boundGrant(world.deps(), world.identity(), name, patience());
@@ -320,7 +321,7 @@ Deno.test("boundGrant() gives a Ready Grant without a pickup", async () => {
   assert.equal(stored.metadata.annotations?.[ANNOTATIONS.pickupSha256], undefined);
 });
 
-Deno.test("boundGrant() stamps the Grant as bound, and leaves its pickup alone", async (t) => {
+Deno.test("boundGrant() stamps the Grant, and keeps its pickup", async (t) => {
   await using world = await BindingWorld.start(plane);
   const name = await world.export("pg");
   const provision = (edit?: Partial<BindDeps>) =>
@@ -330,10 +331,10 @@ Deno.test("boundGrant() stamps the Grant as bound, and leaves its pickup alone",
   const grantKey = { name: grantName(name, world.identity().subject) };
   const start = Date.now();
 
-  await t.step("a Grant that it creates has the stamp from the start", async () => {
+  await t.step("it stamps a new Grant at its creation", async () => {
     await world.hold();
     const provisioned = provision();
-    const made = await eventually("the Grant is made", () => world.kube.find(GRANTS, grantKey));
+    const made = await eventually("the Grant exists", () => world.kube.find(GRANTS, grantKey));
     assert.ok(!isReady(made) && boundAt(made) >= start);
     await world.release();
     assert.equal(boundAt(await provisioned), boundAt(made));
@@ -342,11 +343,11 @@ Deno.test("boundGrant() stamps the Grant as bound, and leaves its pickup alone",
   const bound = await bind(world, name);
   const stored = await world.grant(grantKey.name);
 
-  await t.step("a Ready Grant gets a new stamp, and nothing else changes", async () => {
+  await t.step("it changes only the stamp of a Ready Grant", async () => {
     using client = await counting(plane);
     const now = () => new Date(boundAt(stored) + 60_000);
     const given = await provision({ kube: client.kube, now });
-    assert.deepEqual(client.counts, { GET: 2, PATCH: 1 }, "the Export, the Grant");
+    assert.deepEqual(client.counts, { GET: 2, PATCH: 1 }, "Export and Grant");
     const after = await world.grant(grantKey.name);
     assert.deepEqual(given.metadata, after.metadata);
     assert.equal(boundAt(after), boundAt(stored) + 60_000);
@@ -355,31 +356,31 @@ Deno.test("boundGrant() stamps the Grant as bound, and leaves its pickup alone",
       Object.entries(annotations ?? {}).filter(([key]) => key !== ANNOTATIONS.boundAt).sort();
     assert.deepEqual(others(after), others(stored));
   });
-  await t.step("a cache that is behind loses no change", async () => {
-    const behind = {
+  await t.step("it stamps the Grant when its cache is stale", async () => {
+    const stale = {
       get: () => stored,
       learn: () => {},
-      waitFor: () => assert.fail("it is Ready"),
-      waitForAbsence: () => assert.fail("it is there"),
+      waitFor: () => assert.fail("the Grant is Ready"),
+      waitForAbsence: () => assert.fail("the Grant exists"),
     };
     await provision({
-      caches: { grants: behind },
+      caches: { grants: stale },
       now: () => new Date(boundAt(stored) + 120_000),
     });
     assert.equal(boundAt(await world.grant(grantKey.name)), boundAt(stored) + 120_000);
   });
-  await t.step("a Grant that is gone is recreated, though the cache still has it", async () => {
+  await t.step("it recreates a Grant that is gone, although its cache is stale", async () => {
     const picked = await pickUp(world, tokenOf(bound));
-    assert.equal(picked.metadata.uid, stored.metadata.uid, "the pickup was still good");
+    assert.equal(picked.metadata.uid, stored.metadata.uid, "the pickup has changed");
     await removeGrant(world.kube, grantKey.name);
     const { grants } = world;
-    const behind = {
+    const stale = {
       get: () => stored,
       learn: grants.learn.bind(grants),
       waitFor: grants.waitFor.bind(grants),
       waitForAbsence: grants.waitForAbsence.bind(grants),
     };
-    const again = await provision({ caches: { grants: behind } });
+    const again = await provision({ caches: { grants: stale } });
     assert.notEqual(again.metadata.uid, stored.metadata.uid);
   });
 });

@@ -31,7 +31,7 @@ const BUNDLE: [type: ResourceType, namespace?: string][] = [
   [CLUSTER_BINDINGS],
 ];
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const consumerPlane = await sharedConsumer();
 const consumer = await connect(consumerPlane);
 const sessions = await sealedSessions();
@@ -78,7 +78,7 @@ async function removeBundle(): Promise<void> {
   }
 }
 
-/** What the consumer was given by us, without what only its API server knows. */
+/** The bundle on the consumer, without the fields that its API server sets. */
 async function bundleOf(): Promise<unknown[]> {
   const found: unknown[] = [];
   for (const [type, namespace] of BUNDLE) {
@@ -94,10 +94,10 @@ async function bundleOf(): Promise<unknown[]> {
   return found;
 }
 
-Deno.test("POST /api/apply killed at any write to the consumer can be done again", async (t) => {
+Deno.test("POST /api/apply can be repeated after a kill at any write to the consumer", async (t) => {
   const { applied } = await apply();
   const [writes, complete] = [[...gate.passed], await bundleOf()];
-  await t.step("it writes every object that it names, once", () => {
+  await t.step("it writes each object of its answer once", () => {
     assert.equal(writes.length, applied.length);
     assert.deepEqual(new Set(writes.map((write) => write.split(" ")[0])), new Set(["patch"]));
     assert.equal(complete.length, BUNDLE.length);
@@ -117,7 +117,7 @@ Deno.test("POST /api/apply killed at any write to the consumer can be done again
       assert.deepEqual(await bundleOf(), complete);
     });
   }
-  await t.step("all that is one Grant", async () => {
+  await t.step("all applies share one Grant", async () => {
     const grants = await world.kube.list(GRANTS);
     assert.deepEqual(grants.map(({ metadata }) => metadata.name), [GRANT]);
   });

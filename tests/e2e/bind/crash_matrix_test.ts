@@ -19,7 +19,7 @@ import { type KillPoint, killPoints, pointText } from "../../support/faults/writ
 
 const EXPORT = "widgets";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const sessions = await sealedSessions();
 const world = await CrashWorld.start(
   "--enable-gateway",
@@ -31,7 +31,7 @@ Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 const { provider } = world;
 await provider.offer(EXPORT, [WIDGETS]);
 
-/** Waits until the issuer has judged the Export as it is now. */
+/** Waits until the issuer has set the changed Export to Ready. */
 const offered = () =>
   eventually("the Export is Ready", async () => {
     return isReady(await provider.kube.get(EXPORTS, { name: EXPORT }));
@@ -43,7 +43,7 @@ const nameFor = (who: string): string => grantName(EXPORT, sealedSubject(who));
 const bind = async (who: string) =>
   await (await Gateway.of(world.backend)).bind(await sessions.seal(who), EXPORT);
 
-/** What a pickup brings, which must be all that the Grant needs. */
+/** Picks up a complete bundle, and returns its Secret. */
 async function pickUp(pickupURL: string): Promise<Secret> {
   const answer = await (await Gateway.of(world.backend)).request(pickupURL);
   const text = await answer.text();
@@ -53,7 +53,7 @@ async function pickUp(pickupURL: string): Promise<Secret> {
   return secret as Secret;
 }
 
-/** Binds until it works, as people do, and checks what they have then. */
+/** Binds again, and checks the pickup, the Grant and its credentials. */
 async function bindsAgain(who: string): Promise<void> {
   const { pickupURL, grant: name } = await bind(who);
   assert.equal(name, nameFor(who));
@@ -61,7 +61,7 @@ async function bindsAgain(who: string): Promise<void> {
   await failure(await (await Gateway.of(world.backend)).request(pickupURL), 410);
   const grants = await provider.kube.list(GRANTS);
   const own = grants.filter(({ spec }) => spec.identity.subject === sealedSubject(who));
-  assert.deepEqual(own.map(({ metadata }) => metadata.name), [name], "one Grant, and one only");
+  assert.deepEqual(own.map(({ metadata }) => metadata.name), [name], "more than one Grant");
   const grant = own[0] as Grant;
   const offer = await provider.kube.get(EXPORTS, { name: EXPORT });
   assert.equal(grant.spec.conflictPolicy, offer.spec.defaults?.conflictPolicy);
@@ -79,15 +79,15 @@ async function bindsAgain(who: string): Promise<void> {
   assert.equal(headers["Authorization"], `Bearer ${users[0].user.token}`);
 }
 
-/** Something that a caller does, in the course of which the gateway writes. */
+/** An action of a caller in which the gateway writes. */
 interface Scenario {
   readonly name: string;
-  /** What has happened before; what it gives is handed on. */
+  /** Runs before the action, which gets its result. */
   prepare(who: string): Promise<string>;
   act(who: string, prepared: string): Promise<unknown>;
-  /** The gateway's own writes; those of the issuer in between have a test of their own. */
+  /** The gateway's own writes; the issuer's writes in between have their own test. */
   readonly writes: readonly string[];
-  /** What must hold when a caller comes back after the crash; then everything works again. */
+  /** Checks the first request after the crash. */
   after?(point: KillPoint, prepared: string): Promise<void>;
 }
 
@@ -130,7 +130,7 @@ const SCENARIOS: readonly Scenario[] = [
   },
 ];
 
-/** The points around those of all writes that the gateway made; the rest are the issuer's. */
+/** The kill points around the gateway's own writes. */
 function ownPoints(passed: readonly string[], { writes }: Scenario): KillPoint[] {
   const left = [...writes].reverse();
   const own = new Set<number>();
@@ -143,7 +143,7 @@ function ownPoints(passed: readonly string[], { writes }: Scenario): KillPoint[]
   return killPoints(passed).filter((_, index) => own.has(Math.floor(index / 2)));
 }
 
-Deno.test("POST /api/bind and pickups, killed at any write, leave nothing that a bind cannot mend", async (t) => {
+Deno.test("POST /api/bind works after a gateway was killed at any write of a bind or pickup", async (t) => {
   for (const [nth, scenario] of SCENARIOS.entries()) {
     const recorded = `recorded-${nth}`;
     const before = await scenario.prepare(recorded);
@@ -162,5 +162,5 @@ Deno.test("POST /api/bind and pickups, killed at any write, leave nothing that a
       });
     }
   }
-  await t.step("the finalizer never went first", () => assert.deepEqual(world.violations, []));
+  await t.step("the finalizer was removed last", () => assert.deepEqual(world.violations, []));
 });

@@ -7,10 +7,10 @@ import { submitted } from "../../testdata/hostile_kubeconfigs/parts.ts";
 
 const provider = await sharedProvider();
 const consumer = await sharedConsumer();
-/** Without an issuer: it would act on the Grants of everybody who uses this provider. */
+/** An issuer would act on the Grants of all tests that share this provider. */
 const FLAGS = ["--enable-issuer=false", "--enable-apply"];
 
-/** Asks for the konnector on the cluster at this address. */
+/** Asks the gateway to install the konnector on the cluster at this address. */
 async function apply(gateway: Gateway, token: string, server: string): Promise<Response> {
   const kubeconfig = submitted(kubeconfigFor({
     cluster: "consumer",
@@ -22,7 +22,7 @@ async function apply(gateway: Gateway, token: string, server: string): Promise<R
   return await gateway.as(token, "/api/apply", postJson({ kubeconfig, installKonnector: true }));
 }
 
-/** Counts who connects to a port of loopback. */
+/** Counts the connections to a loopback port. */
 function listenOnLoopback() {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   let connections = 0;
@@ -42,7 +42,7 @@ function listenOnLoopback() {
   };
 }
 
-Deno.test("--apply-deny-cidrs lets consumers on loopback through unless they are listed", async () => {
+Deno.test("--apply-deny-cidrs allows consumers on loopback unless they are listed", async () => {
   const flags = [...FLAGS, "--apply-deny-cidrs=10.0.0.0/8,fd00::/8"];
   for (const list of [FLAGS, flags]) {
     await using gateway = await Gateway.start(provider, { flags: list });
@@ -52,7 +52,7 @@ Deno.test("--apply-deny-cidrs lets consumers on loopback through unless they are
   }
 });
 
-Deno.test("--apply-deny-cidrs refuses every spelling of a listed address, and never connects", async (t) => {
+Deno.test("--apply-deny-cidrs refuses every spelling of a listed address without connecting", async (t) => {
   await using loopback = listenOnLoopback();
   const flags = [...FLAGS, "--apply-deny-cidrs=127.0.0.0/8,::1/128,10.0.0.0/8"];
   await using gateway = await Gateway.start(provider, { flags });
@@ -77,10 +77,10 @@ Deno.test("--apply-deny-cidrs refuses every spelling of a listed address, and ne
     await t.step(host, async () => {
       const answer = await apply(gateway, token, `https://${host}:${loopback.port}`);
       const message = await failure(answer, 400, /server leads to an address that this gateway/);
-      assert.ok(!message.includes(host), "it says nothing of where a name leads");
+      assert.ok(!message.includes(host), "it names the host");
     });
   }
-  await t.step("the consumer that works otherwise", async () => {
+  await t.step("a consumer that works without the flag", async () => {
     await failure(await apply(gateway, token, consumer.server), 400, /server leads to/);
   });
   assert.equal(loopback.connections(), 0);

@@ -42,7 +42,7 @@ const KONNECTOR = [
   "Deployment/konnector",
 ];
 
-/** A kubeconfig, as callers send it, whose parts may be replaced. */
+/** A kubeconfig as callers send it; its parts can be replaced. */
 const sent = async (
   plane: ControlPlane,
   edit: Partial<Parameters<typeof kubeconfigFor>[0]> = {},
@@ -56,7 +56,7 @@ const sent = async (
     ...edit,
   }));
 
-/** A server that takes connections and never says a word. */
+/** A server that accepts connections and never answers. */
 function silentServer() {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const taken: Deno.Conn[] = [];
@@ -98,7 +98,7 @@ Deno.test("POST /api/apply", async (t) => {
     (await okJson<ApplyResult>(await post(request))).applied;
   const kubeconfig = await sent(consumerPlane);
 
-  await t.step("installs the konnector alone", async () => {
+  await t.step("installs only the konnector", async () => {
     assert.deepEqual(await apply({ kubeconfig, installKonnector: true }), KONNECTOR);
     assert.deepEqual(await apply({ kubeconfig, installKonnector: true, export: "" }), KONNECTOR);
     const { spec } = await consumer.kube.get(DEPLOYMENTS, {
@@ -109,7 +109,7 @@ Deno.test("POST /api/apply", async (t) => {
     assert.equal((await provider.kube.list(GRANTS)).length, 0);
   });
 
-  await t.step("applies a bundle alone, with the token of an account", async () => {
+  await t.step("applies only a bundle, with the token of an account", async () => {
     const account = uniqueName("applier");
     const binding = ["create", "clusterrolebinding", account, "--clusterrole=cluster-admin"];
     await consumerPlane.kubectl([...binding, `--serviceaccount=default:${account}`]);
@@ -155,8 +155,8 @@ Deno.test("POST /api/apply", async (t) => {
     await failure(await post(large), 413);
   });
 
-  await t.step("answers 400 to a hostile kubeconfig, and names what is wrong", async () => {
-    // The others are no body of an apply, as the step before has it.
+  await t.step("answers 400 to a hostile kubeconfig, and names the fault", async () => {
+    // The step before covers the others, which are no valid bodies.
     const sendable = HOSTILE_KUBECONFIGS.filter(({ base64 }) =>
       base64 !== "" && base64.length < 1_000_000
     );
@@ -168,14 +168,14 @@ Deno.test("POST /api/apply", async (t) => {
     }
   });
 
-  await t.step("answers 400 to an address that is denied", async () => {
+  await t.step("answers 400 to a denied address", async () => {
     for (const host of ["169.254.169.254", "[fe80::1]", "[::ffff:169.254.1.1]", "2851995905"]) {
       const denied = await sent(consumerPlane, { server: `https://${host}:6443` });
       await failure(await post({ kubeconfig: denied, export: "widgets" }), 400, /server leads to/);
     }
   });
 
-  await t.step("answers 502 when the consumer cannot be used, in words of its own", async () => {
+  await t.step("answers 502 to an unusable consumer, without quoting it", async () => {
     const reachable = { export: "widgets" };
     const free = Deno.listen({ hostname: "127.0.0.1", port: 0 });
     const { port } = free.addr;
@@ -202,9 +202,9 @@ Deno.test("POST /api/apply", async (t) => {
   });
 
   await t.step(
-    "answers 502 when the konnector's CRDs stay away, and sends no Secret",
+    "answers 502 when the konnector's CRDs are missing, and sends no Secret",
     async () => {
-      // The provider serves none of them.
+      // The provider does not serve these CRDs.
       const answer = await post({ kubeconfig: await sent(plane), export: "widgets" });
       await failure(answer, 502, /install the konnector first$/);
       await provider.kube.get(NAMESPACES, { name: "xbind" });
@@ -213,7 +213,7 @@ Deno.test("POST /api/apply", async (t) => {
     },
   );
 
-  await t.step("answers 503 above four applies of one identity, and serves others", async () => {
+  await t.step("answers 503 to a fifth apply of one identity, and serves others", async () => {
     const waits: Promise<Response>[] = [];
     {
       await using silent = silentServer();
@@ -232,7 +232,7 @@ Deno.test("POST /api/apply", async (t) => {
     for (const answer of await Promise.all(waits)) await failure(answer, 502);
   });
 
-  await t.step("is told by provider info, and shows no credential in the log", async () => {
+  await t.step("appears in the provider info, and logs no credentials", async () => {
     const info = await okJson<ProviderInfo>(await gateway.request("/api/provider"));
     assert.equal(info.applyEnabled, true);
     const log = gateway.backend.lines.join("\n");

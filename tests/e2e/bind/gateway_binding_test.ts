@@ -39,7 +39,7 @@ import { objectsIn, TestKonnector } from "../../support/worlds/test_konnector.ts
 const GEARS = "gears.example.org";
 const QUIET_USER = "gateway-without-issuer";
 
-/** How often each status came back; bodies of failures are checked, those of others given. */
+/** Returns the bodies of the answers with 200, and checks that the others are refusals. */
 async function outcomes<T>(answers: readonly Response[], refusal: number) {
   const good: T[] = [];
   for (const answer of answers) {
@@ -49,7 +49,7 @@ async function outcomes<T>(answers: readonly Response[], refusal: number) {
   return good;
 }
 
-Deno.test("binds and pickups over replicas, without an issuer, and at shutdown", async (t) => {
+Deno.test("POST /api/bind and pickups work over replicas, without an issuer, and at shutdown", async (t) => {
   await using plane = await ownPlane({ auditLog: true });
   const keys = sessionKeys();
   const { env } = keys;
@@ -75,7 +75,7 @@ Deno.test("binds and pickups over replicas, without an issuer, and at shutdown",
       return grant?.metadata.annotations?.[ANNOTATIONS.wantedUntil] ? grant : undefined;
     });
 
-  await t.step("200 binds of one identity at once are all served, by one Grant", async () => {
+  await t.step("200 binds of one identity at once share one Grant", async () => {
     const answers = await Promise.all(
       Array.from({ length: 200 }, (_, index) => both[index % 2]?.tryBind(token, "widgets")),
     );
@@ -88,7 +88,7 @@ Deno.test("binds and pickups over replicas, without an issuer, and at shutdown",
     assert.equal((await provider.kube.list(GRANTS)).length, 1);
   });
 
-  await t.step("200 pickups of one URL at once give one bundle", async () => {
+  await t.step("200 pickups of one URL at once deliver one bundle", async () => {
     const { pickupURL } = await issuing.bind(token, "widgets");
     const json = { headers: { Accept: "application/json" } };
     const answers = await Promise.all(
@@ -98,7 +98,7 @@ Deno.test("binds and pickups over replicas, without an issuer, and at shutdown",
     assert.deepEqual(picked.map(({ bundle }) => bundle.length), [3]);
   });
 
-  await t.step("only GET spends a pickup", async () => {
+  await t.step("only GET consumes a pickup", async () => {
     const { pickupURL } = await other.bind(token, "widgets");
     for (const method of ["HEAD", "POST", "OPTIONS"]) {
       const answer = await issuing.request(pickupURL, { method });
@@ -110,7 +110,7 @@ Deno.test("binds and pickups over replicas, without an issuer, and at shutdown",
     assert.equal(answer.status, 200);
   });
 
-  await t.step("no token of a boundary signs in, the Grant's or another account's", async () => {
+  await t.step("tokens of accounts in a boundary cannot sign in", async () => {
     const namespace = boundaryName(subject);
     const name = grantName("widgets", subject);
     const secret = await provider.kube.get(SECRETS, { name: tokenSecretName(name), namespace });
@@ -124,33 +124,33 @@ Deno.test("binds and pickups over replicas, without an issuer, and at shutdown",
       await failure(await other.tryBind(stray, "gears"), 401);
       const apply = postJson({ kubeconfig: "?", export: "gears" });
       await failure(await other.as(stray, "/api/apply", apply), 401);
-      const told = await eventually("the log tells whose token it was", () => {
+      const logged = await eventually("the log names the account", () => {
         const lines = other.backend.log.filter((line) => line["account"] === account);
         return lines.length === 6 && lines;
       });
-      assert.ok(told.every(({ code }) => code === "issued-token"));
-      assert.deepEqual([...new Set(told.map((line) => line["namespace"]))], [namespace]);
+      assert.ok(logged.every(({ code }) => code === "issued-token"));
+      assert.deepEqual([...new Set(logged.map((line) => line["namespace"]))], [namespace]);
     }
     assert.equal((await provider.kube.list(GRANTS)).length, grants.length);
   });
 
-  await t.step("a pickup ends with --pickup-ttl", async () => {
+  await t.step("a pickup expires after --pickup-ttl", async () => {
     const flags = [...without.flags, "--pickup-ttl=1ms"];
     await using brief = await Gateway.start(plane, { env, flags });
     const { pickupURL, expiresAt } = await brief.bind(token, "widgets");
     await eventually("it has expired", () => Date.now() > Date.parse(expiresAt));
     await failure(await issuing.request(pickupURL), 410);
-    await eventually("the log says why", () => {
+    await eventually("the log has the reason", () => {
       return issuing.backend.log.some(({ outcome }) => outcome === "expired");
     });
   });
 
-  await t.step("--external-ca-file is the CA in issued kubeconfigs, and they work", async () => {
+  await t.step("--external-ca-file sets the CA of issued kubeconfigs", async () => {
     const file = join(plane.dir, "external-ca.pem");
     const pem = (await createAuthority("the next CA")).cert + plane.caPem;
     await Deno.writeTextFile(file, pem);
     const flags = [...without.flags, `--external-ca-file=${file}`];
-    await using told = await Gateway.start(plane, { env, flags });
+    await using withCa = await Gateway.start(plane, { env, flags });
     const accept = { headers: { Accept: "application/json" } };
     const pickUp = async (gateway: Gateway) => {
       const { pickupURL } = await gateway.bind(token, "widgets");
@@ -163,14 +163,14 @@ Deno.test("binds and pickups over replicas, without an issuer, and at shutdown",
     const caOf = (kubeconfig: string) =>
       atob(parse(kubeconfig).clusters[0].cluster["certificate-authority-data"]);
     assert.equal(caOf(await pickUp(other)).trim(), plane.caPem.trim());
-    const kubeconfig = await pickUp(told);
+    const kubeconfig = await pickUp(withCa);
     assert.equal(caOf(kubeconfig), pem);
     await Deno.writeTextFile(join(plane.dir, "issued.yaml"), kubeconfig);
     using consumer = await connect(join(plane.dir, "issued.yaml"));
     await consumer.kube.list(customType(WIDGETS));
   });
 
-  await t.step("what cannot be bound is refused, an impossible name without a look", async () => {
+  await t.step("an unbindable Export is refused, an invalid name without API calls", async () => {
     for (const gateway of both) {
       await failure(await gateway.tryBind(token, "unready"), 502, /"unready": it is not Ready$/);
       await failure(await gateway.tryBind(token, "absent"), 404, /^Cannot find Export "absent"$/);
@@ -193,7 +193,7 @@ Deno.test("binds and pickups over replicas, without an issuer, and at shutdown",
     const apis = [{ name: WIDGETS }, { name: GEARS }];
     const changed = { ...found, spec: { ...found.spec, apis } };
     await provider.kube.update(EXPORTS, changed, FIELD_MANAGERS.installer);
-    await eventually("it is Ready again", async () => {
+    await eventually("the Export is Ready again", async () => {
       return isReady(await provider.kube.get(EXPORTS, { name: "widgets" }));
     });
     const { pickupURL } = await other.bind(token, "widgets");
@@ -211,14 +211,14 @@ Deno.test("binds and pickups over replicas, without an issuer, and at shutdown",
   const kubeconfig = config.toBase64();
   const slowApply = other.as(token, "/api/apply", postJson({ export: "gears", kubeconfig }));
 
-  await t.step("a pickup that finds no credentials is 502, and spent", async () => {
+  await t.step("a pickup without credentials answers 502, and is consumed", async () => {
     const name = tokenSecretName(grantName("widgets", subject));
     await provider.kube.delete(SECRETS, { name, namespace: boundaryName(subject) });
     await failure(await other.request(withoutSecret), 502, /^Cannot assemble the bundle /);
     await failure(await other.request(withoutSecret), 410);
   });
 
-  await t.step("a caller that goes away frees its wait", async () => {
+  await t.step("a bind ends when its caller disconnects", async () => {
     const gone = new AbortController();
     const headers = { Authorization: `Bearer ${token}` };
     const body = JSON.stringify({ export: "nuts" });
@@ -233,7 +233,7 @@ Deno.test("binds and pickups over replicas, without an issuer, and at shutdown",
     assert.equal(line["outcome"], "UNAVAILABLE");
   });
 
-  await t.step("SIGTERM ends waiting binds at once, and the process a little later", async () => {
+  await t.step("SIGTERM ends waiting binds at once, and the process 3 seconds later", async () => {
     await using stopping = await Gateway.start(plane, without);
     const people = ["ada", "bob", "cyd", "dan", "eve"].map((who) => `test#${who}`);
     const sessions = await Promise.all(people.map((who) => codec.sealSession({ subject: who })));
@@ -246,7 +246,7 @@ Deno.test("binds and pickups over replicas, without an issuer, and at shutdown",
       await failure(answer, 503, /this gateway is stopping/);
     }
     const answered = performance.now() - start;
-    // Others do not know yet that it goes: what comes within three seconds is still served.
+    // Load balancers send requests for some more seconds, so they are still served.
     assert.equal(await (await stopping.request("/api/healthz")).text(), "ok");
     await stopping.read<Catalog>(token, "/api/catalog");
     const pickup = await stopping.request(whileStopping);
@@ -261,7 +261,7 @@ Deno.test("binds and pickups over replicas, without an issuer, and at shutdown",
   });
 
   await t.step(
-    "without an issuer a bind and an apply are 504, and work once there is one",
+    "a bind and an apply answer 504 without an issuer, and work once it runs",
     async () => {
       await failure(await slow, 504, /did not become Ready in time; try again$/);
       await failure(await slowApply, 504, /did not become Ready in time; try again$/);

@@ -15,23 +15,23 @@ import { statusOf } from "../../support/peers/raw_http.ts";
 import { sealedSessions, sealedSubject } from "../../support/planes/sealed_sessions.ts";
 import { objectsIn } from "../../support/worlds/test_konnector.ts";
 
-/** Places for binds, and for pickups. */
-const PLACES = 1_000;
-/** Of one identity, or of all who guess: places, and how many of those run. */
+/** Slots for binds, and for pickups. */
+const SLOTS = 1_000;
+/** Slots of one identity, or of all guesses; only some of them run at once. */
 const SHARE = 100;
 const RUNNING = 8;
 const TOO_MANY = 50;
 const PEOPLE = 20;
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const plane = await ownPlane();
 Deno.test.afterAll(() => plane[Symbol.asyncDispose]());
 const { env, seal } = await sealedSessions();
 
-/** A bind on a connection of its own, for as long as the test wants. */
+/** A bind that waits on its own connection until the test closes it. */
 class WaitingBind {
   readonly #connection: Deno.Conn;
-  /** What the gateway said until it or we closed the connection. */
+  /** The gateway's answer, complete when the connection is closed. */
   readonly said: Promise<string>;
   isAnswered = false;
 
@@ -56,7 +56,7 @@ class WaitingBind {
     return new WaitingBind(connection);
   }
 
-  /** So many at once; `tokens` take turns. */
+  /** Starts this many binds at once; `tokens` take turns. */
   static async crowd(url: string, tokens: readonly string[], size: number): Promise<WaitingBind[]> {
     return await Promise.all(
       Array.from(
@@ -72,7 +72,7 @@ class WaitingBind {
   }
 }
 
-/** Waits until so many are told to come back later; gives those who still wait. */
+/** Waits until this many binds are refused with 503; returns the others. */
 async function stillWaiting(
   crowd: readonly WaitingBind[],
   refusals: number,
@@ -92,7 +92,7 @@ async function stillWaiting(
   return crowd.filter(({ isAnswered }) => !isAnswered);
 }
 
-Deno.test("guesses at pickups take no place of those who have one", async (t) => {
+Deno.test("guessed pickups do not block valid pickups", async (t) => {
   await using site = await GatewayBehindProxy.start(plane, "guessed", { env });
   const { gateway, proxy } = site;
   using provider = await TestProvider.of(plane);
@@ -120,40 +120,40 @@ Deno.test("guesses at pickups take no place of those who have one", async (t) =>
   };
   const audited = (outcome: string) =>
     gateway.backend.log.filter((line) => line["code"] === "pickup" && line["outcome"] === outcome);
-  const impatience = new AbortController();
+  const impatient = new AbortController();
   const answered: Response[] = [];
   const ask = async (nth: number) => {
-    const { signal } = nth % 2 ? impatience : new AbortController();
+    const { signal } = nth % 2 ? impatient : new AbortController();
     answered.push(await gateway.request(guess(nth), { signal }));
   };
   const flood = Promise.allSettled(Array.from({ length: SHARE + TOO_MANY }, (_, nth) => ask(nth)));
 
-  await t.step("a few guesses are looked at, some wait, the others come back later", async () => {
+  await t.step("8 guesses run, 92 wait, and the others get 503", async () => {
     await eventually("some are refused", () => answered.length >= TOO_MANY);
     for (const answer of answered.splice(0)) {
       assert.match(answer.headers.get("Retry-After") ?? "", /^[1-9]\d*$/);
       await failure(answer, 503, /^Cannot pick up the bundle: too many pickups are under way; /);
     }
-    await eventually("a few are looked at", () => reads >= RUNNING);
+    await eventually("some are running", () => reads >= RUNNING);
     await eventually("the log says so", () => audited("UNAVAILABLE").length >= TOO_MANY);
     assert.deepEqual([reads, audited("UNAVAILABLE").length], [RUNNING, TOO_MANY]);
   });
 
-  await t.step("who has a pickup is served meanwhile, once", async () => {
+  await t.step("a valid pickup is served meanwhile, once", async () => {
     const answer = await gateway.request(pickupURL);
     assert.equal(answer.status, 200);
     assert.equal(objectsIn(await answer.text()).length, 3);
-    // What is spent is no better than a guess, so nobody can tell it from one.
-    await eventually("it is known to be spent", async () => {
+    // A consumed pickup is treated like a guess, so that callers cannot tell them apart.
+    await eventually("it counts as a guess", async () => {
       return await failure(await gateway.request(pickupURL), 503);
     });
     await failure(await gateway.request("/api/bundle/malformed"), 410);
   });
 
-  await t.step("those who go away make room for others", async () => {
+  await t.step("callers that disconnect free their slots", async () => {
     const refusals = audited("UNAVAILABLE").length;
-    impatience.abort();
-    await eventually("the gateway knows that they are gone", () => {
+    impatient.abort();
+    await eventually("the gateway notices it", () => {
       return audited("UNAVAILABLE").length > refusals;
     });
     assert.deepEqual([answered.length, reads], [0, RUNNING]);
@@ -162,7 +162,7 @@ Deno.test("guesses at pickups take no place of those who have one", async (t) =>
     await failure(await next, 410);
   });
 
-  await t.step("each guess that waited is refused in one form", async () => {
+  await t.step("all waiting guesses get the same answer", async () => {
     await flood;
     assert.ok(answered.length > 0);
     const messages = await Promise.all(answered.map((answer) => failure(answer, 410)));
@@ -170,7 +170,7 @@ Deno.test("guesses at pickups take no place of those who have one", async (t) =>
   });
 });
 
-Deno.test("a thousand binds may wait, and nobody else suffers from it", async (t) => {
+Deno.test("a thousand binds can wait without blocking other requests", async (t) => {
   await using gateway = await Gateway.start(plane, { env, flags: ["--enable-issuer=false"] });
   using provider = await TestProvider.of(plane);
   const grants = async () => (await provider.kube.list(GRANTS)).length;
@@ -180,7 +180,7 @@ Deno.test("a thousand binds may wait, and nobody else suffers from it", async (t
     const { exports } = await gateway.read<Catalog>(token, "/api/catalog");
     assert.deepEqual(exports.map(({ name }) => name).sort(), ["gears", "widgets"]);
   };
-  await eventually("the catalog is there", async () => (await readCatalog(), true));
+  await eventually("the catalog is complete", async () => (await readCatalog(), true));
   const audited = () => gateway.backend.log.filter(({ code }) => code === "bind");
   const outcomes = () => new Set(audited().map(({ outcome }) => outcome));
   const hasAudited = async (count: number) => {
@@ -188,52 +188,52 @@ Deno.test("a thousand binds may wait, and nobody else suffers from it", async (t
     assert.equal(audited().length, count);
   };
 
-  await t.step("one identity gets a hundred places of them, and others bind", async () => {
-    const all = await WaitingBind.crowd(gateway.url, [await seal("greedy")], PLACES);
-    const crowd = await stillWaiting(all, PLACES - SHARE, readCatalog);
+  await t.step("one identity gets a hundred slots, and others can bind", async () => {
+    const all = await WaitingBind.crowd(gateway.url, [await seal("greedy")], SLOTS);
+    const crowd = await stillWaiting(all, SLOTS - SHARE, readCatalog);
     assert.equal(crowd.length, SHARE);
-    await hasAudited(PLACES - SHARE);
+    await hasAudited(SLOTS - SHARE);
     const next = await gateway.tryBind(await seal("greedy"), "widgets");
     await failure(next, 503, /^Cannot bind: too many binds of yours are waiting$/);
     assert.deepEqual([...outcomes()], ["UNAVAILABLE"]);
     await gateway.bind(token, "gears");
-    assert.ok(crowd.every(({ isAnswered }) => !isAnswered), "they wait no more");
+    assert.ok(crowd.every(({ isAnswered }) => !isAnswered), "a waiting bind was answered");
     assert.equal(await grants(), before + 1);
     await Promise.all(crowd.map((bind) => bind.leave()));
-    await hasAudited(PLACES + 2);
+    await hasAudited(SLOTS + 2);
   });
 
   const tokens = await Promise.all(
     Array.from({ length: PEOPLE }, (_, index) => seal(`person-${index}`)),
   );
   const lines = audited().length;
-  let crowd = await WaitingBind.crowd(gateway.url, tokens, PLACES + TOO_MANY);
+  let crowd = await WaitingBind.crowd(gateway.url, tokens, SLOTS + TOO_MANY);
 
-  await t.step("those beyond are told to come back, and others are served meanwhile", async () => {
+  await t.step("binds beyond the limit get 503, and other requests are served", async () => {
     crowd = await stillWaiting(crowd, TOO_MANY, readCatalog);
-    assert.equal(crowd.length, PLACES);
+    assert.equal(crowd.length, SLOTS);
     await hasAudited(lines + TOO_MANY);
     await failure(await gateway.as(token, "/api/catalog/absent/instances"), 404);
     assert.equal(await grants(), before + 1 + PEOPLE);
   });
 
-  await t.step("who has no bind under way gets the place of somebody who has many", async () => {
+  await t.step("an identity without a bind gets the slot of an identity with many", async () => {
     await gateway.bind(token, "gears");
     crowd = await stillWaiting(crowd, 1, readCatalog);
     await hasAudited(lines + TOO_MANY + 2);
     assert.deepEqual([...outcomes()].sort(), ["UNAVAILABLE", "ok"]);
   });
 
-  await t.step("those who go away make room", async () => {
-    await Promise.all(crowd.splice(0, PLACES / 2).map((bind) => bind.leave()));
-    await hasAudited(lines + TOO_MANY + 2 + PLACES / 2);
+  await t.step("callers that disconnect free their slots", async () => {
+    await Promise.all(crowd.splice(0, SLOTS / 2).map((bind) => bind.leave()));
+    await hasAudited(lines + TOO_MANY + 2 + SLOTS / 2);
     const next = await WaitingBind.start(gateway.url, await seal("late"), "widgets");
     crowd.push(next);
-    await eventually("another waits", async () => await grants() > before + 1 + PEOPLE);
+    await eventually("another bind waits", async () => await grants() > before + 1 + PEOPLE);
     assert.ok(!next.isAnswered);
   });
 
-  await t.step("a stop sends the others home at once", async () => {
+  await t.step("SIGTERM ends the waiting binds at once", async () => {
     gateway.backend.signal("SIGTERM");
     for (const { said } of crowd) {
       const answer = await said;

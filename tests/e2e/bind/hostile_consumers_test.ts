@@ -20,7 +20,7 @@ const json = (value: unknown, status = 200) =>
 const raw = (text: string): HostileAnswer => (_, socket) => void socket.end(text);
 const HTML = "<!DOCTYPE html><html><script>alert(1)</script>";
 
-/** Writes a piece again and again for as long as somebody takes it. */
+/** Writes a piece again and again until the connection closes. */
 const endless = (head: string, piece: string): HostileAnswer => (_, socket) => {
   const more = () => {
     while (!socket.destroyed && socket.write(piece));
@@ -34,13 +34,13 @@ const bomb = gzipSync(Buffer.alloc(256 * MIB));
 const HINT = "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n";
 const OK_HEAD = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
 
-/** Each must end in 502, whatever it takes. */
+/** Answers of a consumer's API server; each must end in 502. */
 const SERVERS: Record<string, HostileAnswer> = {
   "HTML with 200": reply(200, HTML, { "Content-Type": "text/html" }),
   "HTML with 404": reply(404, HTML, { "Content-Type": "text/html" }),
   "HTML with 500": reply(500, HTML),
-  "nothing with 200": reply(200, ""),
-  "nothing with 204": reply(204, ""),
+  "an empty body with 200": reply(200, ""),
+  "an empty body with 204": reply(204, ""),
   "not modified": reply(304, ""),
   "a gzip bomb": reply(200, bomb, { "Content-Encoding": "gzip" }),
   "a gzip bomb as JSON": reply(200, bomb, {
@@ -60,21 +60,21 @@ const SERVERS: Record<string, HostileAnswer> = {
   "one endless header": endless(`${OK_HEAD}X-Header: `, "x".repeat(MIB)),
   "an endless status line": endless("HTTP/1.1 200 ", "O".repeat(MIB)),
   "endless early hints": endless(HINT, HINT.repeat(500)),
-  "a length that lies": raw(`${OK_HEAD}Content-Length: 1000000\r\n\r\n{}`),
+  "a wrong length": raw(`${OK_HEAD}Content-Length: 1000000\r\n\r\n{}`),
   "two lengths": raw(`${OK_HEAD}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}x`),
   "a negative length": raw(`${OK_HEAD}Content-Length: -1\r\n\r\n{}`),
   "a huge length": raw(`${OK_HEAD}Content-Length: 99999999999999999999\r\n\r\n{}`),
-  "chunks of no size": raw(`${OK_HEAD}Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n`),
+  "chunks without a size": raw(`${OK_HEAD}Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n`),
   "no HTTP at all": raw("SSH-2.0-OpenSSH_9.9\r\n\r\n"),
-  "another version": raw("HTTP/9.9 200 OK\r\n\r\n{}"),
-  "a status of its own": raw("HTTP/1.1 999 Whatever\r\nContent-Length: 0\r\n\r\n"),
-  "a status that is none": raw("HTTP/1.1 abc\r\n\r\n"),
+  "another HTTP version": raw("HTTP/9.9 200 OK\r\n\r\n{}"),
+  "an unknown status": raw("HTTP/1.1 999 Whatever\r\nContent-Length: 0\r\n\r\n"),
+  "a status that is not a number": raw("HTTP/1.1 abc\r\n\r\n"),
   "binary": raw("\0\u0001\u0002\u00ff\r\n\r\n"),
   "an upgrade": raw(
     "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
   ),
   "a hang-up": (_, socket) => void socket.destroy(),
-  "a hang-up in the body": (answer, socket) => {
+  "a connection closed in the body": (answer, socket) => {
     answer.writeHead(200).write('{"kind":', () => socket.destroy());
   },
   ...Object.fromEntries([301, 302, 303, 307, 308].map((status) => [
@@ -96,23 +96,23 @@ const SERVERS: Record<string, HostileAnswer> = {
   "deep lists": reply(200, "[".repeat(2 * MIB - 1)),
   "deep objects": reply(200, '{"a":'.repeat(0.4 * MIB)),
   "a huge number": reply(200, "1".repeat(2 * MIB - 1)),
-  "bytes that are no UTF-8": reply(200, Buffer.from([0x22, 0xff, 0xfe, 0x22])),
-  "its own credentials in a Status": (answer, _, request) =>
+  "invalid UTF-8": reply(200, Buffer.from([0x22, 0xff, 0xfe, 0x22])),
+  "the submitted credentials in a Status": (answer, _, request) =>
     json({ kind: "Status", reason: "Invalid", message: request.headers.authorization }, 422)(
       answer,
       _,
       request,
     ),
-  "its own credentials as reason": (answer, _, request) =>
+  "the submitted credentials as reason": (answer, _, request) =>
     json({ kind: "Status", reason: TOKEN, message: "\u001b[2J" }, 400)(answer, _, request),
-  "its own credentials instead of JSON": (answer, _, request) =>
+  "the submitted credentials instead of JSON": (answer, _, request) =>
     reply(200, `${request.headers.authorization}`)(answer, _, request),
-  "an unasked authentication": reply(401, "", { "WWW-Authenticate": "Negotiate" }),
-  "come back never": reply(503, "", { "Retry-After": "99999999999999999999" }),
-  "come back before": reply(503, "", { "Retry-After": "-1" }),
+  "a request for authentication": reply(401, "", { "WWW-Authenticate": "Negotiate" }),
+  "a huge Retry-After": reply(503, "", { "Retry-After": "99999999999999999999" }),
+  "a negative Retry-After": reply(503, "", { "Retry-After": "-1" }),
 };
 
-Deno.test("POST /api/apply stands whatever a consumer's API server answers", async (t) => {
+Deno.test("POST /api/apply survives any answer of a consumer's API server", async (t) => {
   await using gateway = await Gateway.start(plane, {
     flags: ["--enable-issuer=false", "--enable-apply", "--zap-log-level=10"],
   });
@@ -124,7 +124,7 @@ Deno.test("POST /api/apply stands whatever a consumer's API server answers", asy
   const view = new ProcessView(gateway.backend.pid);
   const before = view.peakResidentBytes();
 
-  await t.step("it answers 502 in words of its own", async (t) => {
+  await t.step("it answers 502 without quoting the consumer", async (t) => {
     for (const [name, answer] of Object.entries(SERVERS)) {
       await t.step(name, async () => {
         await using server = await HostileApiServer.start(answer);
@@ -136,7 +136,7 @@ Deno.test("POST /api/apply stands whatever a consumer's API server answers", asy
     }
   });
 
-  await t.step("callers that go away free their places", async () => {
+  await t.step("callers that disconnect free their slots", async () => {
     let waiting = 0;
     const full = Promise.withResolvers<void>();
     const drip: HostileAnswer = (answer) => {
@@ -159,7 +159,7 @@ Deno.test("POST /api/apply stands whatever a consumer's API server answers", asy
     }
   });
 
-  await t.step("nobody else noticed, and memory stayed bounded", async () => {
+  await t.step("the gateway is healthy, and memory stayed bounded", async () => {
     assert.equal(await (await gateway.request("/api/healthz")).text(), "ok");
     const grown = (view.peakResidentBytes() - before) / MIB;
     assert.ok(grown < 256, `${Math.round(grown)} MiB more`);
@@ -167,7 +167,7 @@ Deno.test("POST /api/apply stands whatever a consumer's API server answers", asy
     assert.deepEqual(unexpected, []);
   });
 
-  await t.step("nothing that was submitted or echoed is in the log", () => {
+  await t.step("the log has no submitted or echoed text", () => {
     const log = gateway.backend.lines.join("\n");
     assert.ok(!log.includes(TOKEN));
     assert.ok(!log.includes("\u001b") && !log.includes("alert"));

@@ -12,24 +12,24 @@ import { HOSTILE_KUBECONFIGS } from "../../testdata/hostile_kubeconfigs/refused.
 
 const plane = await sharedProvider();
 
-/** Looks at the children of a process all the time, until disposed. */
+/** Collects the child processes of a process until it is disposed. */
 function watchChildren(view: ProcessView) {
   const seen = new Set<number>();
   const timer = setInterval(() => view.children().forEach((child) => seen.add(child)), 1);
   return { seen, [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-Deno.test("the canaries notice", async () => {
+Deno.test("Canaries.touched() reports each use of a file, program or address", async () => {
   await using canaries = await Canaries.start();
   const path = canaries.file("token");
-  await eventually("it is there", () => Deno.lstatSync(path));
+  await eventually("the file exists", () => Deno.lstatSync(path));
   assert.deepEqual(await canaries.touched(), []);
   assert.equal((await Deno.readTextFile(path)).trim(), canaries.text);
   (await Deno.connect({ hostname: "127.0.0.1", port: Number(canaries.address.split(":")[1]) }))
     .close();
   using children = watchChildren(new ProcessView(Deno.pid));
   await new Deno.Command(canaries.program, { args: ["x"], stdout: "null" }).output();
-  await eventually("all was noticed", async () => {
+  await eventually("each use was reported", async () => {
     const touched = await canaries.touched();
     assert.deepEqual(touched, ["token was opened", "the program ran", "1 connections"]);
     return true;
@@ -39,7 +39,7 @@ Deno.test("the canaries notice", async () => {
   assert.ok(new ProcessView(Deno.pid).faultsOfEndedChildren() > 0);
 });
 
-Deno.test("POST /api/apply runs, reads and calls nothing that a kubeconfig names", async (t) => {
+Deno.test("POST /api/apply runs no program, reads no file and calls no address of a bad kubeconfig", async (t) => {
   await using canaries = await Canaries.start();
   await using gateway = await Gateway.start(plane, {
     flags: ["--enable-issuer=false", "--enable-apply", "--zap-log-level=10"],
@@ -55,7 +55,7 @@ Deno.test("POST /api/apply runs, reads and calls nothing that a kubeconfig names
   const apply = (kubeconfig: string) =>
     gateway.as(token, "/api/apply", postJson({ kubeconfig, installKonnector: true }));
 
-  await t.step("it refuses those that try, whatever they try", async () => {
+  await t.step("it refuses every bad kubeconfig", async () => {
     const baited = Object.entries(baitedKubeconfigs(bait));
     assert.ok(baited.length >= 40);
     for (const [name, kubeconfig] of baited) {
@@ -78,7 +78,7 @@ Deno.test("POST /api/apply runs, reads and calls nothing that a kubeconfig names
   });
 
   await t.step(
-    "it uses one whose own user and cluster are plain, and leaves the others",
+    "it ignores the other users and clusters of a good kubeconfig",
     async () => {
       await failure(await apply(companionedKubeconfig(bait)), 502);
       const [connections, ...others] = await canaries.touched();
@@ -87,7 +87,7 @@ Deno.test("POST /api/apply runs, reads and calls nothing that a kubeconfig names
     },
   );
 
-  await t.step("it started no process, and wrote nothing of it to the log", () => {
+  await t.step("it started no process, and logged no secret", () => {
     assert.deepEqual([...children.seen], []);
     assert.equal(view.faultsOfEndedChildren(), 0);
     const log = gateway.backend.lines.join("\n");
@@ -96,7 +96,7 @@ Deno.test("POST /api/apply runs, reads and calls nothing that a kubeconfig names
     }
   });
 
-  await t.step("each refusal has its audit line", () => {
+  await t.step("it logged each refusal", () => {
     const lines = gateway.backend.log.filter(({ code }) => code === "kubeconfig");
     assert.ok(lines.length > 100);
     for (const { outcome, subject, requestId, reason } of lines) {

@@ -35,7 +35,7 @@ Deno.test("the issued kubeconfig works in @kubernetes/client-node", async (t) =>
   const namespace = boundaryName(subject);
   assert.equal(config.getContextObject(config.getCurrentContext())?.namespace, namespace);
 
-  await t.step("to create and list a Widget", async () => {
+  await t.step("it can create and list Widgets", async () => {
     const api = config.makeApiClient(CustomObjectsApi);
     const body = { apiVersion: "example.org/v1", kind: "Widget", metadata: { name: "gear" } };
     await api.createNamespacedCustomObject({ ...widgets, namespace, body });
@@ -46,7 +46,7 @@ Deno.test("the issued kubeconfig works in @kubernetes/client-node", async (t) =>
     assert.deepEqual(items.map(({ metadata }) => metadata.name), ["gear"]);
   });
 
-  await t.step("to create and renew a heartbeat Lease", async () => {
+  await t.step("it can create and renew a heartbeat Lease", async () => {
     const api = config.makeApiClient(CoordinationV1Api);
     const name = heartbeatLeaseName(grant, "consumer-uid");
     const metadata = { name, namespace };
@@ -62,11 +62,11 @@ Deno.test("the issued kubeconfig works in @kubernetes/client-node", async (t) =>
       body: { ...created, spec: { ...spec, renewTime } },
     });
     const { spec: renewed } = await api.readNamespacedLease({ name, namespace });
-    // By its type it is a Date, but client-node 2.0.1 leaves it as text.
+    // Its type is Date, but client-node 2.0.1 returns a string.
     assert.equal(Date.parse(String(renewed?.renewTime)), renewTime.getTime());
   });
 
-  await t.step("for nothing outside the Grant", async () => {
+  await t.step("it cannot list Grants", async () => {
     const api = config.makeApiClient(CustomObjectsApi);
     const grants = { group: "iam.xbind.io", version: "v1alpha1", plural: "grants" };
     await assert.rejects(api.listClusterCustomObject(grants), { code: 403 });

@@ -19,7 +19,7 @@ const apply = async (yaml: string, ...flags: string[]) =>
     stdin: yaml,
   });
 
-Deno.test("the konnector's manifest applies twice, strictly, and changes nothing again", async () => {
+Deno.test("konnectorManifest() passes strict validation, and a second apply changes nothing", async () => {
   using admin = await connect(plane);
   const yaml = toYaml(konnectorManifest(KONNECTOR_IMAGE));
   const manager = `--field-manager=${FIELD_MANAGERS.installer}`;
@@ -62,7 +62,7 @@ Deno.test("the konnector's pods pass the restricted Pod Security level", async (
     const { spec } = deployment.spec.template;
     const accepted = await create(podOf(spec));
     assert.equal(accepted.code, 0, accepted.stderr);
-    // The level is really enforced there.
+    // Proves that the namespace enforces the level.
     const refused = await create(podOf({ ...spec, securityContext: {} }));
     assert.match(refused.stderr, /violates PodSecurity "restricted/);
   } finally {
@@ -70,7 +70,7 @@ Deno.test("the konnector's pods pass the restricted Pod Security level", async (
   }
 });
 
-Deno.test("toYaml() is read by kubectl as it was meant", async () => {
+Deno.test("kubectl reads the output of toYaml() unchanged", async () => {
   const texts = [
     ..."on off yes no y n Y N true null ~ 1e3 0x1F 0b1 0o7 012 1_000 190:20:30 .5 .inf NaN"
       .split(" "),

@@ -15,7 +15,7 @@ import { connect } from "../../support/planes/kube.ts";
 
 const plane = await sharedProvider();
 
-Deno.test("consumePickup() has exactly one winner among 50, on two connections", async () => {
+Deno.test("consumePickup() succeeds once among 50 calls on two connections", async () => {
   await using world = await BindingWorld.start(plane);
   const token = tokenOf(await bind(world, await world.export("pg")));
   using other = await connect(plane);
@@ -26,7 +26,7 @@ Deno.test("consumePickup() has exactly one winner among 50, on two connections",
         {
           kube: i % 2 ? other.kube : world.kube,
           now: () => new Date(),
-          onRefused: (why) => refusals.push(why),
+          onRefused: (reason) => refusals.push(reason),
         },
         token,
         patience(),
@@ -38,22 +38,22 @@ Deno.test("consumePickup() has exactly one winner among 50, on two connections",
   assert.deepEqual(refusals, Array(49).fill("reused"));
 });
 
-Deno.test("consumePickup() survives changes to the Grant that do not concern it", async () => {
+Deno.test("consumePickup() retries when the Grant changes meanwhile", async () => {
   await using world = await BindingWorld.start(plane);
   const { grant, ...result } = await bind(world, await world.export("pg"));
-  let touched = 0;
+  let changes = 0;
   const kube = new KubeClient(world.kube.transport);
   const find = kube.find.bind(kube);
   kube.find = async (...args) => {
     const found = await find(...args);
-    if (touched++ < 3) await patchGrant(world, grant, { labels: { touched: String(touched) } });
+    if (changes++ < 3) await patchGrant(world, grant, { labels: { changes: String(changes) } });
     return found;
   };
   await consumePickup({ kube, now: () => new Date() }, tokenOf(result), patience());
-  assert.equal(touched, 4);
+  assert.equal(changes, 4);
 });
 
-Deno.test("consumePickup() gives one answer to everything that is not a good pickup", async () => {
+Deno.test("consumePickup() gives the same answer to every invalid token", async () => {
   await using world = await BindingWorld.start(plane);
   const good = tokenOf(
     await bind(world, await world.export("pg"), { config: { pickupTtlMs: 1000 } }),
@@ -63,7 +63,7 @@ Deno.test("consumePickup() gives one answer to everything that is not a good pic
   using client = await counting(plane);
   const consume = (token: string, now = () => new Date(0)) =>
     consumePickup(
-      { kube: client.kube, now, onRefused: (why) => refusals.push(why) },
+      { kube: client.kube, now, onRefused: (reason) => refusals.push(reason) },
       token,
       patience(),
     );
@@ -75,11 +75,11 @@ Deno.test("consumePickup() gives one answer to everything that is not a good pic
   for (const malformed of ["", "x", `${grant}.`, `${good}=`, `${grant}.${"é".repeat(32)}`]) {
     await assert.rejects(consume(malformed), isGone);
   }
-  assert.deepEqual(client.counts, {}, "a malformed token needs no call");
+  assert.deepEqual(client.counts, {}, "a malformed token caused a call");
   await assert.rejects(consume(`${grant}.${"A".repeat(32)}`), isGone);
   await assert.rejects(consume(`${"bm8tc3VjaC1ncmFudA"}.${"A".repeat(32)}`), isGone);
   await assert.rejects(consume(good, () => new Date(Date.now() + 1001)), isGone);
   assert.deepEqual(refusals.slice(5), ["unknown", "unknown", "expired"]);
   assert.equal(messages.size, 1);
-  await consume(good); // refusals spend nothing
+  await consume(good); // refusals do not consume it
 });

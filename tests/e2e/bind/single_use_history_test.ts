@@ -12,11 +12,11 @@ import { TwoGateways } from "../../support/worlds/two_gateways.ts";
 const LASTS_MS = everyDayOrSoak(30_000, 600_000);
 const TTL_MS = 1_500;
 const PEOPLE = 4;
-/** How often a gateway is killed, and each how-manieth time the API server too. */
+/** A gateway is killed in this interval, and the API server with every fourth of them. */
 const KILL_EVERY_MS = 2_500;
 const API_SERVER_EVERY = 4;
 
-// Before any test, so that no test is charged with processes it does not end.
+// Booted outside the tests, because Deno fails a test that leaves a process running.
 const world = await TwoGateways.start(`--pickup-ttl=${TTL_MS}ms`);
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 const { apiServer } = world.issuer.plane;
@@ -47,7 +47,7 @@ async function pickUp(token: string): Promise<void> {
 const together = (times: number, run: () => Promise<unknown>) =>
   Promise.all(Array.from({ length: times }, run));
 
-/** What people do with a token they have just got; `earlier` are those they had before. */
+/** Ways to use a new token; `earlier` are the tokens before it. */
 const HABITS: readonly ((who: string, token: string, earlier: readonly string[]) => unknown)[] = [
   (_who, token) => pickUp(token),
   (_who, token) => together(3, () => pickUp(token)),
@@ -96,7 +96,7 @@ async function breakThings(until: number): Promise<{ gateways: number; apiServer
   return counts;
 }
 
-Deno.test(`pickups keep their promise over ${LASTS_MS / 1_000} s of binds, kills and restarts`, async () => {
+Deno.test(`pickups are single-use over ${LASTS_MS / 1_000} s of binds, kills and restarts`, async () => {
   const until = Date.now() + LASTS_MS;
   const people = Array.from({ length: PEOPLE }, (_, index) => live(`person-${index}`, until));
   const broken = await breakThings(until);
@@ -106,6 +106,6 @@ Deno.test(`pickups keep their promise over ${LASTS_MS / 1_000} s of binds, kills
   assert.ok(deliveries.length >= LASTS_MS / 2_000, `${deliveries.length} were delivered`);
   assert.ok((refusals.get(410) ?? 0) >= LASTS_MS / 2_000, JSON.stringify([...refusals]));
   assert.ok([...refusals.keys()].every((status) => [0, 410, 502].includes(status)));
-  await eventually("everything is back", () => world.tryBind("person-0", 0));
+  await eventually("the gateway works again", () => world.tryBind("person-0", 0));
   assert.ok(await world.everyBundleWorks() >= 1);
 });
