@@ -1,6 +1,6 @@
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 
-/** Gives a user these rights everywhere, by a ClusterRole and a binding of the user's name. */
+/** Gives a user these rights in all namespaces, with a ClusterRole and a binding of its name. */
 export async function allowUser(plane: ControlPlane, user: string, rules: object[]): Promise<void> {
   const apiGroup = "rbac.authorization.k8s.io";
   const common = { apiVersion: `${apiGroup}/v1`, metadata: { name: user } };

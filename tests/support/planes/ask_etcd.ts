@@ -4,34 +4,34 @@ import { join } from "node:path";
 import { ETCD_SOCKET } from "../../../scripts/controlplane/command_lines.ts";
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 
-/** Lets etcd forget all but the present, as it does every few minutes in production. */
+/** Removes all past revisions from etcd, as happens every few minutes in production. */
 export async function compactEtcd(plane: Pick<ControlPlane, "dir">): Promise<void> {
   const { header } = await ask(plane, "/v3/kv/range", { key: btoa("/") });
   await ask(plane, "/v3/kv/compaction", { revision: header.revision, physical: true });
 }
 
-/** Writes what no API server serves, and so no watch has seen. */
+/** Writes a key that the API server does not serve, so that no watch sees the write. */
 export async function writeUnseen(plane: Pick<ControlPlane, "dir">): Promise<void> {
   await ask(plane, "/v3/kv/put", { key: btoa("/unseen"), value: btoa(crypto.randomUUID()) });
 }
 
-/** Asks etcd over the socket on which the API server does. */
+/** Calls etcd over the socket that the API server uses. */
 async function ask(
   { dir }: Pick<ControlPlane, "dir">,
   path: string,
   body: object,
 ): Promise<{ header: { revision: string } }> {
-  const text = JSON.stringify(body);
+  const json = JSON.stringify(body);
   const answer = await new Promise<http.IncomingMessage>((resolve, reject) => {
     http.request({
       socketPath: join(dir, ETCD_SOCKET),
       method: "POST",
       path,
-      headers: { "Content-Length": String(text.length) },
-    }, resolve).on("error", reject).end(text);
+      headers: { "Content-Length": String(json.length) },
+    }, resolve).on("error", reject).end(json);
   });
-  let said = "";
-  for await (const part of answer) said += part;
-  assert.equal(answer.statusCode, 200, said);
-  return JSON.parse(said);
+  let text = "";
+  for await (const part of answer) text += part;
+  assert.equal(answer.statusCode, 200, text);
+  return JSON.parse(text);
 }

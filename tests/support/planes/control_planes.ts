@@ -6,7 +6,7 @@ import {
 } from "../../../scripts/controlplane/control_plane.ts";
 import { startControlPlanes } from "../../../scripts/controlplane/start_control_planes.ts";
 
-/** Names the directory with the control planes that the test runner started for all test files. */
+/** The directory of the control planes that the test runner started for all test files. */
 const PLANES_VARIABLE = "XBIND_TEST_PLANES";
 
 /** Far above Kubernetes' own limits, so that tests do not queue behind each other. */
@@ -27,7 +27,7 @@ const optionsFor = (role: Role, dir?: string): ControlPlaneOptions => ({
 
 /** The two control planes that all test files share, for as long as the test runner runs. */
 export interface SharedPlanes extends AsyncDisposable {
-  /** What a test process needs in its environment to find them. */
+  /** The variables with which a test process finds them. */
   env: Record<string, string>;
 }
 
@@ -48,7 +48,7 @@ export const startSharedPlanes = async (): Promise<SharedPlanes> => {
 
 const shared = new Map<Role, Promise<ControlPlane>>();
 
-/** Without a test runner each test file gets its own, and its guard ends it with the file. */
+/** Attaches to the shared control plane; without a test runner, starts one for this test file. */
 const sharedPlane = (role: Role): Promise<ControlPlane> => {
   const dir = Deno.env.get(PLANES_VARIABLE);
   const known = shared.get(role) ??
@@ -57,12 +57,12 @@ const sharedPlane = (role: Role): Promise<ControlPlane> => {
   return known;
 };
 
-/** The provider for everybody: use names of your own, and leave its processes alone. */
+/** The provider that all tests share: use unique names, and do not stop its processes. */
 export const sharedProvider = (): Promise<ControlPlane> => sharedPlane("provider");
 
-/** The consumer for everybody: use names of your own, and leave its processes alone. */
+/** The consumer that all tests share: use unique names, and do not stop its processes. */
 export const sharedConsumer = (): Promise<ControlPlane> => sharedPlane("consumer");
 
-/** A control plane for one test that breaks it; hold it with `await using`. */
+/** Starts a control plane for one test, which may break it; hold it with `await using`. */
 export const ownPlane = (options: ControlPlaneOptions = {}): Promise<ControlPlane> =>
   ControlPlane.start({ name: "own", controllerManager: FAST_CONTROLLER_MANAGER, ...options });

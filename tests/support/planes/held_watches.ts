@@ -1,10 +1,10 @@
 import type { Arrival, Fault } from "../faults/fault_proxy.ts";
 
-/** Watches through a fault proxy whose events can be held back. */
+/** Holds back the events of watches through a fault proxy. */
 export class HeldWatches {
   #isHeld: (plural: string) => boolean = () => false;
 
-  /** For the proxy: what happens to a watch, nothing for any other request. */
+  /** Returns the fault of a watch, for the proxy; undefined for other requests. */
   fault({ isWatch, path }: Arrival): Fault | undefined {
     if (!isWatch) return undefined;
     const [, plural = ""] = /([^/]+)\?/.exec(path) ?? [];
@@ -18,12 +18,12 @@ export class HeldWatches {
     };
   }
 
-  /** Holds what all watches bring, but those of one kind. */
+  /** Holds the events of all watches, except those of one kind. */
   hold(except?: string): void {
     this.#isHeld = (plural) => plural !== except;
   }
 
-  /** What a watch was held for comes with its next event. */
+  /** Releases the held events of a watch together with its next event. */
   release(): void {
     this.#isHeld = () => false;
   }

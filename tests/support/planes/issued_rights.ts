@@ -3,13 +3,13 @@ import { isForbidden } from "../../../common/kube/kube_error.ts";
 
 const AUTHORIZATION = "authorization.k8s.io/v1";
 
-/** All that anybody may try; issued credentials get none but the first seven. */
+/** All verbs; issued credentials get at most the first seven. */
 export const VERBS: readonly string[] = [
   ...["get", "list", "watch", "create", "update", "patch", "delete"],
   ...["deletecollection", "impersonate", "escalate", "bind"],
 ];
 
-/** What an access is about; without a namespace it is about all of them. */
+/** The object of an access; without a namespace it means all of them. */
 export interface Access {
   readonly group?: string;
   /** The plural, and the subresource after a slash. */
@@ -18,7 +18,7 @@ export interface Access {
   readonly name?: string;
 }
 
-/** The verbs that the API server allows a client, as `kubectl auth can-i` asks. */
+/** Returns the verbs that the API server allows a client, like `kubectl auth can-i`. */
 export async function allowedVerbs(kube: KubeClient, access: Access): Promise<string[]> {
   const [resource, subresource] = access.resource.split("/");
   const answers = await Promise.all(VERBS.map(async (verb) => {
@@ -45,8 +45,8 @@ interface ResourceRule {
 }
 
 /**
- * Everything a client may do in a namespace, such as `get,list example.org/widgets`, without what
- * any account may ask about itself.
+ * Lists the rights of a client in a namespace, such as `get,list example.org/widgets`, without
+ * the reviews that every account may make about itself.
  */
 export async function allRules(kube: KubeClient, namespace: string): Promise<string[]> {
   const { status } = await kube.request<{ status: { resourceRules: ResourceRule[] } }>(
@@ -62,7 +62,7 @@ export async function allRules(kube: KubeClient, namespace: string): Promise<str
   return each.filter((line) => !line.includes("/selfsubject")).sort();
 }
 
-/** Whether the API server let a call through; only its refusal counts as "no". */
+/** Tells whether a call succeeds or is forbidden; throws any other error. */
 export async function isAllowed(call: Promise<unknown>): Promise<boolean> {
   try {
     await call;

@@ -39,7 +39,7 @@ const rule = (group: string, resources: string[], verbs: string[]) => ({
   verbs,
 });
 
-/** What a backend that issues and installs the CRDs is given, and nothing more. */
+/** The minimal rights of a backend that issues and installs the CRDs. */
 export const BACKEND_RULES = [
   rule("catalog.xbind.io", ["exports", "collections"], ["get", "list", "watch"]),
   rule("catalog.xbind.io", ["exports/status"], ["update", "patch"]),
@@ -61,11 +61,11 @@ export const BACKEND_RULES = [
 /** The sample API. */
 export const WIDGETS = "widgets.example.org";
 
-/** How a Grant differs from a usual one. */
+/** The fields in which a Grant differs from the default one. */
 export interface GrantSample extends Partial<Omit<GrantSpec, "identity" | "apis">> {
-  /** Whose it is; the same word is the same identity. */
+  /** The owner; the same word is the same identity. */
   readonly who?: string;
-  /** In place of the subject of `who`. */
+  /** Replaces the subject of `who`. */
   readonly subject?: string;
   readonly displayName?: string;
   readonly name?: string;
@@ -75,13 +75,13 @@ export interface GrantSample extends Partial<Omit<GrantSpec, "identity" | "apis"
   readonly finalizers?: string[];
 }
 
-/** The subject of somebody. */
+/** The subject of the identity `who`. */
 export const subjectOf = (who: string): string => `https://idp.example.org#${who}`;
 
 /** The boundary namespace of a Grant. */
 export const boundaryOf = ({ spec }: Grant): string => boundaryName(spec.identity.subject);
 
-/** A Grant as a bind makes it. */
+/** A Grant like that of a bind. */
 export function grantFor(sample: GrantSample): Grant {
   const { who = "ada", exportName = "widgets", apis = [WIDGETS], ...others } = sample;
   const { subject = subjectOf(who), displayName, labels, annotations, finalizers, ...rest } =
@@ -135,7 +135,7 @@ export const readyCondition = (
   ...edit,
 });
 
-/** A heartbeat as a konnector writes it. */
+/** A heartbeat like that of a konnector. */
 export function leaseFor(
   { connection, namespace, consumerUid, renewTimeMs = Date.now() }: {
     connection: string;
@@ -166,13 +166,13 @@ export function leaseFor(
   };
 }
 
-/** Where the objects of an API live. */
+/** The resource type of an API's objects. */
 export function customType(api: string): ResourceType<KubeObject & { status?: object }> {
   const { plural, group } = parseApiName(api) ?? assert.fail(`bad API name ${api}`);
   return { group, version: "v1", plural, kind: kindOf(plural), namespaced: true };
 }
 
-/** A namespaced API with a status, whatever its objects hold. */
+/** The CRD of a namespaced API with a status, without a schema. */
 export function crdFor(api: string, labels: Record<string, string>): CustomResourceDefinition {
   const { plural, group, kind, version } = customType(api);
   const openAPIV3Schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
@@ -197,7 +197,7 @@ export const EXPORTED = { [LABELS.exported]: "true" };
 const kindOf = (plural: string): string =>
   `${plural.charAt(0).toUpperCase()}${plural.slice(1).replace(/s$/, "")}`;
 
-/** Where the seven objects of a Grant are, in the order in which they come into being. */
+/** The keys of the seven objects of a Grant, in the order of their creation. */
 export const issuedKeys = (grant: Grant): [ResourceType, ObjectMeta][] => {
   const { name } = grant.metadata;
   const namespace = boundaryOf(grant);

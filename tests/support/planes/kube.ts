@@ -15,16 +15,16 @@ import { keyText } from "../../../common/kube/paths.ts";
 import { Transport, type TransportOptions } from "../../../common/kube/transport.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 
-/** A client for one test; disposing it closes its connections. */
+/** A client for one test; disposing closes its connections. */
 export interface Connected extends Disposable {
   readonly kube: KubeClient;
   readonly transport: Transport;
 }
 
-/** The user agent of tests, by which audit logs tell them from everybody else. */
+/** The user agent of tests in audit logs. */
 export const TEST_USER_AGENT = "xbind-test";
 
-/** A client as the only user of a kubeconfig file, or as the admin of a control plane. */
+/** Connects as the only user of a kubeconfig file, or as the admin of a control plane. */
 export async function connect(
   to: string | Pick<ControlPlane, "adminKubeconfig">,
   options: Partial<TransportOptions> = {},
@@ -39,14 +39,14 @@ export async function connect(
   };
 }
 
-/** A client as admin and a namespace of its own, for one test. */
+/** A namespace for one test, and a client as admin. */
 export interface Workspace extends AsyncDisposable {
   readonly kube: KubeClient;
-  /** Its name starts with the prefix; it goes with all it holds. */
+  /** Its name starts with the prefix; disposing deletes it. */
   readonly namespace: string;
 }
 
-/** Makes a place to work in on a control plane. */
+/** Creates a namespace on a control plane. */
 export async function workspace(
   plane: Pick<ControlPlane, "adminKubeconfig">,
   prefix: string,
@@ -65,11 +65,11 @@ export async function workspace(
   };
 }
 
-/** A name that no other test uses. */
+/** Makes a name that no other test uses. */
 export const uniqueName = (prefix: string): string =>
   `${prefix}-${crypto.randomUUID().slice(0, 8)}`;
 
-/** A ConfigMap, the plainest object there is. */
+/** A ConfigMap, the simplest object. */
 export const configMap = (
   namespace: string,
   name: string,
@@ -82,7 +82,7 @@ export const configMap = (
   data,
 });
 
-/** A Secret whose password is `marker-data`, to look for where it must not be. */
+/** A Secret with the password `marker-data`, for tests that search for leaks. */
 export const plainSecret = (namespace: string, name: string, metadata: object = {}) => ({
   apiVersion: "v1",
   kind: "Secret",
@@ -90,7 +90,7 @@ export const plainSecret = (namespace: string, name: string, metadata: object = 
   stringData: { password: "marker-data" },
 });
 
-/** Runs a cache, and resolves at its first sync; disposing it stops the cache. */
+/** Runs a cache, and resolves at its first sync; disposing stops the cache. */
 export async function running<T extends MetadataObject, Index extends string>(
   cache: Cache<T, Index>,
   kube: KubeClient,
@@ -110,7 +110,7 @@ export async function running<T extends MetadataObject, Index extends string>(
   return { [Symbol.asyncDispose]: end };
 }
 
-/** Waits until a cache holds what a live list holds, object by object and version by version. */
+/** Waits until a cache holds the same objects and versions as a live list. */
 export async function sameAsLive<T extends MetadataObject, Index extends string>(
   cache: Cache<T, Index>,
   kube: KubeClient,
@@ -119,14 +119,14 @@ export async function sameAsLive<T extends MetadataObject, Index extends string>
 ): Promise<void> {
   const versions = (objects: Iterable<MetadataObject>) =>
     [...objects].map(({ metadata }) => `${keyText(metadata)} ${metadata.resourceVersion}`).sort();
-  await eventually(`the cache of ${type.plural} is like a live list`, async () => {
+  await eventually(`the cache of ${type.plural} equals a live list`, async () => {
     const live = versions(await kube.list(type, selection));
     assert.deepEqual(versions(cache.values()), live);
     return true;
   });
 }
 
-/** What the API server knows about a client. */
+/** The identity of a client at the API server. */
 export interface UserInfo {
   readonly username: string;
   readonly uid?: string;
@@ -145,11 +145,11 @@ export async function reviewSelf(kube: KubeClient, signal?: AbortSignal): Promis
   return status.userInfo;
 }
 
-/** The name by which the API server knows a client. */
+/** Returns the user name of a client at the API server. */
 export const whoAmI = async (kube: KubeClient, signal?: AbortSignal): Promise<string> =>
   (await reviewSelf(kube, signal)).username;
 
-/** A token of a ServiceAccount, which is made if need be. */
+/** Returns a token of a ServiceAccount, and creates the account if it is missing. */
 export async function accountToken(
   kube: KubeClient,
   namespace: string,
@@ -165,7 +165,7 @@ export async function accountToken(
   return status.token;
 }
 
-/** A directory that goes with the test. */
+/** Makes a directory; disposing deletes it. */
 export async function temporaryDir(): Promise<AsyncDisposable & { readonly path: string }> {
   const path = await Deno.makeTempDir({ prefix: "xbind-test-" });
   return { path, [Symbol.asyncDispose]: () => Deno.remove(path, { recursive: true }) };

@@ -5,8 +5,8 @@ import { isNotFound } from "../../../common/kube/kube_error.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 
 /**
- * Removes a Grant that nobody cleans up after, whatever it waits for. A controller that was
- * stopped in the middle of a write may still change it meanwhile.
+ * Deletes a Grant together with its finalizers. Retries, because the last write of a stopped
+ * controller may still change the Grant.
  */
 export async function removeGrant(kube: KubeClient, name: string): Promise<void> {
   await eventually(`Grant ${name} is gone`, async () => {

@@ -4,7 +4,7 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { NAMESPACES } from "../../../common/api/resources.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
 
-/** What a user asked of the API server while something ran, watches aside, by the audit log. */
+/** Returns the requests of a user during `run` from the audit log, without watches. */
 export async function requestsDuring(
   plane: ControlPlane,
   { kube, user }: { kube: KubeClient; user: string },

@@ -6,7 +6,7 @@ import { VERBS } from "./issued_rights.ts";
 const AUTHORIZATION = "authorization.k8s.io/v1";
 const IN_FLIGHT = 24;
 
-/** One question to the API server; the empty namespace is all of them. */
+/** One question to the API server; an empty namespace means all of them. */
 export interface Question {
   readonly verb: string;
   readonly group?: string;
@@ -14,7 +14,7 @@ export interface Question {
   readonly resource?: string;
   readonly namespace?: string;
   readonly name?: string;
-  /** A path that is no resource, in place of the others. */
+  /** A non-resource path, instead of the other fields. */
   readonly path?: string;
 }
 
@@ -22,7 +22,7 @@ interface ResourceList {
   readonly resources: readonly { readonly name: string }[];
 }
 
-/** Every `group/resource[/subresource]` that the API server serves. */
+/** Lists every `group/resource[/subresource]` of the API server. */
 export async function servedResources(kube: KubeClient): Promise<string[]> {
   const { groups } = await kube.request<{
     groups: { name: string; versions: { groupVersion: string }[] }[];
@@ -38,13 +38,13 @@ export async function servedResources(kube: KubeClient): Promise<string[]> {
   return [...found].sort();
 }
 
-/** Every path that the API server serves and that is no resource. */
+/** Lists every non-resource path of the API server. */
 export async function servedPaths(kube: KubeClient): Promise<string[]> {
   const { paths } = await kube.request<{ paths: string[] }>("GET", "/");
   return paths.filter((path) => !path.startsWith("/api")).sort();
 }
 
-/** Every verb on every resource in these namespaces; the empty one is all of them. */
+/** Every verb on every resource in these namespaces; an empty namespace means all of them. */
 export const questionsAbout = (
   resources: readonly string[],
   namespaces: readonly string[],
@@ -64,13 +64,13 @@ export const questionText = (question: Question): string => {
   return `${verb} ${group}/${resource}${name ? `=${name}` : ""} in ${namespace || "all"}`;
 };
 
-/** An account as the API server knows it. */
+/** The key of a ServiceAccount. */
 export interface Account {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** The user and groups that a token of an account stands for. */
+/** The user and groups of an account's token. */
 export const userOf = ({ namespace, name }: Account) => ({
   user: `system:serviceaccount:${namespace}:${name}`,
   groups: [
@@ -80,14 +80,14 @@ export const userOf = ({ namespace, name }: Account) => ({
   ],
 });
 
-/** Asks the API server what accounts may do, thousands of questions at a time. */
+/** Asks the API server thousands of questions about the rights of accounts. */
 export class AccessReviews implements Disposable {
   readonly #url: string;
   readonly #client: Deno.HttpClient;
 
   private constructor(plane: ControlPlane, { cert, key }: Certificate) {
     this.#url = `${plane.server}/apis/${AUTHORIZATION}/subjectaccessreviews`;
-    // One stream of HTTP/2 for all would be slower than a few connections.
+    // A single HTTP/2 connection is slower than several of HTTP/1.1.
     this.#client = Deno.createHttpClient({ caCerts: [plane.caPem], cert, key, http2: false });
   }
 
@@ -96,13 +96,13 @@ export class AccessReviews implements Disposable {
     return new AccessReviews(plane, await plane.userCertificate("reviewer", ["system:masters"]));
   }
 
-  /** The questions that are answered with yes for an account. */
+  /** Returns the questions that are allowed for an account. */
   async allowedTo(account: Account, questions: readonly Question[]): Promise<Set<string>> {
     const who = userOf(account);
     const allowed = new Set<string>();
     const left = questions.values();
     const ask = async () => {
-      // One iterator for all: each takes the next question.
+      // All workers share the iterator, so each takes the next question.
       for (const question of left) {
         if (await this.#review({ ...who, ...attributes(question) })) {
           allowed.add(questionText(question));

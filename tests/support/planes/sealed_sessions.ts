@@ -3,20 +3,20 @@ import { sessionKeys } from "../worlds/gateway_world.ts";
 
 const TTL_MS = 3_600_000;
 
-/** Sessions for as many people as a test wants, without a login each. */
+/** Sessions for any number of identities, without logins. */
 export interface SealedSessions {
-  /** For every backend that is to accept them. */
+  /** The environment of a backend that accepts them. */
   readonly env: Readonly<Record<string, string>>;
-  /** The same as flags. */
+  /** The same keys as flags. */
   readonly flags: readonly string[];
-  /** A token of somebody; the same word is the same identity. */
+  /** Makes a session token; the same word is the same identity. */
   seal(who: string): Promise<string>;
 }
 
-/** The identity that a sealed session has. */
+/** The subject of a sealed session. */
 export const sealedSubject = (who: string): string => `https://idp.example.org#${who}`;
 
-/** New keys, and sessions that are sealed with them. */
+/** Makes new keys, and sessions that are sealed with them. */
 export async function sealedSessions(): Promise<SealedSessions> {
   const { env, ...keys } = sessionKeys();
   const codec = await createSessionCodec({ ...keys, sessionTtlMs: TTL_MS, now: () => new Date() });

@@ -1,6 +1,6 @@
-/** Set by `deno task test:soak`: tests that can be more thorough than every day, are. */
+/** Set by `deno task test:soak` to make some tests longer. */
 export const SOAK_VARIABLE = "XBIND_SOAK";
 
-/** What a test uses every day, or what `deno task test:soak` gives it time for. */
+/** Chooses the value for everyday runs or for `deno task test:soak`. */
 export const everyDayOrSoak = <T>(everyDay: T, soak: T): T =>
   Deno.env.has(SOAK_VARIABLE) ? soak : everyDay;

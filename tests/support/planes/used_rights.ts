@@ -4,7 +4,7 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { NAMESPACES, type PolicyRule } from "../../../common/api/resources.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
 
-/** One verb on one resource that a role gives. */
+/** A verb on a resource in a role. */
 export interface Right {
   /** The module, `crds` or `leader`. */
   readonly part: string;
@@ -12,16 +12,16 @@ export interface Right {
   /** The plural, and the subresource after a slash. */
   readonly resource: string;
   readonly verb: string;
-  /** The only objects it is about, if it is not about all. */
+  /** The names of the objects, if it does not apply to all. */
   readonly names?: readonly string[];
-  /** The only namespace it is about. */
+  /** The namespace, if it does not apply to all. */
   readonly namespace?: string;
 }
 
-/** The role that counts in one namespace only. */
+/** The only role that is limited to one namespace. */
 const NAMESPACED = "leader";
 
-/** Every single right in the roles of a release. */
+/** Lists every right in the roles of a release. */
 export const rightsIn = (
   roles: ReadonlyMap<string, readonly PolicyRule[]>,
   namespace: string,
@@ -43,11 +43,11 @@ export const rightsIn = (
     )
   );
 
-/** Such as `issuer: delete coordination.k8s.io/leases`. */
+/** A right as text, such as `issuer: delete coordination.k8s.io/leases`. */
 export const rightText = ({ part, group, resource, verb }: Right): string =>
   `${part}: ${verb} ${group}/${resource}`;
 
-/** Whether the API server lets a user do it. */
+/** Tells whether a user has a right. */
 export async function isHeld(kube: KubeClient, user: string, right: Right): Promise<boolean> {
   const { group, verb, names = [], namespace } = right;
   const [resource, subresource] = right.resource.split("/");
@@ -67,7 +67,7 @@ export async function isHeld(kube: KubeClient, user: string, right: Right): Prom
   return status.allowed;
 }
 
-/** Everything that users asked of the API server until now, by the audit log. */
+/** Returns all requests of these users so far, from the audit log. */
 export async function requestsBy(
   plane: ControlPlane,
   kube: KubeClient,
@@ -82,7 +82,7 @@ export async function requestsBy(
   });
 }
 
-/** Whether one of these requests made use of a right. */
+/** Tells whether one of these requests used a right. */
 export const isUsed = (right: Right, events: readonly AuditEvent[]): boolean =>
   events.some((event) => {
     const { objectRef: { apiGroup = "", resource, subresource, name = "", namespace } = {} } =
@@ -93,6 +93,6 @@ export const isUsed = (right: Right, events: readonly AuditEvent[]): boolean =>
       (!right.namespace || right.namespace === namespace);
   });
 
-/** What a request needed: an apply that makes an object needs two verbs. */
+/** The verbs that a request needed: an apply that creates an object needs two. */
 const verbsOf = ({ verb, responseStatus }: AuditEvent): string[] =>
   verb === "patch" && responseStatus?.code === 201 ? ["patch", "create"] : [verb];
