@@ -14,17 +14,17 @@ import { configMap } from "../planes/kube.ts";
 import { sealedSubject } from "../planes/sealed_sessions.ts";
 import { writeOf } from "./write_gate.ts";
 
-/** Something that goes wrong between a backend and its provider, for a while. */
+/** A temporary fault between a backend and its provider. */
 export interface ApiFault {
   readonly name: string;
   readonly lastsMs: number;
   begin(world: FaultWorld): Promise<unknown> | unknown;
-  /** What must hold while it lasts; runs beside it. */
+  /** Checks the backend during the fault. */
   during?(world: FaultWorld): Promise<unknown>;
   end(world: FaultWorld): Promise<unknown> | unknown;
-  /** Whether the backend must read everything again afterwards; it must not without need. */
+  /** Whether the backend must list everything again afterwards; otherwise it must not. */
   readonly isForgetful?: boolean | "perhaps";
-  /** For how much longer than others it may be felt. */
+  /** Extra time for the recovery. */
   readonly lingersMs?: number;
 }
 
@@ -47,20 +47,20 @@ const killed = (seconds: number): ApiFault => ({
   lastsMs: seconds * 1_000,
   begin: async ({ plane }) => {
     await plane.apiServer.kill();
-    // A watch that has seen the very last write may go on after a restart: none has seen this one.
+    // A watch that has seen the last write may resume after a restart, so make one it has not seen.
     await writeUnseen(plane);
   },
   end: ({ plane }) => plane.apiServer.start(),
   isForgetful: true,
 });
 
-/** With a controller manager that does not wait for its own long back-off. */
+/** Restarts the controller manager as well, because of its long back-off. */
 async function startAgain({ apiServer, controllerManager }: ControlPlane): Promise<void> {
   await apiServer.start();
   await controllerManager.restart();
 }
 
-/** Watches that stand, and bring nothing any more. */
+/** Watches stay open, but send no more events. */
 const stalled: Pick<ApiFault, "begin" | "lastsMs"> = {
   lastsMs: 4_000,
   begin: ({ proxy }) => {
@@ -77,7 +77,7 @@ const TURNS: readonly (Fault | undefined)[] = [
   { kind: "status", code: 503 },
 ];
 
-/** Faults that a backend with all modules stands every day, in a provider of their own. */
+/** Faults that a backend with all modules survives; they need their own provider. */
 export const API_FAULTS: readonly ApiFault[] = [
   killed(3),
   {
@@ -91,14 +91,14 @@ export const API_FAULTS: readonly ApiFault[] = [
   },
   {
     ...stalled,
-    name: "watches stall, and break at last",
+    name: "watches stall, then break",
     end: (world) => {
       heal(world);
       world.proxy.cutStreams();
     },
   },
   {
-    name: "the storage forgets the past during an outage",
+    name: "etcd is compacted during an outage",
     lastsMs: 1_000,
     begin: ({ proxy }) => {
       proxy.faults = () => ({ kind: "resetBefore" });
@@ -113,7 +113,7 @@ export const API_FAULTS: readonly ApiFault[] = [
     isForgetful: true,
   },
   calls("half of the answers are 500 or 503", 4_000, () => TURNS[turn++ % TURNS.length]),
-  calls("every call is too many", 3_000, () => ({
+  calls("every call is answered 429", 3_000, () => ({
     kind: "status",
     code: 429,
     headers: { "Retry-After": "1" },
@@ -125,15 +125,15 @@ export const API_FAULTS: readonly ApiFault[] = [
     (arrival) => writeOf(arrival) ? { kind: "resetAfter" } : undefined,
   ),
   {
-    name: "nobody fills token Secrets",
+    name: "token Secrets stay empty",
     lastsMs: 3_000,
     begin: ({ plane }) => plane.controllerManager.kill(),
-    // Answered when somebody does again: well before its time is up.
+    // The bind is answered when the Secret is filled, before it times out.
     during: async (world) => await okJson(await world.tryBind("patient")),
     end: ({ plane }) => plane.controllerManager.start(),
   },
   {
-    name: "the storage stands still for 5 s",
+    name: "etcd is paused for 5 s",
     lastsMs: 5_000,
     begin: ({ plane }) => plane.etcd.pause(),
     end: ({ plane }) => plane.etcd.resume(),
@@ -145,7 +145,7 @@ export const API_FAULTS: readonly ApiFault[] = [
     during: (world) => world.bindWorks("free"),
     end: async (world) => {
       await releaseStuck(world);
-      await eventually("the stuck can bind again", async () => {
+      await eventually("the identity can bind again", async () => {
         await world.bindWorks(STUCK);
         return true;
       });
@@ -158,7 +158,7 @@ export const API_FAULTS: readonly ApiFault[] = [
       for (const { metadata: { name } } of serviceCrds()) await kube.delete(CRDS, { name });
     },
     end: reinstall,
-    isForgetful: "perhaps", // it depends on when its watches end
+    isForgetful: "perhaps", // depends on when its watches end
   },
 ];
 
@@ -170,7 +170,7 @@ export const LONG_API_FAULTS: readonly ApiFault[] = [
     ...killed(60),
     end: ({ plane }) => startAgain(plane),
   },
-  { ...stalled, name: "watches stall for good", end: heal, lingersMs: 90_000 },
+  { ...stalled, name: "watches stall for ever", end: heal, lingersMs: 90_000 },
 ];
 
 const STUCK = "stuck";

@@ -9,29 +9,29 @@ import { Flood, type FloodRequest } from "./flood.ts";
 import { postJson } from "../worlds/gateway_world.ts";
 import { HeldConnections } from "../peers/held_connections.ts";
 
-/** What somebody does to a gateway who wants others not to be served. */
+/** A denial-of-service attack on a gateway. */
 export interface Attack {
   readonly name: string;
-  /** Brings it to its height, where it stays until it is disposed. */
+  /** Starts the attack, which goes on until it is disposed. */
   begin(world: ExhaustionWorld): Promise<Standing>;
-  /** The only statuses that an attacker may see; with none, nothing is answered while it stands. */
+  /** The statuses that an attacker may get; an empty list means no answers during the attack. */
   readonly statuses: readonly number[];
-  /** What it makes the gateway write to its provider; nothing, unless told. */
+  /** The resources that the gateway may write during the attack; none by default. */
   readonly writes?: readonly string[];
 }
 
-/** An attack that stands. */
+/** A running attack. */
 export interface Standing extends AsyncDisposable {
-  /** What its requests were answered with so far, and how often. */
+  /** How often each status was answered so far. */
   readonly statuses?: ReadonlyMap<number, number>;
 }
 
 const MIB = 1024 * 1024;
 const FLOOD = 20;
-/** The largest answer that everybody gets. */
+/** The largest answer that needs no login. */
 const KONNECTOR = "GET /api/konnector HTTP/1.1\r\nHost: x\r\n\r\n";
 
-/** Keeps connections open on which a request, or its answer, never comes to an end. */
+/** Keeps connections open on which a request or its answer never ends. */
 const held = (
   name: string,
   count: number,
@@ -42,7 +42,7 @@ const held = (
   statuses: [],
 });
 
-/** Sends requests for as long as it stands. */
+/** Sends requests until it is disposed. */
 const flood = (
   name: string,
   statuses: readonly number[],
@@ -63,7 +63,7 @@ const kubeconfigTo = (server: string): string =>
     credentials: { token: "t" },
   }));
 
-/** Texts that are small, and cost a careless reader seconds or gigabytes. */
+/** Small texts that cost a careless parser seconds or gigabytes. */
 const BOMBS: readonly string[] = [
   ...[
     "a: &a [x,x,x,x,x,x,x,x,x]\n" +
@@ -87,7 +87,7 @@ const BOMBS: readonly string[] = [
   `{"kubeconfig":${"1".repeat(900_000)}}`,
 ];
 
-/** Every attack that others must not feel. */
+/** Attacks that must not affect other callers. */
 export const ATTACKS: readonly Attack[] = [
   held("half-sent headers", 1_000, () => "GET /api/healthz HTTP/1.1\r\nHost: x\r\nX-Slow: "),
   held("half-sent bodies", 500, async (world) => {
@@ -95,15 +95,15 @@ export const ATTACKS: readonly Attack[] = [
       .seal("slow")}\r\n`;
     return `${head}Content-Length: 10000\r\n\r\n{"export": `;
   }),
-  held("readers that never read", 200, () => KONNECTOR.repeat(10)),
-  held("readers that ask for far too much ahead", 200, () => KONNECTOR.repeat(25)),
-  flood("bodies that are too large", [413], async (world) => {
+  held("clients that never read", 200, () => KONNECTOR.repeat(10)),
+  held("clients with too many pipelined requests", 200, () => KONNECTOR.repeat(25)),
+  flood("oversized bodies", [413], async (world) => {
     const token = await world.seal("large");
     const body = " ".repeat(4 * MIB);
     return (nth) =>
       world.gateway.as(token, "/api/bind", {
         method: "POST",
-        body: nth % 2 ? body : new Blob([body]).stream(), // announced, and in chunks
+        body: nth % 2 ? body : new Blob([body]).stream(), // with a length, and in chunks
       });
   }, 8),
   flood(
@@ -112,7 +112,7 @@ export const ATTACKS: readonly Attack[] = [
     (world) => (nth) => world.gateway.as(`garbage-${nth}`, "/api/me"),
   ),
   flood(
-    "logins that nobody finishes",
+    "unfinished logins",
     [302],
     (world) => (nth) => world.gateway.request(`/api/auth/oidc/login?redirect=/${nth}`),
   ),
@@ -121,7 +121,7 @@ export const ATTACKS: readonly Attack[] = [
     begin: async (world) => {
       await using stack = new AsyncDisposableStack();
       const body = JSON.stringify({ export: "widgets" });
-      for (const who of ["waiting", "waiting too"]) { // one alone may have a hundred
+      for (const who of ["waiting", "waiting too"]) { // one identity may have only a hundred
         const token = await world.seal(who);
         const head = `POST /api/bind HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n`;
         const said = `${head}Content-Length: ${body.length}\r\n\r\n${body}`;
@@ -145,7 +145,7 @@ export const ATTACKS: readonly Attack[] = [
       );
       const applies = new Flood(50, async (nth) => {
         const answer = await world.gateway.as(tokens[nth % 50] ?? "", "/api/apply", request);
-        if (answer.status === 503) await sleep(1_000); // as it was told to
+        if (answer.status === 503) await sleep(1_000); // obeys Retry-After
         return answer;
       });
       return {
@@ -160,7 +160,7 @@ export const ATTACKS: readonly Attack[] = [
     statuses: [502, 503],
   },
   flood("bombs in YAML and JSON", [400], async (world) => {
-    // One identity alone would be told that too many of its applies are under way.
+    // Many identities, because each may have only a few applies at once.
     const tokens = await Promise.all(
       Array.from({ length: 64 }, (_, index) => world.seal(`bomber-${index}`)),
     );

@@ -19,28 +19,28 @@ import {
   wholeReply,
 } from "../peers/http_relay.ts";
 
-/** What goes wrong with one request. */
+/** The fault of one request. */
 export type Fault =
-  /** The proxy answers; the API server never hears of the request. */
+  /** The proxy answers, and does not forward the request. */
   | {
     readonly kind: "status";
     readonly code: number;
     readonly headers?: Readonly<Record<string, string>>;
     readonly body?: string;
   }
-  /** The request is forwarded late. */
+  /** The proxy forwards the request after a delay. */
   | { readonly kind: "delay"; readonly ms: number }
-  /** The connection breaks, and the API server never hears of the request. */
+  /** The proxy breaks the connection, and does not forward the request. */
   | { readonly kind: "resetBefore" }
-  /** The API server acts on the request, but the connection breaks instead of an answer. */
+  /** The proxy forwards the request, and breaks the connection instead of answering. */
   | { readonly kind: "resetAfter" }
-  /** No answer, and no forwarding; with `afterHead` forwarded, and silent after the answer's head. */
+  /** The proxy never answers; with `afterHead` it forwards only the head of the answer. */
   | { readonly kind: "stall"; readonly afterHead?: boolean }
-  /** Forwarded; each line of the answer becomes the lines that `pass` makes of it. */
+  /** The proxy replaces each line of the answer by the lines that `pass` returns. */
   | { readonly kind: "lines"; readonly pass: (line: string) => string[] }
   /**
-   * Forwarded when `pass` calls for it, which resolves once the API server has answered or could
-   * not be reached. The answer is handed on if `pass` gives true; else the connection breaks.
+   * The proxy forwards the request when `pass` calls `forward`, which resolves with the status, or
+   * 0 without an answer. If `pass` returns true, the proxy answers; else it breaks the connection.
    */
   | {
     readonly kind: "gate";
@@ -53,31 +53,31 @@ export interface Arrival {
   /** Path and query. */
   readonly path: string;
   readonly isWatch: boolean;
-  /** How often this method came for this path, whatever the query, this time included. */
+  /** How often this method and path have arrived so far, without regard to the query. */
   readonly count: number;
   readonly atMs: number;
 }
 
-/** How a fault proxy presents itself and what it forwards as. */
+/** The identities of a fault proxy. */
 export interface FaultProxyOptions {
-  /** Who the API server sees: the admin by default, or whoever the caller's own token names. */
+  /** The user at the API server: the admin by default, or the user of the caller's token. */
   readonly identity?: Certificate | "caller";
   /** The names in its server certificate. */
   readonly serverNames?: [string, ...string[]];
 }
 
-/** How long an API server leaves a connection open that nobody uses. */
+/** How long an API server keeps an idle connection open. */
 const KEEP_ALIVE_MS = 90_000;
 
 interface OpenStream extends Exchange {
   silent: boolean;
 }
 
-/** A TLS proxy before a real API server that lets through what it is not told to break. */
+/** A TLS proxy in front of a real API server that can break requests. */
 export class FaultProxy implements AsyncDisposable {
-  /** Decides what happens to a request; by default nothing does. */
+  /** Chooses the fault of a request; none by default. */
   faults: (request: Arrival) => Fault | undefined = () => undefined;
-  /** Everything that arrived, in order; tests may empty it. */
+  /** All requests in order; tests may empty it. */
   readonly arrivals: Arrival[] = [];
   readonly #counts = new Map<string, number>();
   readonly #server: https.Server;
@@ -101,7 +101,7 @@ export class FaultProxy implements AsyncDisposable {
     this.#upstream = {
       base: new URL(plane.server),
       agent: new https.Agent({
-        keepAlive: false, // on a connection used before, the runtime itself might send twice
+        keepAlive: false, // on a reused connection, the runtime itself may retry
         ca: plane.caPem,
         ...(identity === "caller" ? {} : identity),
       }),
@@ -114,7 +114,7 @@ export class FaultProxy implements AsyncDisposable {
     this.#server.on("secureConnection", (socket) => this.#count(socket));
   }
 
-  /** Starts a proxy before the plane's API server, on a loopback port. */
+  /** Starts a proxy in front of the plane's API server, on a loopback port. */
   static async start(plane: ControlPlane, options: FaultProxyOptions = {}): Promise<FaultProxy> {
     const { serverNames = ["127.0.0.1", "localhost"] } = options;
     const identity = options.identity ?? await plane.userCertificate("admin", ["system:masters"]);
@@ -136,7 +136,7 @@ export class FaultProxy implements AsyncDisposable {
     return this.#authority.cert;
   }
 
-  /** How many connections were made, ever. */
+  /** How many connections were made in total. */
   get connections(): number {
     return this.#connections;
   }
@@ -146,7 +146,7 @@ export class FaultProxy implements AsyncDisposable {
     return this.#sockets.size;
   }
 
-  /** How many connections were open at once, at most. */
+  /** The highest number of connections open at once. */
   get mostConnections(): number {
     return this.#mostConnections;
   }
@@ -156,7 +156,7 @@ export class FaultProxy implements AsyncDisposable {
     return this.#streams.size;
   }
 
-  /** Path of a kubeconfig that points here; fields of its user and cluster can be given. */
+  /** Writes a kubeconfig for this proxy, with these user and cluster fields; returns its path. */
   async kubeconfig(user: object = {}, cluster: object = {}): Promise<string> {
     const path = join(this.#dir, `${crypto.randomUUID()}.kubeconfig`);
     const ca = { "certificate-authority-data": btoa(this.caPem) };
@@ -175,7 +175,7 @@ export class FaultProxy implements AsyncDisposable {
     for (const { request } of this.#streams) request.socket.destroy();
   }
 
-  /** Leaves every open watch open, but hands nothing on any more. */
+  /** Keeps every open watch open, but forwards no more events. */
   silenceStreams(): void {
     for (const stream of this.#streams) stream.silent = true;
   }
@@ -193,7 +193,7 @@ export class FaultProxy implements AsyncDisposable {
     this.#sockets.add(socket);
     this.#mostConnections = Math.max(this.#mostConnections, this.#sockets.size);
     socket.on("close", () => this.#sockets.delete(socket));
-    socket.on("error", () => {}); // breaking connections is what this is for
+    socket.on("error", () => {}); // connections break on purpose
   }
 
   async #handle(exchange: Exchange): Promise<void> {

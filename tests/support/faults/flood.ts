@@ -1,9 +1,9 @@
-/** A request that is sent over and over; `nth` tells how many were before it. */
+/** Sends a request; `nth` counts the requests before it. */
 export type FloodRequest = (nth: number) => Promise<Response>;
 
-/** Requests, so many at once, that do not end before they are told to. */
+/** Repeats a request, this many at once, until it is disposed. */
 export class Flood implements AsyncDisposable {
-  /** How often each status was answered; 0 stands for no answer. */
+  /** How often each status was answered; 0 means no answer. */
   readonly statuses = new Map<number, number>();
   readonly #workers: Promise<void[]>;
   #sent = 0;
@@ -13,7 +13,7 @@ export class Flood implements AsyncDisposable {
     this.#workers = Promise.all(Array.from({ length: atOnce }, () => this.#work(send)));
   }
 
-  /** How many were answered. */
+  /** How many requests have ended. */
   get answered(): number {
     return [...this.statuses.values()].reduce((sum, count) => sum + count, 0);
   }

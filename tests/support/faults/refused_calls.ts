@@ -1,6 +1,6 @@
 /**
- * Prints how many bytes each call keeps that an API server refuses to take, after garbage was
- * collected. A program of its own, because only one that is started so can collect.
+ * Prints how many bytes each refused call leaks. It is a separate program, because `gc()` needs
+ * a V8 flag.
  */
 import { setImmediate } from "node:timers/promises";
 import { getHeapStatistics } from "node:v8";
@@ -12,7 +12,7 @@ declare const gc: () => void;
 
 const CALLS = 200;
 const ROUNDS = 5;
-const server = "https://127.0.0.1:1"; // nobody listens there
+const server = "https://127.0.0.1:1"; // a closed port
 const never = new AbortController().signal;
 
 async function usedBytes(): Promise<number> {
@@ -24,8 +24,8 @@ async function usedBytes(): Promise<number> {
 }
 
 /**
- * The median of a few rounds: what calls keep grows in every one of them, while code that is
- * loaded, made or dropped once, whenever that is, shows in one.
+ * Returns the median of a few rounds: a leak grows in every round, while code that is loaded or
+ * compiled once counts in one round only.
  */
 async function bytesPerCall(call: () => Promise<unknown>): Promise<number> {
   const used = [await usedBytes()];
@@ -49,11 +49,11 @@ using transport = new Transport({
 const call = { method: "GET", path: "/", attempt: "Cannot call", timeoutMs: 15_000 };
 using connections = webConnections(new URL(server), {});
 const request = { method: "GET", path: "/", headers: {} };
-const kept = {
+const leaked = {
   kubernetes: await bytesPerCall(() => transport.send(call)),
   identityProvider: await bytesPerCall(() =>
     exchangeText(new URL(server), connections, request, { maxBytes: 1, signal: never })
   ),
 };
-await Deno.stdout.write(new TextEncoder().encode(JSON.stringify(kept)));
+await Deno.stdout.write(new TextEncoder().encode(JSON.stringify(leaked)));
 Deno.exit(0);

@@ -3,21 +3,21 @@ import type { ApiFault } from "./api_faults.ts";
 import type { Arrival } from "./fault_proxy.ts";
 import type { FaultWorld } from "../worlds/fault_world.ts";
 
-/** How a backend came through a fault. */
+/** The effects of a fault on a backend. */
 export interface Suffering {
-  /** From the end of the fault to full function. */
+  /** From the end of the fault until everything works. */
   readonly recoveredMs: number;
-  /** What was wrong with the process meanwhile. */
+  /** Faults of the process meanwhile. */
   readonly complaints: readonly string[];
-  /** What it asked of the API server from the beginning of the fault to full function. */
+  /** Its requests from the start of the fault until everything works. */
   readonly requests: readonly Arrival[];
   readonly seconds: number;
 }
 
-/** Three times what is promised, for a machine that is busy with other things. */
+/** Three times the promised time, because the machine may be busy. */
 const RECOVERY_MS = 30_000;
 
-/** Lets a fault happen while others are busy, and waits until everything works again. */
+/** Runs a fault while objects change, and waits until everything works again. */
 export async function suffer(world: FaultWorld, fault: ApiFault): Promise<Suffering> {
   world.proxy.arrivals.length = 0;
   const begunAt = performance.now();
@@ -40,10 +40,10 @@ export async function suffer(world: FaultWorld, fault: ApiFault): Promise<Suffer
   };
 }
 
-/** Ends only if the promise is rejected. */
+/** Rejects if the promise rejects; never resolves. */
 const rejection = (promise: Promise<unknown>): Promise<never> =>
   promise.then(() => new Promise<never>(() => {}));
 
-/** Whether a request reads everything of a kind into a cache, instead of going on with a watch. */
+/** Tells whether a request lists a whole kind, instead of resuming a watch. */
 export const fillsCache = ({ isWatch, path }: Arrival): boolean =>
   isWatch && path.includes("sendInitialEvents=true");

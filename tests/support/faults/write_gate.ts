@@ -4,15 +4,15 @@ import type { Arrival, Fault } from "./fault_proxy.ts";
 export interface Write {
   /** Such as `create secrets` or `patch grants/status`. */
   readonly what: string;
-  /** Of the object; empty when it is being created. */
+  /** The name of the object; empty for a create. */
   readonly name: string;
 }
 
-/** Right before a write reaches the API server, or right after that has stored it. */
+/** The moment right before or right after the API server stores a write. */
 export interface KillPoint {
   readonly when: "before" | "after";
   readonly what: string;
-  /** Which of several such writes; the first by default. */
+  /** Which of several equal writes; the first by default. */
   readonly nth?: number;
 }
 
@@ -23,14 +23,14 @@ export const killPoints = (writes: readonly string[]): KillPoint[] =>
     return [{ when: "before", what, nth }, { when: "after", what, nth }];
   });
 
-/** A point in words, for the name of a test. */
+/** A point as text, for the name of a test. */
 export const pointText = ({ when, what, nth = 1 }: KillPoint): string =>
   nth === 1 ? `${when} ${what}` : `${when} ${what} (${nth})`;
 
 interface Ambush {
   readonly point: KillPoint;
   readonly kill: () => void;
-  /** How many such writes have arrived. */
+  /** How many of these writes have arrived. */
   arrived: number;
 }
 
@@ -43,21 +43,21 @@ const VERBS: Record<string, string> = {
 
 /**
  * Lets the writes of a backend through a fault proxy one at a time, in order of their arrival, so
- * that a kill always leaves an exact beginning of them. Events are not counted: nobody waits for
- * them.
+ * that a kill cuts them off at an exact point. Events do not count, because the backend does not
+ * wait for them.
  */
 export class WriteGate {
-  /** What got through, in order; tests may empty it. */
+  /** The writes that were forwarded, in order; tests may empty it. */
   readonly passed: string[] = [];
-  /** Which of these the API server refused as coming too late (409). */
+  /** The writes that were answered with 409. */
   readonly conflicts: string[] = [];
-  /** Looks at each write before it is forwarded. */
+  /** Runs before each write is forwarded. */
   inspect: (write: Write) => Promise<void> = () => Promise.resolve();
   #turn: Promise<void> = Promise.resolve();
   #ambush: Ambush | undefined;
   #isShut = false;
 
-  /** For the proxy. */
+  /** Chooses the faults of the proxy. */
   readonly faults = (arrival: Arrival): Fault | undefined => {
     const write = writeOf(arrival);
     if (!write) return undefined;
@@ -77,12 +77,12 @@ export class WriteGate {
     };
   };
 
-  /** Resolves when every write that has arrived is answered; others may see its effect before. */
+  /** Waits until every write that has arrived is answered; its effect may be visible earlier. */
   async settled(): Promise<void> {
     await this.#turn;
   }
 
-  /** Kills at that point; from then on nothing gets through until the gate is opened. */
+  /** Kills at this point; then the gate is shut until it is opened. */
   ambush(point: KillPoint, kill: () => void): void {
     this.#ambush = { point, kill, arrived: 0 };
   }
@@ -92,7 +92,7 @@ export class WriteGate {
     return this.#isShut;
   }
 
-  /** Lets everything through, for the next process. */
+  /** Opens the gate for the next process. */
   open(): void {
     this.#isShut = false;
     this.#ambush = undefined;
@@ -109,7 +109,7 @@ export class WriteGate {
     return ambush ? this.#strike(ambush) : true;
   }
 
-  /** The ambush, if it was laid for this write. */
+  /** Returns the ambush if it waits for this write. */
   #awaited({ what }: Write): Ambush | undefined {
     const ambush = this.#ambush;
     if (!ambush || ambush.point.what !== what) return undefined;
@@ -125,7 +125,7 @@ export class WriteGate {
 
 const NAMESPACED = /^namespaces\/[^/]+\/(?=[^/]+)(?!(?:status|finalize)$)/;
 
-/** Which write a request is; undefined for one that only reads or asks, and for Events. */
+/** Returns the write of a request; undefined for reads, reviews and Events. */
 export function writeOf({ method, path }: Pick<Arrival, "method" | "path">): Write | undefined {
   const verb = VERBS[method];
   const [, rest = ""] = /^\/(?:api|apis\/[^/]+)\/[^/]+\/([^?]+)/.exec(path) ?? [];
