@@ -61,7 +61,7 @@ Deno.test("issuer() revokes a Grant that is deleted while its status is written"
   );
 });
 
-Deno.test("issuer() follows a Grant that is changed while its status is written", async () => {
+Deno.test("issuer() updates the rights of a Grant that is changed while its status is written", async () => {
   const apis = [{ name: GADGETS }];
   const grant = await changedAtStatus(
     "bob",

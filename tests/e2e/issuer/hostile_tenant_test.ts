@@ -125,7 +125,7 @@ Deno.test("issuer() deletes a revoked Grant in spite of objects with finalizers"
       return ready?.reason === "LeftBehind" &&
         ready.message.includes(`Lease "${namespace}/clinging"`);
     });
-    await t.step("its rights are gone by then", async () => {
+    await t.step("its rights are already revoked", async () => {
       await assert.rejects(issued.kube.get(LEASES, lease), isForbidden);
       await assert.rejects(issued.kube.list(customType(WIDGETS), { namespace }), isForbidden);
     });

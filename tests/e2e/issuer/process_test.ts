@@ -19,7 +19,7 @@ const ISSUER = "--enable-gateway=false";
 const NOTHING = [ISSUER, "--enable-issuer=false"];
 const STOP_LIMIT_MS = 10_000;
 
-/** The status and text of a page. */
+/** Fetches the status and text of a page. */
 async function page(url: string): Promise<[status: number, body: string]> {
   const response = await fetch(url);
   return [response.status, await response.text()];

@@ -68,7 +68,7 @@ Deno.test("Cache agrees with the API server after each outage", async (t) => {
       "both watches are open",
       () => cache.brokenForMs() === undefined && secrets.brokenForMs() === undefined,
     );
-    assert.deepEqual(faults, []); // no object went back in time
+    assert.deepEqual(faults, []); // no object went back to an older version
   };
 
   await t.step("the API server is killed and restarted during writes", async () => {

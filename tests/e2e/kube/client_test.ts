@@ -135,20 +135,20 @@ Deno.test("KubeClient keeps spec, status and the conditions of two managers apar
     ({ apiVersion, kind, metadata, status }) as unknown as Grant;
   await kube.apply(GRANTS, grant(name), gateway);
   try {
-    await t.step("applyStatus() leaves the spec alone", async () => {
+    await t.step("applyStatus() does not change the spec", async () => {
       const ready = { namespace: "boundary", conditions: [conditionOf("Ready", "True")] };
       const after = await kube.applyStatus(GRANTS, statusOf(ready), issuer);
       assert.deepEqual(after.status, ready);
       assert.deepEqual(after.spec, spec);
       assert.equal(after.metadata.generation, 1);
     });
-    await t.step("applyStatus() leaves another manager's condition alone", async () => {
+    await t.step("applyStatus() does not change another manager's condition", async () => {
       const stale = { conditions: [conditionOf("Stale", "False")] };
       const { status } = await kube.applyStatus(GRANTS, statusOf(stale), reaper);
       assert.equal(status?.namespace, "boundary");
       assert.deepEqual(status?.conditions?.map(({ type }) => type), ["Ready", "Stale"]);
     });
-    await t.step("apply() leaves the status alone", async () => {
+    await t.step("apply() does not change the status", async () => {
       const changed = {
         ...grant(name),
         spec: { ...spec, apis: [{ name: "gadgets.example.org" }] },

@@ -113,7 +113,7 @@ Deno.test("installCrds() installs the CRDs of its version, and writes only diffe
     assert.deepEqual(await writesDuring(plane, (client) => install(client)), []);
     assert.ok(contains(await kube.get(CRDS, EXPORTS_CRD), { metadata }));
   });
-  await t.step("removes a field of an older version that this one does not have", async () => {
+  await t.step("removes a field that only an older version had", async () => {
     const older = serviceCrds().filter(({ metadata }) => metadata.name === EXPORTS_CRD.name);
     const { spec } = older[0]?.spec.versions[0]?.schema?.openAPIV3Schema?.["properties"] as {
       spec: { properties: Record<string, object> };

@@ -198,7 +198,7 @@ Deno.test("Leader renews its Lease while its runnable stops slowly", async () =>
   assert.ok(!(await leaderLease(kube, namespace)).spec?.holderIdentity);
 });
 
-Deno.test("Leader refuses to lead twice at once", async () => {
+Deno.test("Leader refuses a second run at the same time", async () => {
   await using at = await arena();
   const { kube, namespace } = at;
   await using candidate = new Candidate({ kube, namespace, identity: "a" });

@@ -173,7 +173,7 @@ Deno.test("KubeClient waits for the Retry-After of a 429, then writes once", asy
   }
 });
 
-Deno.test("KubeClient gives up on a server that answers 429 again and again", async () => {
+Deno.test("KubeClient gives up on a server that keeps answering 429", async () => {
   await using at = await behindProxy();
   at.proxy.faults = () => ({ kind: "status", code: 429 });
   await assert.rejects(

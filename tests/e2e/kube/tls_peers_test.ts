@@ -77,7 +77,7 @@ Deno.test("the backend survives POST /api/apply with any TLS server and certific
     await failure(wrong, 502, /certificate is not trusted/);
   });
 
-  await t.step("200 applies that fail in TLS leave no descriptor behind", async () => {
+  await t.step("200 applies that fail in TLS leak no file descriptors", async () => {
     const chain = ODD_SERVERS["a damaged certificate behind the leaf"] ?? assert.fail();
     await using odd = await chain(authority);
     const attempt = async (nth: number) => {
@@ -91,7 +91,7 @@ Deno.test("the backend survives POST /api/apply with any TLS server and certific
       assert.ok([400, 502].includes(answer.status), `${answer.status}`);
     };
     const four = (nth: number) => Promise.all([0, 1, 2, 3].map((more) => attempt(nth + more)));
-    await four(0); // which also opens the test's own connections
+    await four(0); // also opens the test's own connections
     const before = view.sockets();
     for (let nth = 0; nth < 200; nth += 4) await four(nth);
     await eventually("all sockets are closed", () => view.sockets() <= before);

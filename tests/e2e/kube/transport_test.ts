@@ -16,7 +16,7 @@ const provider = await sharedProvider();
 const key = { name: "default" };
 const base64 = (text: string): string => btoa(text);
 
-Deno.test("Transport uses one connection for calls in a row", async () => {
+Deno.test("Transport uses one connection for sequential calls", async () => {
   await using proxy = await FaultProxy.start(provider);
   using connected = await connect(await proxy.kubeconfig());
   for (let i = 0; i < 50; i++) await connected.kube.get(NAMESPACES, key);
