@@ -56,7 +56,7 @@ Deno.test("kubectl bind connect", async (t) => {
     const dead = ["connect", "--server=http://127.0.0.1:1", `--konnector-image=${SERVED_IMAGE}`];
     await world.lines(dead);
     assert.equal(await image(), SERVED_IMAGE);
-    await world.fails(["connect", "--konnector-image", "two words"], 2, /no image name/);
+    await world.fails(["connect", "--konnector-image", "two words"], 2, /not an image name/);
   });
 
   await t.step("what it installed can be upgraded by the commands that the UI offers", async () => {

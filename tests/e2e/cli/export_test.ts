@@ -64,7 +64,7 @@ Deno.test("kubectl bind export", async (t) => {
     await world.fails(["export", exportName, "-oyaml", "--wait"], 2, /--output together with/);
     const image = ["--install-konnector=false", "--konnector-image=x"];
     await world.fails(["export", exportName, ...image], 2, /--konnector-image together with/);
-    await world.fails(["export", exportName, "--timeout=soon"], 2, /no duration/);
+    await world.fails(["export", exportName, "--timeout=soon"], 2, /not a duration/);
     await world.fails(["export"], 2, /missing required argument/);
     const without = ["export", exportName, "--install-konnector=false"];
     await world.fails(without, 1, /does not serve connections\.core\.xbind\.io/);

@@ -99,7 +99,7 @@ Deno.test("kubectl bind export refuses what a hostile gateway sends", async (t) 
     ["a fourth object", bundle((objects) => objects.push(SECRET)), /exactly three/],
     ["another kind", bundle((objects) => void (objects[1] = SECRET)), /no Connection/],
     ["a Secret of the system", bundle((_, secret) => void (secret["metadata"] = meta)), /metadata/],
-    ["a command", kubeconfig("token:", "exec: {command: sh}\n      token:"), /user\.exec/],
+    ["a command", kubeconfig("token:", "exec: {command: sh}\n      token:"), /exec is not allowed/],
     ["plain http", kubeconfig(/server: https:/, "server: http:"), /https:\/\/host/],
     ["a proxy", kubeconfig("server:", "proxy-url: http://a\n      server:"), /proxy-url/],
     [
