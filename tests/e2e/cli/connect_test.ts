@@ -26,13 +26,13 @@ Deno.test("kubectl bind connect", async (t) => {
     assert.deepEqual(writes, []);
   });
 
-  await t.step("installs what it knows itself when no server is known", async () => {
+  await t.step("installs its own manifest without a server", async () => {
     assert.deepEqual(await world.lines(["connect"], noServer), APPLIED);
     assert.equal(await image(), KONNECTOR_IMAGE);
   });
 
   await t.step(
-    "installs what the gateway serves, and warns that it replaces an image",
+    "installs the manifest of the gateway, and warns that it replaces an image",
     async () => {
       const { code, stdout, stderr } = await world.kubectl(["bind", "connect"]);
       assert.equal(code, 0, stderr);
@@ -42,7 +42,7 @@ Deno.test("kubectl bind connect", async (t) => {
     },
   );
 
-  await t.step("warns of nothing and writes the same when it runs again", async () => {
+  await t.step("warns of nothing and changes nothing the second time", async () => {
     const before = await konnectorDeployment(world.kube);
     const { stderr } = await world.bind(["connect"]);
     assert.doesNotMatch(stderr, /Warning/);
@@ -50,7 +50,7 @@ Deno.test("kubectl bind connect", async (t) => {
     assert.equal(after.metadata.resourceVersion, before.metadata.resourceVersion);
   });
 
-  await t.step("installs the image that it is given, with or without a server", async () => {
+  await t.step("installs the image of --konnector-image, even if the server is down", async () => {
     await world.lines(["connect", "--konnector-image", OTHER_IMAGE]);
     assert.equal(await image(), OTHER_IMAGE);
     const dead = ["connect", "--server=http://127.0.0.1:1", `--konnector-image=${SERVED_IMAGE}`];
@@ -59,7 +59,7 @@ Deno.test("kubectl bind connect", async (t) => {
     await world.fails(["connect", "--konnector-image", "two words"], 2, /not an image name/);
   });
 
-  await t.step("what it installed can be upgraded by the commands that the UI offers", async () => {
+  await t.step("installs a konnector that the commands of the UI can upgrade", async () => {
     const { installKonnector, installKonnectorFile } = commands;
     const manifest = await (await world.gateway.request("/api/konnector")).text();
     await Deno.writeTextFile(`${world.user.home}/konnector.yaml`, manifest);
@@ -79,7 +79,7 @@ Deno.test("kubectl bind connect", async (t) => {
     await world.lines(["connect"]);
   });
 
-  await t.step("fails when the server that is known cannot be reached", async () => {
+  await t.step("fails if the server cannot be reached", async () => {
     const dead = ["connect", "--server=http://127.0.0.1:1"];
     const writes = await world.writesDuring(() => world.fails(dead, 1, /connection refused/));
     assert.deepEqual(writes, []);

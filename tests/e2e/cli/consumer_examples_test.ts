@@ -7,7 +7,7 @@ import { sleep } from "../../../common/time/wait.ts";
 import { makeAvailable } from "../../support/peers/available_konnector.ts";
 import { CliWorld } from "../../support/worlds/cli_world.ts";
 
-/** The consumer's kubeconfig with its context under the name that the examples use. */
+/** Writes the consumer's kubeconfig with its context renamed to `dev`, as in the examples. */
 async function asDev(world: CliWorld): Promise<string> {
   const config = parse(await Deno.readTextFile(world.consumerPlane.adminKubeconfig));
   const [{ context }] = config.contexts;
@@ -17,14 +17,14 @@ async function asDev(world: CliWorld): Promise<string> {
   return file;
 }
 
-/** Does what the konnector and the controller of Deployments would, until the signal aborts. */
+/** Plays the konnector and the Deployment controller until the signal aborts. */
 async function playKonnector(world: CliWorld, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    await makeAvailable(world.kube).catch(expectNotFound); // no example installed it yet
+    await makeAvailable(world.kube).catch(expectNotFound); // not installed yet
     for (const type of [CONNECTIONS, CLUSTER_BINDINGS]) {
       const found = await world.bound(type);
       if (!found) continue;
-      await world.judgeFound(type, found, "True", "").catch(expectNotFound); // one just unbound it
+      await world.judgeFound(type, found, "True", "").catch(expectNotFound); // just unbound
     }
     await sleep(200);
   }
@@ -34,7 +34,7 @@ function expectNotFound(error: unknown): void {
   if (!isNotFound(error)) throw error;
 }
 
-Deno.test("the examples of connect, export, unbind and doctor in --help work", async (t) => {
+Deno.test("kubectl bind runs the examples of connect, export, unbind and doctor in --help", async (t) => {
   await using world = await CliWorld.start();
   const env = { KUBECONFIG: await asDev(world) };
   const stop = new AbortController();
@@ -48,7 +48,7 @@ Deno.test("the examples of connect, export, unbind and doctor in --help work", a
         await t.step(`kubectl bind ${example}`, async () => {
           const [line = "", file] = example.split(" > ");
           const { code, stdout, stderr } = await world.bind(line.split(" "), { env });
-          // What a doctor finds wrong here is that no real konnector sends heartbeats.
+          // The doctor fails because no real konnector sends heartbeats.
           if (command === "doctor") assert.match(stdout, /heartbeat/i, stderr);
           else assert.equal(code, 0, stderr);
           if (file) assert.match(stdout, /^kind: ClusterBinding$/m);
@@ -56,7 +56,7 @@ Deno.test("the examples of connect, export, unbind and doctor in --help work", a
       }
     }
     await eventually(
-      "unbind has left nothing",
+      "unbind has deleted every object",
       async () => (await world.boundKinds()).length === 0,
     );
   } finally {

@@ -9,7 +9,7 @@ Deno.test("kubectl bind doctor", async (t) => {
   await using world = await CliWorld.start();
   const { grant } = world;
 
-  /** The lines of a check-up with this outcome, by check. */
+  /** Runs the doctor, demands this exit code, and returns its lines by check. */
   const checkUp = async (code: number, env: Record<string, string> = {}) => {
     const { stdout, stderr, code: ended } = await world.bind(["doctor"], { env });
     assert.equal(ended, code, stdout + stderr);
@@ -22,7 +22,7 @@ Deno.test("kubectl bind doctor", async (t) => {
     );
   };
 
-  await t.step("names what is missing on a new cluster, each with its remedy", async () => {
+  await t.step("reports a missing konnector on a new cluster, with the remedy", async () => {
     const lines = await checkUp(1);
     assert.match(lines.get("gateway") ?? "", /^ok: http:\/\/127\.0\.0\.1:\d+ answers as "xbind"/);
     assert.match(lines.get("session") ?? "", /^ok: you are jane\.doe@example\.com/);
@@ -39,7 +39,7 @@ Deno.test("kubectl bind doctor", async (t) => {
     assert.equal(lines.size, 10);
   });
 
-  await t.step("tells what a konnector that does not work leaves undone", async () => {
+  await t.step("reports the failed checks of a konnector that does not run", async () => {
     await world.lines(["export", "widgets"]);
     await world.judge(CONNECTIONS, "False", "no route");
     const lines = await checkUp(1);
@@ -50,7 +50,7 @@ Deno.test("kubectl bind doctor", async (t) => {
     assert.match(lines.get("heartbeat") ?? "", /^failed: the provider never heard from widgets-/);
   });
 
-  await t.step("finds nothing wrong when all is well", async () => {
+  await t.step("reports no failure on a working cluster", async () => {
     await makeAvailable(world.kube);
     await world.judge(CONNECTIONS, "True", "");
     await world.judge(CLUSTER_BINDINGS, "True", "");
@@ -63,14 +63,14 @@ Deno.test("kubectl bind doctor", async (t) => {
     assert.equal(lines.get("heartbeat"), `ok: the provider hears from ${grant}`);
   });
 
-  await t.step("prints the same as JSON", async () => {
+  await t.step("prints the same checks as JSON", async () => {
     const { stdout } = await world.bind(["doctor", "-o", "json"]);
     const { checks }: { checks: Check[] } = JSON.parse(stdout);
     assert.deepEqual(new Set(checks.map(({ status }) => status)), new Set(["ok"]));
     assert.equal(checks.length, 10);
   });
 
-  await t.step("goes on when the gateway, the session or the cluster fails", async () => {
+  await t.step("continues after the gateway, the session or the cluster fails", async () => {
     const noGateway = await checkUp(1, { XBIND_SERVER: "http://127.0.0.1:1" });
     assert.match(noGateway.get("gateway") ?? "", /^failed: .*connection refused/);
     assert.match(noGateway.get("connections") ?? "", /^ok: /);
@@ -83,7 +83,7 @@ Deno.test("kubectl bind doctor", async (t) => {
     assert.match(noCluster.get("session") ?? "", /^ok: /);
   });
 
-  await t.step("lists the rights that are missing", async () => {
+  await t.step("lists the missing rights", async () => {
     const KUBECONFIG = await world.consumerPlane.kubeconfigFor("powerless");
     const lines = await checkUp(1, { KUBECONFIG });
     const missing = lines.get("rights") ?? "";

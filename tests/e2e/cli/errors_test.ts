@@ -10,7 +10,7 @@ import { startTlsFront } from "../../support/peers/tls_front.ts";
 
 const TOKEN = "the-session-token-of-this-test";
 
-/** Fails unless it told, on stderr alone, what was tried, why it failed, and what to do. */
+/** Asserts that stderr has the failed action, the reason and the remedy, and stdout nothing. */
 const assertTold = (result: CliResult, code: number, why: RegExp, remedy: RegExp) => {
   assert.equal(result.code, code, result.stderr);
   assert.equal(result.stdout, "");
@@ -26,7 +26,7 @@ const as = (url: string, env: Record<string, string> = {}): CliOptions => ({
   env: { XBIND_SERVER: url, XBIND_TOKEN: TOKEN, ...env },
 });
 
-Deno.test("kubectl bind tells what a gateway's answer means", async (t) => {
+Deno.test("kubectl bind catalog explains a gateway's error", async (t) => {
   await using gateway = await startRawGateway(answer(200, ""));
   await using user = await CliUser.create();
   type Row = [name: string, behave: Behaviour, code: number, why: RegExp, remedy: RegExp];
@@ -38,16 +38,16 @@ Deno.test("kubectl bind tells what a gateway's answer means", async (t) => {
       /the session has ended or is not valid/,
       /XBIND_TOKEN.*kubectl bind login http/,
     ],
-    ["404 of something else", answer(404, "not here"), 1, /it answered 404/, /address/],
-    ["404 in our form", jsonAnswer(404, { error: "Unknown path" }), 1, /Unknown path/, /./],
+    ["404 from another server", answer(404, "not here"), 1, /it answered 404/, /address/],
+    ["404 with a JSON error", jsonAnswer(404, { error: "Unknown path" }), 1, /Unknown path/, /./],
     [
-      "502 with its reason, made safe",
+      "502 with a reason, whose control characters are replaced",
       jsonAnswer(502, { error: 'Cannot read "x": the \u001b[31mprovider\n is away' }),
       1,
       /list the catalog at http:[^ ]+: the �\[31mprovider {2}is away$/,
       /Try again/,
     ],
-    ["502 of a proxy", answer(502, "<html>"), 1, /it answered 502/, /Try again/],
+    ["502 from a proxy", answer(502, "<html>"), 1, /it answered 502/, /Try again/],
     [
       "503 with Retry-After",
       jsonAnswer(503, { error: "Cannot serve: too many" }, { "Retry-After": "7" }),
@@ -63,21 +63,21 @@ Deno.test("kubectl bind tells what a gateway's answer means", async (t) => {
       /the Grant is not Ready/,
       /nothing is made twice/,
     ],
-    ["504 of a proxy", answer(504, ""), 5, /did not finish in time/, /again/],
+    ["504 from a proxy", answer(504, ""), 5, /did not finish in time/, /again/],
     [
-      "a redirect, which is not followed",
+      "a redirect, without following it",
       answer(302, "", { Location: "https://evil.example/x?secret=1" }),
       1,
       /it redirects to https:\/\/evil\.example, which is not followed$/,
       /address/,
     ],
-    ["no JSON", answer(200, "<html>hello</html>"), 1, /it is not JSON/, /address/],
-    ["another shape", jsonAnswer(200, { exports: [{}] }), 1, /exports\[0\]\.name/, /address/],
-    ["a text", jsonAnswer(200, "x".repeat(300_000)), 1, /is no object/, /address/],
+    ["a body that is not JSON", answer(200, "<html>hello</html>"), 1, /it is not JSON/, /address/],
+    ["JSON without names", jsonAnswer(200, { exports: [{}] }), 1, /exports\[0\]\.name/, /address/],
+    ["a JSON string", jsonAnswer(200, "x".repeat(300_000)), 1, /is no object/, /address/],
     ["nothing", (socket) => socket.end(), 1, /./, /network/],
-    ["a reset", (socket) => socket.resetAndDestroy(), 1, /broke off/, /network/],
+    ["a reset connection", (socket) => socket.resetAndDestroy(), 1, /broke off/, /network/],
     [
-      "half an answer",
+      "a truncated response",
       (socket) => {
         socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"exports": [');
       },
@@ -85,25 +85,25 @@ Deno.test("kubectl bind tells what a gateway's answer means", async (t) => {
       /broke off/,
       /network/,
     ],
-    ["no HTTP", (socket) => socket.end("220 mail.example ESMTP\r\n"), 1, /./, /network/],
+    ["no HTTP response", (socket) => socket.end("220 mail.example ESMTP\r\n"), 1, /./, /network/],
   ];
   for (const [name, behave, code, why, remedy] of rows) {
     await t.step(name, async () => {
       gateway.behave = behave;
       gateway.requests.length = 0;
       assertTold(await user.run(["catalog"], as(gateway.url)), code, why, remedy);
-      assert.equal(gateway.requests.length, 1, "it is asked once");
+      assert.equal(gateway.requests.length, 1, "the request is sent once");
     });
   }
 
-  await t.step("a saved session that ended leads back to its login", async () => {
+  await t.step("an expired saved session, with the login command to run", async () => {
     await user.saveSession(gateway.url, TOKEN);
     gateway.behave = jsonAnswer(401, { error: "Cannot authenticate: it has expired" });
     const told = await user.run(["clusters"]);
     assertTold(told, 3, /session/, new RegExp(`^Run: kubectl bind login ${gateway.url}$`));
   });
 
-  await t.step("an answer that is too large is not read to its end", async () => {
+  await t.step("a response that is too large, without reading all of it", async () => {
     gateway.behave = (socket) => {
       socket.write("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
       const more = () => {
@@ -115,7 +115,7 @@ Deno.test("kubectl bind tells what a gateway's answer means", async (t) => {
     assertTold(await user.run(["whoami"]), 1, /larger than \d+ bytes/, /./);
   });
 
-  await t.step("Ctrl-C ends the wait for a slow answer", async () => {
+  await t.step("Ctrl-C while a response is slow", async () => {
     const { promise: asked, resolve } = Promise.withResolvers<void>();
     gateway.behave = () => resolve();
     const running = user.start(["catalog"], as(gateway.url));
@@ -125,7 +125,7 @@ Deno.test("kubectl bind tells what a gateway's answer means", async (t) => {
   });
 });
 
-Deno.test("kubectl bind tells why a gateway cannot be reached", async (t) => {
+Deno.test("kubectl bind catalog explains why it cannot reach a gateway:", async (t) => {
   await using user = await CliUser.create();
   await using gateway = await startRawGateway(jsonAnswer(200, { exports: [] }));
   const closed = await startRawGateway(answer(200, ""));
@@ -159,7 +159,7 @@ Deno.test("kubectl bind tells why a gateway cannot be reached", async (t) => {
   });
 });
 
-Deno.test("kubectl bind sends its token to the gateway alone", async () => {
+Deno.test("kubectl bind sends its token only to the gateway", async () => {
   await using other = await startRawGateway(jsonAnswer(200, { exports: [] }));
   await using gateway = await startRawGateway(answer(307, "", { Location: other.url }));
   await using user = await CliUser.create();
@@ -167,10 +167,10 @@ Deno.test("kubectl bind sends its token to the gateway alone", async () => {
   await user.run(["version"], as(gateway.url));
   assert.deepEqual(other.requests, []);
   const tokens = gateway.requests.map((request) => /^authorization: (.*)$/im.exec(request)?.[1]);
-  assert.deepEqual(tokens, [`Bearer ${TOKEN}`, undefined], "public paths get none");
+  assert.deepEqual(tokens, [`Bearer ${TOKEN}`, undefined], "public paths get no token");
 });
 
-Deno.test("kubectl bind refuses a wrong command line before anything is asked", async (t) => {
+Deno.test("kubectl bind refuses a wrong command line before it calls the gateway", async (t) => {
   await using gateway = await startRawGateway(jsonAnswer(200, { exports: [] }));
   await using user = await CliUser.create();
   const rows: [args: string[], why: RegExp, remedy: RegExp][] = [
@@ -194,7 +194,7 @@ Deno.test("kubectl bind refuses a wrong command line before anything is asked", 
   assert.deepEqual(gateway.requests, []);
 });
 
-Deno.test("kubectl bind asks for a login where there was none", async () => {
+Deno.test("kubectl bind asks for a login if there is no session", async () => {
   await using user = await CliUser.create();
   assertTold(await user.run(["catalog"]), 3, /nobody has logged in/, /kubectl bind login/);
   const args = ["whoami", "--server", "bind.example.org"];

@@ -19,7 +19,7 @@ const managersOf = (object: unknown): string[] =>
   (object as { metadata: { managedFields: { manager: string }[] } }).metadata.managedFields
     .map(({ manager }) => manager);
 
-/** Has the cluster refuse every ClusterBinding, until disposed. */
+/** Makes the cluster refuse every ClusterBinding until disposed. */
 async function denyClusterBindings(kube: KubeClient): Promise<AsyncDisposable> {
   const group = "admissionregistration.k8s.io";
   const apiVersion = `${group}/v1`;
@@ -56,7 +56,7 @@ Deno.test("kubectl bind export", async (t) => {
   const { exportName, grant } = world;
   const grants = async () => (await world.provider.kube.list(GRANTS)).length;
 
-  await t.step("spends nothing when something local is wrong", async () => {
+  await t.step("does not bind if a flag, the kubeconfig or the session is wrong", async () => {
     const at = { env: { KUBECONFIG: `${world.user.home}/absent` } };
     await world.fails(["export", exportName], 1, /no file of KUBECONFIG exists/, at);
     await world.fails(["export", exportName, "--context", "x"], 2, /known: "admin@own"/);
@@ -89,7 +89,7 @@ Deno.test("kubectl bind export", async (t) => {
     assert.equal(await world.kube.find(NAMESPACES, { name: "xbind" }), undefined);
   });
 
-  await t.step("prints nothing but the bundle with -o yaml, and asks no consumer", async () => {
+  await t.step("prints only the bundle with -o yaml, and does not call the consumer", async () => {
     const requests = await world.requestsDuring(async () => {
       const absent = { env: { KUBECONFIG: `${world.user.home}/absent` } };
       for (const spelling of [["-oyaml"], ["-o=yaml"], ["-o", "yaml"], ["--output=yaml"]]) {
@@ -107,7 +107,7 @@ Deno.test("kubectl bind export", async (t) => {
   });
 
   await t.step(
-    "installs the konnector and applies the bundle, as a plugin of kubectl",
+    "installs the konnector and applies the bundle as a plugin of kubectl",
     async () => {
       const { code, stdout, stderr } = await world.kubectl(["bind", "export", exportName]);
       assert.equal(code, 0, stderr);
@@ -123,7 +123,7 @@ Deno.test("kubectl bind export", async (t) => {
     },
   );
 
-  await t.step("stores the very credentials that the provider issued", async () => {
+  await t.step("stores the credentials that the provider issued", async () => {
     const secret = await world.bound(SECRETS) as Secret;
     const kubeconfig = atob(secret.data?.["kubeconfig"] ?? "");
     const [printed] = objectsIn((await world.bind(["export", exportName, "-oyaml"])).stdout);
@@ -133,7 +133,7 @@ Deno.test("kubectl bind export", async (t) => {
     assert.equal(kubeconfig, (sent as Secret).stringData?.["kubeconfig"]);
   });
 
-  await t.step("changes nothing when it runs again", async () => {
+  await t.step("changes nothing the second time", async () => {
     const versions = async () =>
       (await Promise.all([SECRETS, CONNECTIONS, CLUSTER_BINDINGS].map((type) => world.bound(type))))
         .map((object) => object?.metadata.resourceVersion);
@@ -146,14 +146,14 @@ Deno.test("kubectl bind export", async (t) => {
     assert.deepEqual(again, all.map((name) => `${name} would be updated`));
   });
 
-  await t.step("ensures only the namespace with --install-konnector=false", async () => {
+  await t.step("creates only the namespace with --install-konnector=false", async () => {
     for (const off of ["--install-konnector=false", "--no-install-konnector"]) {
       const lines = await world.lines(["export", `export/${exportName}`, off]);
       assert.deepEqual(lines, applied(["Namespace/xbind", ...world.bundle]));
     }
   });
 
-  await t.step("does not take the place of another provider's credentials unasked", async () => {
+  await t.step("replaces another provider's credentials only with --replace-provider", async () => {
     const secret = await world.bound(SECRETS) as Secret;
     const other = atob(secret.data?.["kubeconfig"] ?? "")
       .replace(world.providerPlane.server, "https://other.example.org");
@@ -166,7 +166,7 @@ Deno.test("kubectl bind export", async (t) => {
     assert.deepEqual((await world.bound(SECRETS) as Secret).data, secret.data);
   });
 
-  await t.step("says which Export was meant, and fails when there is none", async () => {
+  await t.step("refuses an Export that is unknown, misspelled or not Ready", async () => {
     await world.fails(["export", "widgetz"], 4, /Did you mean "widgets"/);
     await world.fails(["export", "Not_A_Name"], 4, /there is no such Export/);
     await world.provider.offer("unready", ["absent.example.org"]);
@@ -178,8 +178,8 @@ Deno.test("kubectl bind export", async (t) => {
     await world.fails(["export", exportName], 3, /XBIND_TOKEN/, { env });
   });
 
-  /** A bind would be noted on the Grant. */
-  const spendsNothing = async (run: () => Promise<unknown>) => {
+  /** Asserts that nothing is written and nothing bound. A bind would change the Grant. */
+  const assertNoBind = async (run: () => Promise<unknown>) => {
     const version = async () =>
       (await world.provider.kube.get(GRANTS, { name: grant })).metadata.resourceVersion;
     const before = await version();
@@ -187,36 +187,36 @@ Deno.test("kubectl bind export", async (t) => {
     assert.equal(await version(), before);
   };
 
-  await t.step("spends nothing on a name that is mistyped", async () => {
-    await spendsNothing(async () => {
+  await t.step("does not bind if the name is mistyped", async () => {
+    await assertNoBind(async () => {
       for (const more of [[], ["-oyaml"]]) {
         await world.fails(["export", "widgetz", ...more], 4, /Did you mean "widgets"/);
       }
     });
   });
 
-  await t.step("spends nothing where a field is immutable", async () => {
+  await t.step("does not bind if an immutable field differs", async () => {
     const { spec, ...rest } = await world.bound(CONNECTIONS) as Connection;
     const ref = { ...spec.kubeconfigSecretRef, name: "another" };
     const meta = { name: grant };
     await world.kube.delete(CONNECTIONS, meta);
     const other = { ...rest, metadata: meta, spec: { kubeconfigSecretRef: ref } };
     await world.kube.create(CONNECTIONS, other, "xbind-installer");
-    await spendsNothing(() => world.fails(["export", exportName], 1, /Connection.*immutable/));
+    await assertNoBind(() => world.fails(["export", exportName], 1, /Connection.*immutable/));
     await world.kube.delete(CONNECTIONS, meta);
     await world.lines(["export", exportName]);
   });
 
-  await t.step("spends nothing where admission refuses", async () => {
+  await t.step("does not bind if admission refuses the bundle", async () => {
     await using _policy = await denyClusterBindings(world.kube);
     await eventually("the policy is in force", async () => {
       return (await world.bind(["export", exportName, "--dry-run"])).code === 1;
     });
-    await spendsNothing(() => world.fails(["export", exportName], 1, /clusterbindings.*not here/));
+    await assertNoBind(() => world.fails(["export", exportName], 1, /clusterbindings.*not here/));
   });
 
   await t.step(
-    "takes a Secret that somebody made immutable, with the same credentials",
+    "accepts an immutable Secret with the same credentials",
     async () => {
       const secret = await world.bound(SECRETS) as Secret;
       await world.kube.update(SECRETS, { ...secret, immutable: true } as Secret, "xbind-installer");
@@ -227,10 +227,10 @@ Deno.test("kubectl bind export", async (t) => {
     },
   );
 
-  await t.step("spends nothing on a namespace that is being deleted", async () => {
+  await t.step("does not bind if the namespace is being deleted", async () => {
     await world.kube.delete(NAMESPACES, { name: "xbind" });
     const words = /Namespace\/xbind on .*: it is being deleted/;
-    await spendsNothing(() => world.fails(["export", exportName], 1, words));
+    await assertNoBind(() => world.fails(["export", exportName], 1, words));
   });
   assert.equal(grant, (await world.bound(CONNECTIONS))?.metadata.name);
 });

@@ -9,10 +9,10 @@ import { TestProvider } from "../../support/worlds/provider.ts";
 import { WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { startTlsFront } from "../../support/peers/tls_front.ts";
 
-/** Their examples are run by cli_consumer_examples_test.ts. */
+/** consumer_examples_test.ts runs the examples of these commands. */
 const NEED_A_CONSUMER = ["connect", "export", "unbind", "doctor"];
 
-Deno.test("kubectl bind with a provider that offers something", async (t) => {
+Deno.test("kubectl bind has working help and completion", async (t) => {
   await using plane = await ownPlane();
   await using gateway = await Gateway.start(plane);
   await using front = await startTlsFront(gateway.url, ["127.0.0.1"]);
@@ -60,7 +60,7 @@ Deno.test("kubectl bind with a provider that offers something", async (t) => {
     assert.match(wrong.stderr, /Did you mean "catalog"/);
     const list = await kubectl("plugin", "list");
     assert.match(list.stdout, /\/kubectl-bind$/m);
-    assert.equal(list.code, 0, list.stderr); // a file that only looks like a plugin is a failure
+    assert.equal(list.code, 0, list.stderr); // it fails if a plugin cannot be executed
   });
 
   await t.step("the real kubectl completes commands, flags and Export names", async () => {
@@ -77,7 +77,7 @@ Deno.test("kubectl bind with a provider that offers something", async (t) => {
     assert.deepEqual(await complete("login", "--no"), ["--no-browser", ":4"]);
   });
 
-  await t.step("completion is silent where there is no gateway", async () => {
+  await t.step("completion prints no error without a gateway", async () => {
     await using user = await CliUser.create();
     for (const args of [["export", ""], ["export", "--server", "http://127.0.0.1:1", ""]]) {
       const { code, stdout, stderr } = await user.run(["__complete", ...args]);
@@ -116,7 +116,7 @@ Deno.test("kubectl bind loads Kubernetes code and YAML only for commands that ne
       const poison = `\nthrow new Error("${name} was loaded");\n`;
       await Deno.writeTextFile(`${copy}/${name}`, isHeavy ? text + poison : text);
     }
-    assert.ok(poisoned.length >= 2, "the parts with Kubernetes and with YAML were found");
+    assert.ok(poisoned.length >= 2, "the scripts with Kubernetes code and with YAML were found");
     await using user = await CliUser.create(copy);
     await user.saveSession("http://127.0.0.1:1", "a-token");
     for (
@@ -135,7 +135,7 @@ Deno.test("kubectl bind loads Kubernetes code and YAML only for commands that ne
   }
 });
 
-Deno.test("kubectl bind --version loads nothing of Node's, which would double its time", async () => {
+Deno.test("kubectl bind --version loads no Node module, because that would double its time", async () => {
   const scripts = await cliScripts();
   const loaded = new Set<string>();
   const load = async (file: string): Promise<void> => {
@@ -146,5 +146,5 @@ Deno.test("kubectl bind --version loads nothing of Node's, which would double it
     for (const [, part = ""] of text.matchAll(/(?:from|import) *"\.\/([^"]+)"/g)) await load(part);
   };
   await load(CLI_ENTRY);
-  assert.ok(loaded.size >= 2, "the parts of the entry were found");
+  assert.ok(loaded.size >= 2, "the scripts that the entry imports were found");
 });

@@ -15,7 +15,7 @@ interface Answer {
 }
 type Edit = (path: string, answer: Answer) => Answer;
 
-/** A gateway that hands on what the real one answers, after an edit of ours. */
+/** Starts a gateway that forwards the real gateway's answers after an edit. */
 async function hostileGateway(real: string) {
   const arrivals: { path: string; authorization: string | undefined }[] = [];
   let edit: Edit = (_, answer) => answer;
@@ -48,7 +48,7 @@ async function hostileGateway(real: string) {
   };
 }
 
-/** Edits the JSON of one path, and leaves all else alone. */
+/** Edits the JSON of one path only. */
 const onJson = <T>(path: string, change: (value: T) => void): Edit => (at, answer) => {
   if (!at.startsWith(path)) return answer;
   const value: T = JSON.parse(answer.body);
@@ -68,7 +68,7 @@ const ADMIN = JSON.stringify({
   subjects: [{ kind: "User", name: "mallory" }],
 });
 
-Deno.test("kubectl bind export refuses what a hostile gateway sends", async (t) => {
+Deno.test("kubectl bind export refuses the answers of a hostile gateway:", async (t) => {
   await using world = await CliWorld.start();
   await using gateway = await hostileGateway(world.gateway.url);
   await using elsewhere = await hostileGateway(world.gateway.url);
@@ -141,13 +141,13 @@ Deno.test("kubectl bind export refuses what a hostile gateway sends", async (t) 
   const pickups: [what: string, url: (path: string) => string][] = [
     ["on another host", (path) => `${elsewhere.url}${path}`],
     ["on another host, without a scheme", (path) => `//${new URL(elsewhere.url).host}${path}`],
-    ["on its own host, absolute", (path) => `${gateway.url}${path}`],
+    ["as an absolute URL on its own host", (path) => `${gateway.url}${path}`],
     ["on another path", () => "/api/me"],
-    ["that climbs", () => "/api/bundle/../me"],
+    ["with .. in its path", () => "/api/bundle/../me"],
     ["with a query", (path) => `${path}?a=b`],
   ];
   for (const [what, url] of pickups) {
-    await t.step(`a pickup ${what}`, async () => {
+    await t.step(`a pickup URL ${what}`, async () => {
       gateway.editWith(
         onJson<{ -readonly [K in keyof BindResult]: BindResult[K] }>("/api/bind", (result) => {
           result.pickupURL = url(result.pickupURL);
@@ -166,7 +166,7 @@ Deno.test("kubectl bind export refuses what a hostile gateway sends", async (t) 
   }
 
   for (const path of ["/api/konnector", "/api/bind", "/api/bundle/"]) {
-    await t.step(`a redirect of ${path}`, async () => {
+    await t.step(`a redirect from ${path}`, async () => {
       const Location = `${elsewhere.url}/api/me`;
       gateway.editWith((at, answer) =>
         at.startsWith(path) ? { status: 307, headers: { Location }, body: "" } : answer
@@ -175,7 +175,7 @@ Deno.test("kubectl bind export refuses what a hostile gateway sends", async (t) 
     });
   }
 
-  await t.step("a pickup that is gone, with a code of its own", async () => {
+  await t.step("a used pickup, with exit code 6", async () => {
     gateway.editWith((path, answer) =>
       path === "/api/bind"
         ? { ...answer, body: answer.body.replace(/bundle\/[^"]+/, "bundle/a.b") }
@@ -187,7 +187,7 @@ Deno.test("kubectl bind export refuses what a hostile gateway sends", async (t) 
     assert.deepEqual(writes, []);
   });
 
-  await t.step("a pickup that finds no place: it binds again when it was told to", async () => {
+  await t.step("a pickup with 503, after which it binds again", async () => {
     let isFirst = true;
     gateway.editWith((path, answer) => {
       if (!isFirst || !path.startsWith("/api/bundle/")) return answer;
@@ -202,7 +202,7 @@ Deno.test("kubectl bind export refuses what a hostile gateway sends", async (t) 
     assert.deepEqual(pickups, ["bind", "bundle", "bind", "bundle"]);
   });
 
-  await t.step("and sends the session to nothing but paths that need it", async () => {
+  await t.step("and sends the session only to paths that need it", async () => {
     gateway.editWith((_, answer) => answer);
     const before = gateway.arrivals.length;
     await world.lines(["export", "widgets"], { env });

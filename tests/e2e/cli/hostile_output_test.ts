@@ -14,7 +14,7 @@ import {
   PoisonedGateway,
 } from "../../support/peers/poisoned_peers.ts";
 
-/** What we write to a terminal ourselves. */
+/** The escape sequences that we write to a terminal ourselves. */
 const OWN_SEQUENCES = [
   "\u001b[31merror:\u001b[39m",
   "\u001b[32mok     \u001b[39m",
@@ -22,12 +22,12 @@ const OWN_SEQUENCES = [
   "\u001b[2mskipped\u001b[22m",
   "\r\u001b[K",
 ];
-/** A session by its form. */
+/** A value that has the form of a session. */
 const SESSION = `${btoa('{"alg":"dir","typ":"xbind+session"}').replaceAll("=", "")}..aXY.Yw.dGFn`;
 const LISTS = [[], ["-o", "wide"], ["-o", "name"], ["-o", "json"], ["-o", "yaml"], ["-o", POISON]];
 const QUICK = "--timeout=600ms";
 
-/** Command lines of every command, without its name; a new command needs some here. */
+/** The command lines of every command, without its name. A new command needs some here. */
 const CASES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   login: [["--no-browser"], [POISON], ["http://a", "--server", POISON]],
   logout: [["--all"], ["--server", POISON]],
@@ -60,7 +60,7 @@ const CASES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   version: [[], ["--client"]],
   completion: [["bash"], ["zsh"], ["fish"], ["powershell"], [POISON]],
 };
-/** Command lines of none. */
+/** Command lines that belong to no command above. */
 const OTHERS: readonly (readonly string[])[] = [
   [],
   ["--help"],
@@ -79,7 +79,7 @@ const OTHERS: readonly (readonly string[])[] = [
   ["__complete", POISON, ""],
 ];
 
-Deno.test("kubectl bind lets no stranger's text do anything to a terminal", async (t) => {
+Deno.test("kubectl bind prints no control character that it received", async (t) => {
   await using gateway = await PoisonedGateway.start();
   await using consumer = await PoisonedConsumer.start();
   await using user = await CliUser.create();
@@ -87,7 +87,7 @@ Deno.test("kubectl bind lets no stranger's text do anything to a terminal", asyn
   await Deno.writeTextFile(KUBECONFIG, consumer.kubeconfig);
   const servers = { [gateway.url]: { token: SESSION }, [POISON]: { token: SESSION } };
   const env = { XBIND_SERVER: gateway.url, XBIND_TOKEN: SESSION, KUBECONFIG };
-  /** A home of its own for each command line, so that they may run side by side. */
+  /** Creates a home for each command line, so that they can run in parallel. */
   const newHome = async () => {
     const HOME = await Deno.makeTempDir({ dir: user.home });
     await Deno.mkdir(`${HOME}/.config/xbind`, { recursive: true });
@@ -128,7 +128,7 @@ Deno.test("kubectl bind lets no stranger's text do anything to a terminal", asyn
   const lines = Object.entries(CASES)
     .flatMap(([name, rest]) => [...rest, ["--help"]].map((args) => [name, ...args]));
 
-  await t.step("every command has its cases", () => {
+  await t.step("every command has cases in this test", () => {
     const { commands } = createProgram({} as LoginIo);
     assert.deepEqual(commands.map((each) => each.name()).sort(), Object.keys(CASES).sort());
   });
@@ -157,12 +157,12 @@ Deno.test("kubectl bind lets no stranger's text do anything to a terminal", asyn
       }));
     });
   }
-  await t.step("and all of them tell some of it, in colour on a terminal", () => {
+  await t.step("every command prints some received text, in colour on a terminal", () => {
     assert.deepEqual(Object.keys(CASES).filter((name) => !told.has(name)), []);
     assert.deepEqual(OWN_SEQUENCES.filter((own) => !drawn.has(own)), []);
   });
 
-  await t.step("json and yaml hold the very data", async () => {
+  await t.step("-o json and -o yaml hold the unchanged data", async () => {
     Object.assign(gateway, { malice: "texts" });
     Object.assign(consumer, { malice: "texts" });
     const inside = JSON.stringify(POISON).slice(1, -1);
@@ -175,7 +175,7 @@ Deno.test("kubectl bind lets no stranger's text do anything to a terminal", asyn
     assert.ok(JSON.stringify(parse(bundle.at(-1) ?? "")).includes(inside));
   });
 
-  await t.step("nor does the process that people run", async () => {
+  await t.step("the packed program prints no control character either", async () => {
     for (const [name, [args = []]] of Object.entries(CASES)) {
       const options = { env: await newHome(), stdin: `${SESSION}\n` };
       const result = await user.run([name, ...args], options);

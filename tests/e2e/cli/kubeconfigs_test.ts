@@ -7,13 +7,13 @@ import { sharedConsumer } from "../../support/planes/control_planes.ts";
 import { accountToken, connect, uniqueName } from "../../support/planes/kube.ts";
 import { startConnectProxy } from "../../support/peers/proxy_servers.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Started outside the tests: Deno would report it as a leak of the test that starts it.
 const plane = await sharedConsumer();
 
 const base64 = (text: string) => new TextEncoder().encode(text).toBase64();
 const CLUSTER = { server: plane.server, "certificate-authority-data": base64(plane.caPem) };
 
-/** A user with files in the home directory, and a token of an administrator's account. */
+/** Creates a user who can write files to a home directory and has a cluster-admin token. */
 async function consumerUser() {
   const user = await CliUser.create();
   using admin = await connect(plane);
@@ -30,7 +30,7 @@ async function consumerUser() {
     user,
     token,
     write,
-    /** A kubeconfig with one context, `dev`. */
+    /** Writes a kubeconfig with one context, `dev`. */
     kubeconfig: (fields: object, cluster: object = {}, name = uniqueName("config")) =>
       write(
         name,
@@ -43,7 +43,7 @@ async function consumerUser() {
           contexts: [{ name: "dev", context: { cluster: "c", user: "u" } }],
         }),
       ),
-    /** Asks the cluster, as the user of the kubeconfig, what installing a konnector would do. */
+    /** Runs `connect --dry-run` against the cluster with this kubeconfig. */
     try: (KUBECONFIG: string, flags: string[] = [], env: Record<string, string> = {}) =>
       user.run(["connect", "--dry-run", "--konnector-image=a:b", ...flags], {
         env: { KUBECONFIG, ...env },
@@ -70,7 +70,7 @@ const exec = (fields: object) => ({
   },
 });
 
-Deno.test("kubectl bind reaches the consumer with", async (t) => {
+Deno.test("kubectl bind connect reaches the consumer with", async (t) => {
   await using at = await consumerUser();
   const { token } = at;
   const reaches = async (kubeconfig: string, flags: string[] = []) => {
@@ -85,7 +85,7 @@ Deno.test("kubectl bind reaches the consumer with", async (t) => {
     await reaches(await at.kubeconfig({ token }));
   });
 
-  await t.step("a token that the YAML parser would warn of, and quote", async () => {
+  await t.step("a token with an unknown YAML tag, without a parser warning", async () => {
     const text = await Deno.readTextFile(await at.kubeconfig({ token }));
     const tagged = await at.write("tagged", text.replace("token: ", "token: !mine "));
     const { stderr } = await reaches(tagged);
@@ -108,7 +108,7 @@ Deno.test("kubectl bind reaches the consumer with", async (t) => {
     );
   });
 
-  await t.step("an exec plugin that gives a token", async () => {
+  await t.step("a token from an exec plugin", async () => {
     await at.write("plugin", `#!/bin/sh\necho '${credential({ token })}'\n`, 0o700);
     await reaches(await at.kubeconfig(exec({ command: "./plugin" })));
   });
@@ -121,7 +121,7 @@ Deno.test("kubectl bind reaches the consumer with", async (t) => {
     assert.doesNotMatch(stdout, /Open the page/);
   });
 
-  await t.step("two files of KUBECONFIG, one of which is missing or names the rest", async () => {
+  await t.step("two files in KUBECONFIG, merged, or one of them missing", async () => {
     const users = await at.write(
       "users",
       stringify({ users: [{ name: "u", user: { token } }], "current-context": "dev" }),
@@ -131,7 +131,7 @@ Deno.test("kubectl bind reaches the consumer with", async (t) => {
     await reaches(`${join(at.user.home, "absent")}:${await at.kubeconfig({ token })}`);
   });
 
-  await t.step("--kubeconfig, whatever KUBECONFIG says", async () => {
+  await t.step("--kubeconfig, which overrides KUBECONFIG", async () => {
     const kubeconfig = await at.kubeconfig({ token });
     await reaches("/dev/null", ["--kubeconfig", kubeconfig, "--context=dev"]);
   });
@@ -142,13 +142,13 @@ Deno.test("kubectl bind reaches the consumer with", async (t) => {
     await reaches("");
   });
 
-  await t.step("the proxy of the cluster", async () => {
+  await t.step("the proxy-url of the cluster", async () => {
     await using proxy = await startConnectProxy();
     await reaches(await at.kubeconfig({ token }, { "proxy-url": `http://${proxy.address}` }));
     assert.deepEqual(new Set(proxy.asked), new Set([new URL(plane.server).host]));
   });
 
-  await t.step("the proxy of the environment", async () => {
+  await t.step("the proxy in HTTPS_PROXY", async () => {
     await using proxy = await startConnectProxy(undefined, new URL(plane.server).host);
     const server = "https://consumer.test:6443";
     const kubeconfig = await at.kubeconfig({ token }, { server, "tls-server-name": "localhost" });
@@ -158,35 +158,35 @@ Deno.test("kubectl bind reaches the consumer with", async (t) => {
   });
 });
 
-Deno.test("kubectl bind says what is wrong with the way to the consumer:", async (t) => {
+Deno.test("kubectl bind connect explains why it cannot reach the consumer:", async (t) => {
   await using at = await consumerUser();
   const { token } = at;
   const good = await at.kubeconfig({ token });
   const otherCa = { "certificate-authority-data": base64((await createAuthority("other")).cert) };
   await at.write("failing", "#!/bin/sh\nexit 7\n", 0o700);
   const table: [what: string, kubeconfig: string, words: RegExp, flags?: string[]][] = [
-    ["a context that is missing", good, /"staging" does not exist \(known: "dev"\)/, [
+    ["a missing context", good, /"staging" does not exist \(known: "dev"\)/, [
       "--context=staging",
     ]],
-    ["a file that is missing", good, /none: it does not exist/, ["--kubeconfig=none"]],
-    ["a file that is no kubeconfig", await at.write("text", "a: [b"), /not valid YAML/],
-    ["a refused token", await at.kubeconfig({ token: "x" }), /Unauthorized.*\nLog in to that/],
+    ["a missing file", good, /none: it does not exist/, ["--kubeconfig=none"]],
+    ["a file that is not YAML", await at.write("text", "a: [b"), /not valid YAML/],
+    ["an invalid token", await at.kubeconfig({ token: "x" }), /Unauthorized.*\nLog in to that/],
     ["no credentials", await at.kubeconfig({}), /"system:anonymous" cannot get/],
-    ["a foreign certificate", await at.kubeconfig({ token }, otherCa), /not signed by a trusted/],
+    ["an unknown authority", await at.kubeconfig({ token }, otherCa), /not signed by a trusted/],
     [
       "a server that is down",
       await at.kubeconfig({ token }, { server: "https://127.0.0.1:1" }),
       /connection refused.*127\.0\.0\.1:1.*\nCheck that the cluster runs/,
     ],
-    ["a plugin that is missing", await at.kubeconfig(exec({ command: "no-such" })), /not found/],
-    ["a plugin that fails", await at.kubeconfig(exec({ command: "./failing" })), /exit code 7/],
+    ["a missing exec plugin", await at.kubeconfig(exec({ command: "no-such" })), /not found/],
+    ["a failing exec plugin", await at.kubeconfig(exec({ command: "./failing" })), /exit code 7/],
     [
-      "a plugin that must ask",
+      "an exec plugin that needs a terminal",
       await at.kubeconfig(exec({ command: "./failing", interactiveMode: "Always" })),
       /no terminal/,
     ],
     [
-      "a proxy that is none",
+      "an invalid proxy-url",
       await at.kubeconfig({ token }, { "proxy-url": "ftp://a" }),
       /proxy-url/,
     ],
@@ -199,10 +199,10 @@ Deno.test("kubectl bind says what is wrong with the way to the consumer:", async
   for (const [what, kubeconfig, words, flags] of table) {
     await t.step(what, async () => {
       const { code, stdout, stderr } = await at.try(kubeconfig, flags);
-      assert.equal(code, flags ? 2 : 1, stderr); // a flag that is wrong is wrong usage
+      assert.equal(code, flags ? 2 : 1, stderr); // 2 for a wrong flag
       assert.equal(stdout, "");
       assert.match(stderr, words);
-      assert.match(stderr, /^error: .+\n[A-Z].+\n$/m); // what went wrong, then what to do
+      assert.match(stderr, /^error: .+\n[A-Z].+\n$/m); // the error, then the remedy
       assert.ok(!stderr.includes(token));
     });
   }

@@ -16,15 +16,16 @@ const CLUSTER = "5f0c2f3e-9d6a-4f0e-8f6b-0a1b2c3d4e5f";
 const HOSTILE = "\u001b[31mEvil\u001b]0;owned\u0007\r\nrow\u202e\u009b2J";
 const SHOWN = "�[31mEvil�]0;owned� row��2J";
 
-/** Text of lines; ages become `<age>` in as many places. */
+/** Joins the lines of an expected output. */
 const golden = (...lines: string[]): string => lines.map((line) => `${line}\n`).join("");
+/** Replaces every age by `<age>`, padded so that the columns stay aligned. */
 const withoutAges = (text: string): string =>
   text.replace(
     /(?<=\s)\d+[smh]\S*( *)/g,
     (found, rest: string) => rest === "" ? "<age>" : "<age>".padEnd(found.length),
   );
 
-Deno.test("kubectl bind lists what a provider offers and knows", async (t) => {
+Deno.test("kubectl bind lists the catalog, clusters and instances of a provider", async (t) => {
   await using plane = await ownPlane();
   await using gateway = await Gateway.start(plane);
   using provider = await TestProvider.of(plane);
@@ -34,7 +35,7 @@ Deno.test("kubectl bind lists what a provider offers and knows", async (t) => {
   const { subject } = await gateway.read<Identity>(token, "/api/me");
   const read = <T>(path: string) => gateway.read<T>(token, path);
 
-  await t.step("says so when there is nothing", async () => {
+  await t.step("every list says that it is empty", async () => {
     for (const list of ["catalog", "clusters", "instances"]) {
       const { code, stdout, stderr } = await user.run([list]);
       assert.deepEqual({ code, stdout }, { code: 0, stdout: "" }, list);
@@ -102,14 +103,14 @@ Deno.test("kubectl bind lists what a provider offers and knows", async (t) => {
     );
   });
 
-  await t.step("json and yaml hold what the gateway said", async () => {
+  await t.step("-o json and -o yaml print the gateway's answer", async () => {
     const said = await read<Catalog>("/api/catalog");
     assert.deepEqual(JSON.parse(await user.output(["catalog", "--output=json"])), said);
     assert.deepEqual(parse(await user.output(["-o", "yaml", "catalog"])), said);
   });
 
   const bound = await gateway.bind(token, "widgets");
-  await t.step("clusters shows Grants that nobody uses yet", async () => {
+  await t.step("clusters shows Grants that are not in use yet", async () => {
     const pending = await eventually("the Grant is pending", async () => {
       const text = await user.output(["clusters"]);
       return text.includes("PENDING") && text;
@@ -136,7 +137,7 @@ Deno.test("kubectl bind lists what a provider offers and knows", async (t) => {
     return clusters[0]?.bindings[0]?.apis[0]?.syncedCount === 2;
   });
 
-  await t.step("clusters shows who is alive, what is bound, and how much is synced", async () => {
+  await t.step("clusters shows live clusters, bound Exports and synced objects", async () => {
     assert.equal(
       withoutAges(await user.output(["clusters"])),
       golden(
@@ -155,7 +156,7 @@ Deno.test("kubectl bind lists what a provider offers and knows", async (t) => {
     assert.deepEqual(json, await read("/api/clusters"));
   });
 
-  await t.step("instances shows the objects of one Export, or of all", async () => {
+  await t.step("instances shows the objects of one Export or of all Exports", async () => {
     const one = [
       "API                   NAMESPACE   NAME     IDENTITY               AGE",
       "widgets.example.org   team        first    jane.doe@example.com   <age>",
@@ -181,7 +182,7 @@ Deno.test("kubectl bind lists what a provider offers and knows", async (t) => {
     assert.equal(await user.output(["instances", "widgets", "-o", "name"]), names);
   });
 
-  await t.step("an unknown Export is not found, and the right one is guessed", async () => {
+  await t.step("instances suggests the right name for an unknown Export", async () => {
     const { code, stdout, stderr } = await user.run(["instances", "wigdets"]);
     assert.deepEqual({ code, stdout }, { code: 4, stdout: "" });
     assert.match(
@@ -190,7 +191,7 @@ Deno.test("kubectl bind lists what a provider offers and knows", async (t) => {
     );
   });
 
-  await t.step("nothing that a provider wrote reaches the terminal as a command", async () => {
+  await t.step("no list prints a control character that the provider wrote", async () => {
     const lists = [["catalog"], ["catalog", "-owide"], ["instances"], ["catalog", "-ojson"], [
       "catalog",
       "-oyaml",
@@ -201,7 +202,7 @@ Deno.test("kubectl bind lists what a provider offers and knows", async (t) => {
     }
   });
 
-  await t.step("XBIND_SERVER and XBIND_TOKEN need no login and no home", async () => {
+  await t.step("XBIND_SERVER and XBIND_TOKEN work without a login and without HOME", async () => {
     await using other = await CliUser.create();
     const env = { XBIND_SERVER: gateway.url, XBIND_TOKEN: token, HOME: "" };
     assert.match(await other.output(["catalog"], { env }), /^widgets /m);
@@ -210,7 +211,7 @@ Deno.test("kubectl bind lists what a provider offers and knows", async (t) => {
     assert.match(wrong.stderr, /XBIND_TOKEN/);
   });
 
-  await t.step("version prints both ends", async () => {
+  await t.step("version prints the version of the client and of the server", async () => {
     const text = await user.output(["version"]);
     assert.match(text, /^Client: \S+\nServer: \S+ \(xbind at http:\/\/127\.0\.0\.1:\d+\)\n$/);
     assert.match(await user.output(["version", "--client"]), /^Client: \S+\n$/);

@@ -8,7 +8,7 @@ import { browse, isLoopbackEnd } from "../../support/peers/scripted_browser.ts";
 const JANE = "jane.doe@example.com";
 const NEVER = ["--no-browser"];
 
-/** The redirect inside a printed login URL. */
+/** Returns the redirect of a printed login URL. */
 const redirectIn = (loginUrl: string): URL =>
   new URL(new URL(loginUrl).searchParams.get("redirect") ?? "");
 
@@ -17,7 +17,7 @@ Deno.test("kubectl bind login", async (t) => {
   const { url } = gateway;
   const { token: otherToken } = await gateway.login();
 
-  await t.step("ends in the browser, and keeps the session for this user only", async () => {
+  await t.step("ends in the browser, and saves the session with mode 0600", async () => {
     await using user = await CliUser.create();
     const login = user.start(["login", `${url}/api/`, ...NEVER]);
     const printed = await login.firstLine();
@@ -31,7 +31,7 @@ Deno.test("kubectl bind login", async (t) => {
     assert.match(page.text, /You are logged in.*You may close this page/s);
     const { code, stdout, stderr } = await login.ended();
     assert.equal(code, 0, stderr);
-    assert.equal(stdout, `${printed}\n`, "nothing but the URL is on stdout");
+    assert.equal(stdout, `${printed}\n`, "stdout has only the URL");
     assert.match(stderr, new RegExp(`Logged in to .* \\(${url}\\) as ${JANE}`));
 
     const token = page.url.searchParams.get("token") ?? "";
@@ -41,7 +41,7 @@ Deno.test("kubectl bind login", async (t) => {
     for (const text of [stdout, stderr]) assert.equal(text.includes(token), false);
   });
 
-  await t.step("its last page loads nothing and clears the address bar", async () => {
+  await t.step("shows a last page that loads nothing and clears the address bar", async () => {
     await using user = await CliUser.create();
     const login = user.start(["login", url, ...NEVER]);
     const { headers, text } = await browse(await login.firstLine());
@@ -57,7 +57,7 @@ Deno.test("kubectl bind login", async (t) => {
     assert.doesNotMatch(text, /\b(?:src|href|action)=|url\(|@import/);
   });
 
-  await t.step("ignores every request but its own", async () => {
+  await t.step("ignores every request except its own redirect", async () => {
     await using user = await CliUser.create();
     const login = user.start(["login", url, ...NEVER]);
     const printed = await login.firstLine();
@@ -85,7 +85,7 @@ Deno.test("kubectl bind login", async (t) => {
     assert.equal((await login.ended()).code, 0);
   });
 
-  await t.step("takes the pasted URL where the browser cannot come back", async () => {
+  await t.step("accepts a pasted URL if the browser cannot reach the listener", async () => {
     await using user = await CliUser.create();
     const login = user.start(["login", url, ...NEVER]);
     const printed = await login.firstLine();
@@ -103,7 +103,7 @@ Deno.test("kubectl bind login", async (t) => {
     assert.match(stderr, new RegExp(`as ${JANE}`));
   });
 
-  await t.step("takes a pasted token, also from a pipe", async () => {
+  await t.step("accepts a pasted token, also from a pipe", async () => {
     await using user = await CliUser.create();
     const result = await user.run(["login", url, ...NEVER], { stdin: otherToken });
     assert.equal(result.code, 0, result.stderr);
@@ -113,14 +113,14 @@ Deno.test("kubectl bind login", async (t) => {
     });
   });
 
-  await t.step("goes on when stdin ends", async () => {
+  await t.step("continues when stdin ends", async () => {
     await using user = await CliUser.create();
     const login = user.start(["login", url, ...NEVER], { stdin: "" });
     assert.equal((await browse(await login.firstLine())).status, 200);
     assert.equal((await login.ended()).code, 0);
   });
 
-  await t.step("in parallel keeps both sessions", async () => {
+  await t.step("saves both sessions of two parallel logins", async () => {
     await using user = await CliUser.create();
     const port = new URL(url).port;
     const servers = [url, `http://localhost:${port}`];
@@ -138,7 +138,7 @@ Deno.test("kubectl bind login", async (t) => {
     assert.match((await user.run(["logout"])).stderr, /Nobody is logged in/);
   });
 
-  await t.step("is given up on Ctrl-C, and keeps nothing", async () => {
+  await t.step("stops on Ctrl-C, and saves nothing", async () => {
     await using user = await CliUser.create();
     const login = user.start(["login", url, ...NEVER]);
     await login.firstLine();
@@ -149,7 +149,7 @@ Deno.test("kubectl bind login", async (t) => {
     await assert.rejects(user.savedConfig(), Deno.errors.NotFound);
   });
 
-  await t.step("shows a damaged file before anybody signs in", async () => {
+  await t.step("reports a damaged session file before the user signs in", async () => {
     await using user = await CliUser.create();
     await user.saveSession(url, "x");
     await Deno.writeTextFile(user.configFile, "{");
@@ -159,7 +159,7 @@ Deno.test("kubectl bind login", async (t) => {
   });
 });
 
-Deno.test("kubectl bind login keeps no token of the provider, which the gateway takes too", async () => {
+Deno.test("kubectl bind login does not save a ServiceAccount token", async () => {
   const plane = await sharedProvider();
   await using place = await workspace(plane, "cli-login");
   const account = await accountToken(place.kube, place.namespace, "robot");
@@ -175,7 +175,7 @@ Deno.test("kubectl bind login keeps no token of the provider, which the gateway 
   assert.equal(redirected.status, 401);
   assert.match(await redirected.text(), /You are not logged in/);
   await assert.rejects(user.savedConfig(), Deno.errors.NotFound);
-  assert.equal((await browse(printed)).status, 200, "it still waits");
+  assert.equal((await browse(printed)).status, 200, "the login still waits");
   assert.equal((await login.ended()).code, 0);
   const { servers } = await user.savedConfig() as { servers: Record<string, { token: string }> };
   assert.notEqual(servers[gateway.url]?.token, account);
@@ -183,7 +183,7 @@ Deno.test("kubectl bind login keeps no token of the provider, which the gateway 
   assert.match(await user.output(["whoami"], { env }), /^Name: +system:serviceaccount:.*:robot$/m);
 });
 
-Deno.test("kubectl bind login opens a browser only where one can be seen", async (t) => {
+Deno.test("kubectl bind login opens a browser only on a local display", async (t) => {
   await using gateway = await Gateway.start(await sharedProvider());
   const cases: [name: string, args: string[], env: Record<string, string>, opens: boolean][] = [
     ["with a display", [], { DISPLAY: ":0" }, true],
@@ -213,7 +213,7 @@ Deno.test("kubectl bind login opens a browser only where one can be seen", async
       },
     });
   }
-  await t.step("and goes on when there is no browser to open", async () => {
+  await t.step("prints the URL if no browser can be opened", async () => {
     await using user = await CliUser.create();
     const login = user.start(["login", gateway.url], {
       env: { DISPLAY: ":0", PATH: user.home },

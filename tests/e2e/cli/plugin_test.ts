@@ -18,7 +18,7 @@ const ARCHIVE = `kubectl-bind_1.2.3_${platformName(hostPlatform())}.tar.gz`;
 const INSTALL = path.join(SOURCES, "deploy", "install.sh");
 const BASICS = `${path.dirname(Deno.execPath())}:/usr/local/bin:/usr/bin:/bin`;
 
-/** Serves a folder on loopback, but some files changed. */
+/** Serves a folder on loopback, with the given files replaced. */
 function serveArchives(
   dir: string,
   changed: ReadonlyMap<string, Uint8Array<ArrayBuffer>> = new Map(),
@@ -61,7 +61,7 @@ Deno.test("the plugin's archive", async (t) => {
       env: { PATH: `${dir}:${BASICS}`, HOME: folder.path, DENO_DIR: folder.at("deno") },
     });
 
-  await t.step("makes kubectl find `kubectl bind`, from wherever it was unpacked", async () => {
+  await t.step("works as `kubectl bind` from any directory on PATH", async () => {
     await untar(path.join(archives, ARCHIVE), folder.at("somewhere"));
     const version = await kubectlWith(folder.at("somewhere"), "bind", "--version");
     assert.equal(version.stdout, "kubectl bind 1.2.3\n", version.stderr);
@@ -69,7 +69,7 @@ Deno.test("the plugin's archive", async (t) => {
     assert.match(plugins.stdout, /somewhere\/kubectl-bind$/m);
   });
 
-  await t.step("makes kubectl find it through a link, as krew installs it", async () => {
+  await t.step("works through a symbolic link, as krew installs it", async () => {
     await Deno.mkdir(folder.at("links"));
     await Deno.symlink(folder.at("somewhere", "kubectl-bind"), folder.at("links", "kubectl-bind"));
     const version = await kubectlWith(folder.at("links"), "bind", "--version");
@@ -81,7 +81,7 @@ Deno.test("the plugin's archive", async (t) => {
     assert.match(stdout, /^catalog\b/m);
   });
 
-  await t.step("is what the krew manifest points at", async () => {
+  await t.step("matches the URL and the sum in the krew manifest", async () => {
     const manifest = parse(await Deno.readTextFile(path.join(archives, "bind.yaml")));
     assert.deepEqual(krewFaults("bind", manifest), []);
     const [platform] = manifest.spec.platforms;
@@ -91,7 +91,7 @@ Deno.test("the plugin's archive", async (t) => {
     await Deno.stat(folder.at("somewhere", platform.bin));
   });
 
-  await t.step("is installed by install.sh, and again over what is there", async () => {
+  await t.step("is installed by install.sh, also over an earlier installation", async () => {
     await using server = serveArchives(archives);
     const dir = folder.at("bin");
     for (const args of [["--dir", dir], [`--dir=${dir}`]]) {
@@ -116,23 +116,23 @@ Deno.test("the plugin's archive", async (t) => {
     ["a changed archive", ARCHIVE, tampered, /the SHA-256 sum of \S+ is [0-9a-f]+, not [0-9a-f]+/],
     ["an archive cut short", ARCHIVE, content.slice(0, 500), /the SHA-256 sum/],
     ["sums without the archive", "SHA256SUMS", text(""), /has no archive for/],
-    ["sums with two of them", "SHA256SUMS", text(sums + sums), /has several archives for/],
+    ["sums with it listed twice", "SHA256SUMS", text(sums + sums), /has several archives for/],
     [
       "sums that name a path",
       "SHA256SUMS",
       text(sums.replaceAll("  kubectl-bind_", "  ../kubectl-bind_")),
       /has no archive for/,
     ],
-    ["a page in place of the sums", "SHA256SUMS", text("<html>"), /has no archive for/],
+    ["an HTML page instead of sums", "SHA256SUMS", text("<html>"), /has no archive for/],
   ];
   for (const [what, name, served, message] of hostile) {
-    await t.step(`is refused by install.sh as ${what}`, async () => {
+    await t.step(`is refused by install.sh: ${what}`, async () => {
       await using server = serveArchives(archives, new Map([[name, served]]));
       await refused(["--base-url", server.url], {}, message);
     });
   }
 
-  await t.step("is missed by install.sh where nothing is served", async () => {
+  await t.step("is not installed by install.sh if SHA256SUMS is missing", async () => {
     await using server = serveArchives(folder.at("links"));
     await refused(["--base-url", server.url], {}, /SHA256SUMS cannot be downloaded/);
   });
@@ -142,7 +142,7 @@ Deno.test("the plugin's archive", async (t) => {
     ["FreeBSD", "amd64", /no archive for the system "FreeBSD"/],
   ];
   for (const [system, machine, message] of machines) {
-    await t.step(`is not looked for by install.sh on ${system} ${machine}`, async () => {
+    await t.step(`is not installed by install.sh on ${system} ${machine}`, async () => {
       await using tools = await Folder.create();
       const uname = `#!/bin/sh\n[ "$1" = -s ] && echo ${system} || echo ${machine}\n`;
       await Deno.writeTextFile(tools.at("uname"), uname, { mode: 0o755 });

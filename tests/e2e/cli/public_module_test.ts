@@ -18,7 +18,7 @@ Deno.test("mod.ts loads neither Kubernetes code nor any package; only types come
   assert.deepEqual(types, ["npm:/@kubernetes/client-node"]);
 });
 
-Deno.test("GatewayClient sends no token to public paths, and fails with what went wrong", async () => {
+Deno.test("GatewayClient sends no token to public paths, and throws a GatewayError with the status", async () => {
   const seen: (string | null)[] = [];
   await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
     seen.push(request.headers.get("Authorization"));
@@ -33,19 +33,19 @@ Deno.test("GatewayClient sends no token to public paths, and fails with what wen
   assert.deepEqual(seen, [null, "Bearer t"]);
 });
 
-Deno.test("GatewayClient.pickup() stays on its gateway, without the token", async (t) => {
+Deno.test("GatewayClient.pickup() calls only its gateway, and sends no token", async (t) => {
   await using raw = await startRawGateway(jsonAnswer(200, { bundle: [{ kind: "Secret" }] }));
   const { signal } = new AbortController();
   const pickup = (pickupURL: string, server = raw.url) =>
     new GatewayClient({ server, token: "the-token" })
       .pickup({ grant: "g", pickupURL, expiresAt: "" }, signal);
 
-  await t.step("gives the objects as they came", async () => {
+  await t.step("returns the objects unchanged", async () => {
     assert.deepEqual(await pickup("/api/bundle/Zw.c2VjcmV0"), [{ kind: "Secret" }]);
     assert.match(raw.requests[0] ?? "", /^GET \/api\/bundle\/Zw\.c2VjcmV0 HTTP\/1\.1\r\n/);
     assert.doesNotMatch(raw.requests[0] ?? "", /authorization|the-token/i);
   });
-  await t.step("is found below the gateway's own path", async () => {
+  await t.step("keeps the path of the gateway's URL", async () => {
     await pickup("/api/bundle/x.y", `${raw.url}/bind/`);
     assert.match(raw.requests[1] ?? "", /^GET \/bind\/api\/bundle\/x\.y /);
   });
@@ -72,24 +72,24 @@ Deno.test("GatewayClient.pickup() stays on its gateway, without the token", asyn
       assert.equal(raw.requests.length, before);
     });
   }
-  await t.step("tells a pickup that is gone", async () => {
+  await t.step("throws status 410 for a used pickup", async () => {
     raw.behave = jsonAnswer(410, { error: "Cannot pick up: it is unknown, expired or used" });
     await assert.rejects(pickup("/api/bundle/x.y"), { failure: "pickupGone", status: 410 });
   });
 });
 
-Deno.test("GatewayClient.bind() is sent once, whatever becomes of it", async (t) => {
+Deno.test("GatewayClient.bind() sends its request once, even if it fails", async (t) => {
   const { signal } = new AbortController();
-  const endings: Parameters<typeof startRawGateway>[0][] = [
+  const failures: Parameters<typeof startRawGateway>[0][] = [
     (socket) => socket.resetAndDestroy(),
     (socket) => socket.end(),
     (socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"),
     answer(307, "", { Location: "/api/bind" }),
     jsonAnswer(504, { error: "Cannot bind: not Ready" }),
   ];
-  for (const [i, ending] of endings.entries()) {
-    await t.step(`ending ${i + 1}`, async () => {
-      await using raw = await startRawGateway(ending);
+  for (const [i, failure] of failures.entries()) {
+    await t.step(`failure ${i + 1}`, async () => {
+      await using raw = await startRawGateway(failure);
       const client = new GatewayClient({ server: raw.url, token: "t" });
       await assert.rejects(client.bind("widgets", signal), { name: "GatewayError" });
       assert.equal(raw.requests.length, 1);

@@ -10,7 +10,7 @@ import { startTlsFront } from "../../support/peers/tls_front.ts";
 
 const HOST = new URL(GATEWAY_URL).hostname;
 
-Deno.test("kubectl bind login goes through a real identity provider", async () => {
+Deno.test("kubectl bind login works with a real identity provider", async () => {
   await using idp = await IdentityProvider.start();
   await using gateway = await LoginGateway.start(idp);
   idp.account = { sub: "ada", email: "ada@example.org" };
@@ -38,7 +38,7 @@ Deno.test("--ca-file replaces the system's authorities, and login remembers it",
   assert.equal(untrusted.code, 1);
   assert.match(untrusted.stderr, /certificate is not signed by a trusted authority\n.*--ca-file/);
 
-  // A relative path is kept as an absolute one: later commands run elsewhere.
+  // Login stores the path as absolute, because later commands run in other directories.
   await Deno.copyFile(front.caFile, `${user.home}/ca.pem`);
   const args = ["login", `127.0.0.1:${front.port}`, "--ca-file", "ca.pem", "--no-browser"];
   const login = await user.run(args, { stdin: token });

@@ -40,7 +40,7 @@ Deno.test("kubectl bind unbind", async (t) => {
     assert.deepEqual(writes, []);
   });
 
-  await t.step("deletes the caller's three objects, and says what stays", async () => {
+  await t.step("deletes the caller's three objects, and says that the Grant stays", async () => {
     await makeOther();
     const { code, stdout, stderr } = await world.kubectl(["bind", "unbind", "widgets"]);
     assert.equal(code, 0, stderr);
@@ -50,13 +50,13 @@ Deno.test("kubectl bind unbind", async (t) => {
     assert.ok(await world.provider.kube.get(GRANTS, { name: grant }));
   });
 
-  await t.step("leaves alone what somebody else bound, unless it is named", async () => {
+  await t.step("deletes another user's bundle only by its Grant's name", async () => {
     await world.fails(["unbind", "widgets"], 4, new RegExp(`by somebody else: ${other}`));
     assert.ok(await world.kube.find(CONNECTIONS, { name: other }));
     assert.deepEqual(await world.lines(["unbind", other]), [`Connection/${other} deleted`]);
   });
 
-  await t.step("takes the only one there is when nobody is logged in", async () => {
+  await t.step("deletes the only bundle of an Export without a session", async () => {
     await world.lines(["export", "widgets"]);
     await makeOther();
     await world.fails(["unbind", "widgets"], 4, /more than once: .*, .*/, noSession);

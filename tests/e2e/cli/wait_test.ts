@@ -8,7 +8,7 @@ Deno.test("kubectl bind export --wait", async (t) => {
   await using world = await CliWorld.start();
   const wait = (timeout: string) => ["export", "widgets", "--wait", `--timeout=${timeout}`];
 
-  await t.step("fails with what the conditions say when the time is up", async () => {
+  await t.step("prints the failed condition when --timeout is over", async () => {
     await world.lines(["export", "widgets"]);
     await world.judge(CONNECTIONS, "False", "no route to \x1b[31mthe provider");
     await world.judge(CLUSTER_BINDINGS, "True", "");
@@ -18,7 +18,7 @@ Deno.test("kubectl bind export --wait", async (t) => {
     assert.match(stderr, /kubectl bind doctor/);
   });
 
-  await t.step("succeeds once both are Ready, and tells the way there", async () => {
+  await t.step("prints each condition, and succeeds once both objects are Ready", async () => {
     await using running = world.startBind(wait("60s"));
     await running.said(/Waiting for Connection\/widgets-\w+, ClusterBinding\/widgets-\w+/);
     await running.said(/ {2}Connection\/widgets-\w+ Ready=False/);
@@ -39,19 +39,19 @@ Deno.test("kubectl bind export --wait", async (t) => {
   });
 });
 
-Deno.test("kubectl bind export, while no issuer runs", async (t) => {
+Deno.test("kubectl bind export without a running issuer", async (t) => {
   await using world = await CliWorld.start("--enable-issuer=false");
   await t.step("gives up after --timeout, and writes nothing", async () => {
     const writes = await world.writesDuring(() => world.fails(EXPORT("2s"), 5, /Gave up after 2s/));
     assert.deepEqual(writes, []);
   });
 
-  await t.step("binds again until the issuer is there", async () => {
+  await t.step("retries the bind until an issuer runs", async () => {
     const { uid } = (await world.provider.kube.list(GRANTS))[0]?.metadata ?? {};
     await using running = world.startBind(EXPORT("3m"));
     const gatewayWait = { timeoutMs: 60_000 };
     await eventually(
-      "it asks again",
+      "it retries",
       () => /in time.*; asking again/.test(running.stderr),
       gatewayWait,
     );
