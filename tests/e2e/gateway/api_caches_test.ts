@@ -10,10 +10,10 @@ import { configMap, plainSecret } from "../../support/planes/kube.ts";
 
 const { cli } = FIELD_MANAGERS;
 
-// Before any test, so that no test is charged with processes it does not end.
+// Started outside the tests: Deno would report it as a leak of the test that starts it.
 const provider = await sharedProvider();
 
-Deno.test("ApiCaches selects by labels as the API server reads them", async (t) => {
+Deno.test("ApiCaches selects by labels as the API server does", async (t) => {
   await using world = await InventoryWorld.start(provider);
   const { namespace, id } = world;
   const key = `example.org/${id}`;
@@ -53,10 +53,10 @@ Deno.test("ApiCaches selects by labels as the API server reads them", async (t) 
   }
 });
 
-Deno.test("ApiCaches holds nothing secret, and nothing of what nobody asked for", async () => {
+Deno.test("ApiCaches holds only the metadata of selected objects, and no secret", async () => {
   await using world = await InventoryWorld.start(provider);
   const { namespace, id } = world;
-  // As a user would: the annotation that this leaves behind holds the whole Secret.
+  // kubectl apply, because its last-applied annotation holds the whole Secret.
   for (const name of ["ca", "tls", "other"]) {
     const { labels, annotations } = synced("uid-1", "binding");
     const metadata = { labels: { ...labels, [id]: "yes" }, annotations };
@@ -98,7 +98,7 @@ Deno.test("ApiCaches holds nothing secret, and nothing of what nobody asked for"
 
   await world.kube.delete(SECRETS, { namespace, name: `other-${id}` });
   await world.kube.delete(SECRETS, { namespace, name: `ca-${id}` });
-  await eventually("the rest is known", () => mine(sources.two).join() === "tls");
-  await eventually("the rest is known", () => mine(sources.labelled).join() === "tls");
+  await eventually("the deletions have arrived", () => mine(sources.two).join() === "tls");
+  await eventually("the deletions have arrived", () => mine(sources.labelled).join() === "tls");
   assert.equal(await named("tls", "ca"), await named("ca", "tls"));
 });

@@ -15,7 +15,7 @@ import {
 import { accountToken, workspace } from "../../support/planes/kube.ts";
 
 const plane = await sharedProvider();
-/** Without an issuer, which would act on the Grants of all tests that share this provider. */
+/** No issuer: it would act on the Grants of all tests that share this provider. */
 const FLAGS = ["--enable-issuer=false", "--enable-apply"];
 
 const PROTECTED: [path: string, init: RequestInit][] = [
@@ -39,7 +39,7 @@ const seal = async (keys: Pick<SessionKeys, "signingKey" | "encryptionKey">, at 
   return await codec.sealSession({ subject: "test#ada" });
 };
 
-Deno.test("protected endpoints accept sessions only", async (t) => {
+Deno.test("protected endpoints accept only sessions", async (t) => {
   const keys = sessionKeys();
   await using gateway = await Gateway.start(plane, { flags: FLAGS, env: keys.env });
   const { token, stateCookie } = await gateway.login();
@@ -52,14 +52,14 @@ Deno.test("protected endpoints accept sessions only", async (t) => {
 
   const refused: Record<string, string> = {
     "garbage": "garbage",
-    "a JWT of another party": "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZGEifQ.",
+    "an unsigned JWT": "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZGEifQ.",
     "an expired session": await seal(keys, new Date(Date.now() - 3_600_000)),
-    "a session with another text": [...flipped, rest.at(-1)].join("."),
-    "a session with another end": token.slice(0, -1) + otherThan(token.at(-1)),
-    "a session cut off": token.slice(0, -10),
-    "a session of other keys": await seal(others),
-    "a session of another signing key": await seal({ ...keys, signingKey: others.signingKey }),
-    "a session of another encryption key": await seal({
+    "a session with a changed ciphertext": [...flipped, rest.at(-1)].join("."),
+    "a session with a changed tag": token.slice(0, -1) + otherThan(token.at(-1)),
+    "a truncated session": token.slice(0, -10),
+    "a session with other keys": await seal(others),
+    "a session with another signing key": await seal({ ...keys, signingKey: others.signingKey }),
+    "a session with another encryption key": await seal({
       ...keys,
       encryptionKey: others.encryptionKey,
     }),
@@ -76,14 +76,14 @@ Deno.test("protected endpoints accept sessions only", async (t) => {
     }
   };
 
-  await t.step("nothing at all is refused", () => isRefused({}));
+  await t.step("a request without credentials is refused", () => isRefused({}));
   for (const [what, text] of Object.entries(refused)) {
     await t.step(`${what} is refused as bearer and as cookie`, async () => {
       await isRefused({ Authorization: `Bearer ${text}` });
       await isRefused({ Cookie: `xbind_session=${text}` });
     });
   }
-  await t.step("a good session made elsewhere with the same keys is accepted", async () => {
+  await t.step("a session sealed elsewhere with the same keys is accepted", async () => {
     assert.equal((await isMe({ Authorization: `Bearer ${await seal(keys)}` })).subject, "test#ada");
   });
   const cookie = { Cookie: `a=b; xbind_session=${token}; c=d` };
@@ -99,13 +99,13 @@ Deno.test("protected endpoints accept sessions only", async (t) => {
       await isMe({ Authorization: `${scheme} ${token}`, Cookie: "xbind_session=garbage" });
     }
   });
-  await t.step("another scheme leaves the cookie in charge", async () => {
+  await t.step("a cookie counts beside an Authorization of another scheme", async () => {
     for (const other of ["Basic YTpi", "Bearerish x", "Digest a=b"]) {
       await isMe({ ...cookie, Authorization: other });
       await isRefused({ Authorization: other });
     }
   });
-  await t.step("a post in the name of a cookie must not come from another site", async () => {
+  await t.step("a cross-site POST with a cookie is refused", async () => {
     const post = (headers: Record<string, string>) =>
       gateway.request("/api/bind", { ...postJson({ export: "absent" }), headers });
     const asBearer = { Authorization: `Bearer ${token}` };
@@ -131,7 +131,7 @@ Deno.test("a session ends with --session-ttl", async () => {
   });
 });
 
-Deno.test("sessions are valid on all replicas with the same keys, and on no other", async () => {
+Deno.test("sessions are valid only on replicas with the same keys", async () => {
   const { env } = sessionKeys();
   await using one = await Gateway.start(plane, { flags: FLAGS, env });
   await using two = await Gateway.start(plane, { flags: FLAGS, env });
@@ -141,26 +141,26 @@ Deno.test("sessions are valid on all replicas with the same keys, and on no othe
   await failure(await other.as(token, "/api/me"), 401, /the session is not valid/);
 });
 
-Deno.test("--kubernetes-auth lets tokens of the provider in, and only then", async (t) => {
+Deno.test("--kubernetes-auth accepts ServiceAccount tokens of the provider", async (t) => {
   await using place = await workspace(plane, "gateway-auth");
   const account = await accountToken(place.kube, place.namespace, "robot");
   const username = `system:serviceaccount:${place.namespace}:robot`;
   await using gateway = await Gateway.start(plane, { flags: [...FLAGS, "--kubernetes-auth"] });
   await using without = await Gateway.start(plane, { flags: FLAGS });
 
-  await t.step("the token of an account is an identity", async () => {
+  await t.step("a ServiceAccount token is an identity", async () => {
     const { subject, displayName, groups } = await gateway.read<Identity>(account, "/api/me");
     assert.deepEqual([subject, displayName], [`kubernetes#${username}`, username]);
     assert.ok(groups?.includes(`system:serviceaccounts:${place.namespace}`));
   });
-  await t.step("a session works as well", async () => {
+  await t.step("a session still works", async () => {
     const { token } = await gateway.login();
     assert.match(
       (await gateway.read<Identity>(token, "/api/me")).subject,
       /#jane\.doe@example\.com$/,
     );
   });
-  await t.step("tokens that the provider does not accept are refused", async () => {
+  await t.step("a token that the provider rejects is refused", async () => {
     const [head, body = "", signature] = account.split(".");
     for (const bad of ["garbage", `${head}.${body}.${signature?.toLowerCase()}`, `${head}..`]) {
       await failure(await gateway.as(bad, "/api/me"), 401, /^Cannot authenticate: the provider/);
@@ -174,10 +174,10 @@ Deno.test("--kubernetes-auth lets tokens of the provider in, and only then", asy
     assert.deepEqual(outcomes, Array(3).fill(["UNAUTHENTICATED", true]));
     assert.ok(!gateway.backend.lines.join("\n").includes("garbage"));
   });
-  await t.step("without the flag it is refused", async () => {
+  await t.step("a ServiceAccount token is refused without the flag", async () => {
     await failure(await without.as(account, "/api/me"), 401);
   });
-  await t.step("GET /api/provider names the methods", async () => {
+  await t.step("GET /api/provider lists the authentication methods", async () => {
     const info = async (of: Gateway) =>
       (await okJson<ProviderInfo>(await of.request("/api/provider"))).authMethods;
     assert.deepEqual(await info(gateway), ["oidc", "kubernetes"]);

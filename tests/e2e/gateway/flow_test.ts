@@ -56,14 +56,14 @@ Deno.test("a consumer logs in, binds, picks up, installs and is seen by its prov
     (await gateway.read<Instances>(token, "/api/catalog/widgets/instances")).instances;
   let bundle: KubeObject[] = [];
 
-  await t.step("the session works as bearer and as cookie", async () => {
+  await t.step("a session works as a bearer token and as a cookie", async () => {
     const session = cookies.find((cookie) => cookie.startsWith("xbind_session=")) ?? "";
     const me = await gateway.request("/api/me", { headers: { Cookie: cookiePair(session) } });
     assert.deepEqual(await okJson(me), { subject, displayName: "jane.doe@example.com" });
     assert.match(subject, /^http:\/\/127\.0\.0\.1:\d+\/oidc#jane\.doe@example\.com$/);
   });
 
-  await t.step("the catalog shows what is Ready, and only that", async () => {
+  await t.step("the catalog shows only Ready Exports", async () => {
     const catalog = await eventually("the catalog has the Export", async () => {
       const answer = await gateway.read<Catalog>(token, "/api/catalog");
       return answer.exports.length > 0 && answer;
@@ -85,7 +85,7 @@ Deno.test("a consumer logs in, binds, picks up, installs and is seen by its prov
     });
   });
 
-  await t.step("answers of inventories can be revalidated", async () => {
+  await t.step("inventory responses can be revalidated", async () => {
     const paths = ["/api/catalog", "/api/clusters", "/api/catalog/widgets/instances"];
     for (const path of paths) {
       const first = await gateway.as(token, path);
@@ -105,7 +105,7 @@ Deno.test("a consumer logs in, binds, picks up, installs and is seen by its prov
     }
   });
 
-  await t.step("a bind gives a URL that works once, as YAML", async () => {
+  await t.step("a bind returns a URL that delivers the bundle once, as YAML", async () => {
     const bound = await gateway.bind(token, "widgets");
     assert.deepEqual(Object.keys(bound).sort(), ["expiresAt", "grant", "pickupURL"]);
     assert.equal(bound.grant, grant);
@@ -125,7 +125,7 @@ Deno.test("a consumer logs in, binds, picks up, installs and is seen by its prov
     await failure(await gateway.request(bound.pickupURL), 410);
   });
 
-  await t.step("a second bind ends an unused URL, and JSON is given on request", async () => {
+  await t.step("a second bind replaces an unused URL, which can deliver JSON", async () => {
     const unused = await gateway.bind(token, "widgets");
     const bound = await gateway.bind(token, "widgets");
     assert.equal(bound.grant, grant);
@@ -139,7 +139,7 @@ Deno.test("a consumer logs in, binds, picks up, installs and is seen by its prov
   });
 
   await t.step("the Grant is pending until a konnector reports", async () => {
-    const { clusters: rows, pending = [] } = await eventually("it is pending", async () => {
+    const { clusters: rows, pending = [] } = await eventually("the Grant is pending", async () => {
       const answer = await clusters();
       return answer.pending && answer;
     });
@@ -149,7 +149,7 @@ Deno.test("a consumer logs in, binds, picks up, installs and is seen by its prov
     ]);
   });
 
-  await t.step("konnector and bundle pass a consumer's strict validation", async () => {
+  await t.step("the konnector and the bundle pass the consumer's strict validation", async () => {
     const manifest = await (await gateway.request("/api/konnector")).text();
     const apply = async (stdin: string) => {
       const flags = ["--server-side", "--force-conflicts", "--validate=strict"];
@@ -175,7 +175,7 @@ Deno.test("a consumer logs in, binds, picks up, installs and is seen by its prov
   using konnector = await TestKonnector.start(bundle, consumerUid);
   const widgets = customType(WIDGETS);
 
-  await t.step("the issued kubeconfig has the rights of the Export and no others", async () => {
+  await t.step("the issued kubeconfig has only the rights of the Export", async () => {
     const { kube } = konnector;
     assert.equal(konnector.boundary, boundary);
     const may = (resource: string, more = {}) => allowedVerbs(kube, { resource, ...more });
@@ -196,7 +196,7 @@ Deno.test("a consumer logs in, binds, picks up, installs and is seen by its prov
     assert.ok((await kube.list(CRDS)).some(({ metadata }) => metadata.name === WIDGETS));
   });
 
-  await t.step("clusters and instances show what the konnector writes", async () => {
+  await t.step("clusters and instances show the objects that the konnector writes", async () => {
     await konnector.beat();
     await konnector.sync(widgets, "team", "small");
     await konnector.sync(widgets, "team", "large");
@@ -220,7 +220,7 @@ Deno.test("a consumer logs in, binds, picks up, installs and is seen by its prov
       live: true,
       apis: [{ name: WIDGETS, syncedCount: 2 }],
     }]);
-    const rows = await eventually("related rows are there", async () => {
+    const rows = await eventually("the related rows are listed", async () => {
       const found = await instances();
       return found.length === 3 && found;
     });
@@ -240,28 +240,28 @@ Deno.test("a consumer logs in, binds, picks up, installs and is seen by its prov
     assert.ok(!JSON.stringify(rows).includes("marker"));
   });
 
-  await t.step("instances need no Ready Export, but an Export", async () => {
+  await t.step("instances can be read of an Export that is not Ready", async () => {
     const path = "/api/catalog/broken/instances";
     assert.deepEqual(await gateway.read(token, path), { export: "broken", instances: [] });
     await failure(await gateway.as(token, "/api/catalog/absent/instances"), 404);
   });
 
-  await t.step("a cluster is live for twice its Lease's duration", async () => {
+  await t.step("a cluster is live for twice the duration of its Lease", async () => {
     await konnector.beat(1);
     const before = await gateway.as(token, "/api/clusters");
     const tag = before.headers.get("ETag") ?? "";
     await before.body?.cancel();
-    await eventually("it is not live any more", async () => {
+    await eventually("the cluster is not live", async () => {
       const [cluster] = (await clusters()).clusters;
       return cluster?.live === false && cluster.bindings[0]?.live === false;
     });
     const after = await gateway.as(token, "/api/clusters", { headers: { "If-None-Match": tag } });
     await okJson(after);
     await konnector.beat(60);
-    await eventually("it is live again", async () => (await clusters()).clusters[0]?.live);
+    await eventually("the cluster is live again", async () => (await clusters()).clusters[0]?.live);
   });
 
-  await t.step("nothing that was told to anybody is in the log", () => {
+  await t.step("the log holds no session and no credential", () => {
     const log = gateway.backend.lines.join("\n");
     const [secret] = bundle as { stringData?: Record<string, string> }[];
     const [, credential = "?"] = /token: (\S+)/.exec(secret?.stringData?.["kubeconfig"] ?? "") ??

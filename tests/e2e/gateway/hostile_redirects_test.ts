@@ -5,16 +5,16 @@ import { OPEN_REDIRECTS } from "../../testdata/open_redirects.ts";
 
 const plane = await sharedProvider();
 
-/** The gateway as browsers know it; they resolve what they are told against this. */
+/** The gateway's URL in browsers, which resolve a Location against it. */
 const EXTERNAL_URL = "https://gateway.example";
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
-/** Sends a browser through a login; where it ends, or undefined when the login is refused. */
+/** Logs in, and returns the final Location, or undefined if the login is refused. */
 async function endOf(gateway: Gateway, query: string): Promise<string | undefined> {
   const started = await gateway.request(`/api/auth/oidc/login?${query}`);
   const text = await started.text();
   if (started.status === 400) {
-    assert.deepEqual(started.headers.getSetCookie(), [], "a refusal starts nothing");
+    assert.deepEqual(started.headers.getSetCookie(), [], "a refused login sets no cookie");
     assert.equal(started.headers.get("Location"), null);
     return undefined;
   }
@@ -28,7 +28,7 @@ async function endOf(gateway: Gateway, query: string): Promise<string | undefine
   return finished.headers.get("Location") ?? assert.fail("no Location");
 }
 
-/** Fails unless a browser that gets this Location stays where it may be. */
+/** Asserts that this Location leads to the gateway or to loopback. */
 function assertHarmless(location: string, asked: string): void {
   const target = new URL(location, `${EXTERNAL_URL}/api/auth/oidc/callback`);
   const { searchParams, username, password, protocol, hostname } = target;
@@ -43,15 +43,15 @@ function assertHarmless(location: string, asked: string): void {
   assert.equal(searchParams.getAll("token").length, 1);
 }
 
-Deno.test("GET /api/auth/oidc/login leads no browser away from the gateway and loopback", async (t) => {
+Deno.test("GET /api/auth/oidc/login redirects only to the gateway or to loopback", async (t) => {
   await using gateway = await Gateway.start(plane, {
     flags: ["--enable-issuer=false", `--external-url=${EXTERNAL_URL}`],
   });
-  await gateway.login(); // the issuer is known from here on
+  await gateway.login(); // from here on, the identity provider is known
   const ends = new Map<string, string | undefined>();
   const query = (value: string) => `redirect=${encodeURIComponent(value.toWellFormed())}`;
 
-  await t.step("whatever it is asked", async () => {
+  await t.step("for every hostile redirect", async () => {
     const left = OPEN_REDIRECTS.values();
     const visit = async () => {
       for (const value of left) ends.set(value, await endOf(gateway, query(value)));
@@ -66,7 +66,7 @@ Deno.test("GET /api/auth/oidc/login leads no browser away from the gateway and l
     assert.ok(accepted.length > 20 && accepted.length < 60, `${accepted.length} are accepted`);
   });
 
-  await t.step("however it is asked", async () => {
+  await t.step("for every form of the query", async () => {
     const queries: [query: string, end: string | undefined][] = [
       ["redirect=/a&redirect=//evil.example", "/a"],
       ["redirect=//evil.example&redirect=/a", undefined],
@@ -84,7 +84,7 @@ Deno.test("GET /api/auth/oidc/login leads no browser away from the gateway and l
     for (const [query, end] of queries) assert.equal(await endOf(gateway, query), end, query);
   });
 
-  await t.step("and loopback gets the session that was just made", async () => {
+  await t.step("and sends the new session to loopback", async () => {
     for (const host of LOOPBACK) {
       const location = await endOf(gateway, query(`http://${host}:8000/cb?token=old#part`));
       assert.ok(location);

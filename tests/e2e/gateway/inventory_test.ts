@@ -17,7 +17,7 @@ import { configMap, plainSecret } from "../../support/planes/kube.ts";
 
 const { cli } = FIELD_MANAGERS;
 
-// Before any test, so that no test is charged with processes it does not end.
+// Started outside the tests: Deno would report it as a leak of the test that starts it.
 const provider = await sharedProvider();
 
 const decoded = <T>({ body }: InventoryAnswer): T => JSON.parse(new TextDecoder().decode(body));
@@ -25,7 +25,7 @@ const decoded = <T>({ body }: InventoryAnswer): T => JSON.parse(new TextDecoder(
 const places = ({ instances }: Instances): string[] =>
   instances.map(({ api, namespace = "", name }) => `${api} ${namespace}/${name}`);
 
-/** Asks until the answer is as wanted. */
+/** Retries until the answer is wanted, and returns it. */
 const answerWhen = <T>(
   what: string,
   ask: () => Promise<InventoryAnswer>,
@@ -36,7 +36,7 @@ const answerWhen = <T>(
     return isWanted(answer) && answer;
   }) as Promise<T>;
 
-Deno.test("Inventory.catalog() lists Ready Exports, and follows what happens to them", async () => {
+Deno.test("Inventory.catalog() lists Ready Exports, and adds a new one", async () => {
   await using world = await InventoryWorld.start(provider);
   const { metadata: { name } } = await world.offer("one", ["a"]);
   await world.offer("hidden", ["a"], {}, false);
@@ -82,11 +82,11 @@ Deno.test("Inventory.catalog() does not list a Ready Export that is being delete
   ]]);
 
   await kube.delete(EXPORTS, { name: going });
-  // Whoever judges Exports may judge this one once more.
+  // The issuer may still write the status of an Export that is being deleted.
   const held = await world.judge(await kube.get(EXPORTS, { name: going }));
-  assert.ok(isReady(held) && isDeleting(held), "it is Ready, and it is going");
+  assert.ok(isReady(held) && isDeleting(held), "the Export is Ready and being deleted");
   await answerWhen<Catalog>(
-    "it is no longer listed",
+    "the Export is no longer listed",
     () => at.inventory.catalog(),
     ({ exports }) => exports.length === 1,
   );
@@ -96,7 +96,7 @@ Deno.test("Inventory.catalog() does not list a Ready Export that is being delete
   await finalizers(null, held.metadata.resourceVersion ?? "");
 });
 
-Deno.test("Inventory shows clusters and instances as konnectors wrote them", async (t) => {
+Deno.test("Inventory shows the clusters and instances that konnectors wrote", async (t) => {
   await using world = await InventoryWorld.start(provider);
   const { namespace, id } = world;
   await world.define("a");
@@ -138,7 +138,7 @@ Deno.test("Inventory shows clusters and instances as konnectors wrote them", asy
   }
 
   await using at = await world.inventory();
-  await t.step("clusters() has a cluster per UID, and who is pending", async () => {
+  await t.step("clusters() returns one cluster per UID, and the pending Grants", async () => {
     const { clusters, pending } = decoded<Clusters>(await at.inventory.clusters());
     const row = {
       grant: grantName,
@@ -164,7 +164,7 @@ Deno.test("Inventory shows clusters and instances as konnectors wrote them", asy
     }]);
   });
 
-  await t.step("instances() has objects and what travels along, attributed", async () => {
+  await t.step("instances() returns objects and related objects with their owners", async () => {
     const answer = decoded<Instances>(await at.inventory.instances(offer));
     assert.equal(answer.export, offer.metadata.name);
     assert.deepEqual(
@@ -193,10 +193,10 @@ Deno.test("Inventory shows clusters and instances as konnectors wrote them", asy
     assert.doesNotMatch(JSON.stringify(answer), /marker/);
   });
 
-  await t.step("a UID under two identities is attributed to neither", async () => {
+  await t.step("a UID of two identities belongs to neither", async () => {
     await world.beat(bob, uid1);
     const answer = await answerWhen<Instances>(
-      "nobody owns the first cluster",
+      "the first cluster has no owner",
       () => at.inventory.instances(offer),
       ({ instances }) => instances[0]?.identity === undefined,
     );
@@ -209,7 +209,7 @@ Deno.test("Inventory shows clusters and instances as konnectors wrote them", asy
     assert.equal(pending, undefined);
   });
 
-  await t.step("a synced object counts as soon as it is there", async () => {
+  await t.step("clusters() counts a new synced object", async () => {
     await world.widget("a", "w4", synced(uid2));
     const count = ({ clusters }: Clusters) =>
       clusters.find(({ uid }) => uid === uid2)?.bindings[0]?.apis[0]?.syncedCount;
@@ -222,7 +222,7 @@ Deno.test("Inventory shows clusters and instances as konnectors wrote them", asy
   assert.deepEqual(at.logged, []);
 });
 
-Deno.test("Inventory.clusters() lets a silent cluster die without any event", async () => {
+Deno.test("Inventory.clusters() shows a silent cluster as not live without any event", async () => {
   await using world = await InventoryWorld.start(provider);
   const offer = await world.offer("pg", ["a"], { apis: [{ name: world.api("a") }] });
   const grant = await world.grant(offer, "ada");
@@ -230,15 +230,15 @@ Deno.test("Inventory.clusters() lets a silent cluster die without any event", as
   await world.beat(grant, `1-${world.id}`, { leaseDurationSeconds: 1 });
   const isLive = (live: boolean) => ({ clusters }: Clusters) => clusters[0]?.live === live;
   const ask = () => at.inventory.clusters();
-  await answerWhen<Clusters>("it is live", ask, isLive(true));
+  await answerWhen<Clusters>("the cluster is live", ask, isLive(true));
   const { etag } = await ask();
-  await answerWhen<Clusters>("it is not live", ask, isLive(false));
+  await answerWhen<Clusters>("the cluster is not live", ask, isLive(false));
   assert.notEqual((await ask()).etag, etag);
   await world.beat(grant, `1-${world.id}`);
-  await answerWhen<Clusters>("it is live again", ask, isLive(true));
+  await answerWhen<Clusters>("the cluster is live again", ask, isLive(true));
 });
 
-Deno.test("ApiCaches opens one watch for all callers, and closes it when nobody asks", async () => {
+Deno.test("ApiCaches opens one watch for all callers, and closes an idle watch", async () => {
   await using world = await InventoryWorld.start(provider);
   await world.define("a");
   const offer = await world.offer("pg", ["a"]);
@@ -270,7 +270,7 @@ Deno.test("ApiCaches opens one watch for all callers, and closes it when nobody 
   await eventually("a second watch", async () => (await world.watches("widgets")).length === 2);
 });
 
-Deno.test("ApiCaches lets go of an API that disappears, and finds it when it is back", async () => {
+Deno.test("ApiCaches drops an API that disappears, and finds it again", async () => {
   await using world = await InventoryWorld.start(provider);
   await world.define("a");
   await world.define("b");
@@ -290,7 +290,7 @@ Deno.test("ApiCaches lets go of an API that disappears, and finds it when it is 
     (all) => all.instances.length === 1,
   );
   assert.deepEqual(places(rest), [`${world.api("b")} ${world.namespace}/w2`]);
-  await eventually("it is said", () => ask().then(() => at.logged.length > 0));
+  await eventually("the missing API is logged", () => ask().then(() => at.logged.length > 0));
   for (let i = 0; i < 5; i++) await ask();
   assert.equal(at.logged.length, 1);
   assert.match(at.logged[0] ?? "", /left out of the inventory.*widgets\.a\./);
@@ -303,7 +303,7 @@ Deno.test("ApiCaches lets go of an API that disappears, and finds it when it is 
   assert.deepEqual(places(back)[0], `${world.api("a")} ${world.namespace}/w3`);
 });
 
-Deno.test("Inventory answers the rest when an API cannot be listed, and says so once", async () => {
+Deno.test("Inventory leaves out an API that it cannot list, and logs that once", async () => {
   await using world = await InventoryWorld.start(provider);
   await world.define("a");
   await world.define("forbidden");
@@ -320,9 +320,9 @@ Deno.test("Inventory answers the rest when an API cannot be listed, and says so 
     const { clusters } = decoded<Clusters>(await at.inventory.clusters());
     const apis = clusters[0]?.bindings[0]?.apis;
     const known = { name: world.api("a"), syncedCount: 1 };
-    assert.deepEqual(apis, [{ name: world.api("forbidden") }, known], "its count is unknown");
+    assert.deepEqual(apis, [{ name: world.api("forbidden") }, known], "the count is unknown");
   }
-  assert.ok(performance.now() - started < 30_000, "a refusal is not waited for");
+  assert.ok(performance.now() - started < 30_000, "a refused list does not delay the answer");
   assert.equal(at.logged.length, 1);
   assert.match(at.logged[0] ?? "", /widgets\.forbidden\..*forbidden/);
 });

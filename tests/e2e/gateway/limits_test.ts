@@ -7,7 +7,7 @@ import { failure, Gateway } from "../../support/worlds/gateway_world.ts";
 import { rawExchange, statusOf } from "../../support/peers/raw_http.ts";
 
 const plane = await sharedProvider();
-/** Without an issuer: it would act on the Grants of everybody who uses this provider. */
+/** No issuer: it would act on the Grants of all tests that share this provider. */
 const FLAGS = ["--enable-issuer=false"];
 const KIB = 1024;
 
@@ -20,7 +20,7 @@ const HEADERS: Record<string, RegExp> = {
   "X-Request-Id": /^[\w.:-]{1,64}$/,
 };
 
-/** What every answer has, and what none has. */
+/** Asserts that a response has the security headers and no CORS header. */
 function checkHeaders({ headers, url }: Response): void {
   for (const [name, value] of Object.entries(HEADERS)) {
     assert.match(headers.get(name) ?? "", value, `${name} of ${url}`);
@@ -29,7 +29,7 @@ function checkHeaders({ headers, url }: Response): void {
   assert.deepEqual(cors, [], url);
 }
 
-Deno.test("the gateway stands bad requests, and answers the good ones meanwhile", async (t) => {
+Deno.test("the gateway refuses bad requests, and keeps answering good ones", async (t) => {
   await using gateway = await Gateway.start(plane, { flags: FLAGS });
   const { token } = await gateway.login();
   const authorization = { Authorization: `Bearer ${token}` };
@@ -46,7 +46,7 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
     assert.equal(await (await gateway.request("/api/healthz")).text(), "ok");
   };
 
-  // These take as long as the server waits: they run beside everything else.
+  // These last until the server's timeout, so they run in parallel with the steps.
   const head = `POST /api/bind HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n`;
   const unfinished = Promise.all([
     rawExchange(gateway.url, "GET /api/healthz HTTP/1.1\r\nHost: x\r\nX-Slow: "),
@@ -55,8 +55,8 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
     rawExchange(gateway.url, `${head}Transfer-Encoding: chunked\r\n\r\n5\r\n{"exp`),
   ]);
 
-  // So does this one: it goes on when the time has passed for which what is left of a body is read.
-  const goneOn = (async () => {
+  // This one waits until the gateway no longer reads the rest of a refused body.
+  const reusedLater = (async () => {
     const { hostname, port } = new URL(gateway.url);
     using connection = await Deno.connect({ hostname, port: Number(port) });
     const writer = connection.writable.getWriter();
@@ -68,7 +68,7 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
     return await new Response(connection.readable).text();
   })();
 
-  await t.step("a bind body over 16 KiB is 413, announced or not", async () => {
+  await t.step("a bind body over 16 KiB is 413, with Content-Length or chunked", async () => {
     const body = (length: number) => JSON.stringify({ export: "absent" }).padEnd(length);
     await failure(await post(body(16 * KIB)), 404);
     await failure(await post(body(16 * KIB + 1)), 413, /16384 bytes/);
@@ -79,7 +79,7 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
     await failure(await post(chunked(4 * KIB * KIB)), 413);
   });
 
-  await t.step("who takes a while to send too much reads the 413, and may ask again", async () => {
+  await t.step("a slow client that sends too much gets the 413 and can go on", async () => {
     const { hostname, port } = new URL(gateway.url);
     using connection = await Deno.connect({ hostname, port: Number(port) });
     const say = (text: string) => connection.write(new TextEncoder().encode(text));
@@ -95,7 +95,7 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
     assert.ok(said.endsWith("\r\n\r\nok"), said);
   });
 
-  await t.step("so does who wants the connection closed, and reads when all is sent", async () => {
+  await t.step("a client that reads only after sending too much gets the 413", async () => {
     const { hostname, port } = new URL(gateway.url);
     using connection = await Deno.connect({ hostname, port: Number(port) });
     const length = 16 * KIB * KIB;
@@ -111,11 +111,11 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
   await t.step("a body that is not a bind is 400", async () => {
     const bodies: Record<string, BodyInit> = {
       "nothing": "",
-      "no JSON": "export=pg",
-      "half a JSON": '{"export": "pg"',
+      "not JSON": "export=pg",
+      "truncated JSON": '{"export": "pg"',
       "invalid UTF-8": new Uint8Array([...new TextEncoder().encode('{"export":"'), 255, 34, 125]),
       "deep lists": "[".repeat(16_000),
-      "deep lists that close": `{"export":${"[".repeat(8_000)}${"]".repeat(8_000)}}`,
+      "deep lists with closing brackets": `{"export":${"[".repeat(8_000)}${"]".repeat(8_000)}}`,
       "a list": '[{"export":"pg"}]',
       "null": "null",
       "text": '"pg"',
@@ -125,7 +125,7 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
       "an object": '{"export":{}}',
       "a null export": '{"export":null}',
       "the last of two is wrong": '{"export":"pg","export":7}',
-      "a prototype": '{"__proto__":{"export":"pg"}}',
+      "an export in __proto__": '{"__proto__":{"export":"pg"}}',
     };
     for (const [what, body] of Object.entries(bodies)) {
       const message = await failure(await post(body), 400, /^Cannot read the request: /);
@@ -134,7 +134,7 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
     await failure(await post(bodies["deep lists"] ?? ""), 400, /it has too many parts$/);
   });
 
-  await t.step("what a bind does not need is ignored", async () => {
+  await t.step("unknown fields and the content type of a bind are ignored", async () => {
     const body = '{"export":7,"export":"absent","namespace":["x"],"constructor":1}';
     for (const type of ["application/json", "text/plain", "application/xml", ""]) {
       await failure(await post(body, { "Content-Type": type }), 404, /"absent"/);
@@ -142,7 +142,7 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
   });
 
   await t.step(
-    "an impossible Export is 404 in every place, and quoted no longer than names are",
+    "an impossible Export name is 404, and the message quotes at most the length of a name",
     async () => {
       for (const name of ["Upper", "a_b", "../secrets", "a/b", "a".repeat(254), "-", "%00", "é"]) {
         await failure(await post(JSON.stringify({ export: name })), 404, /^Cannot find Export /);
@@ -153,7 +153,7 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
     },
   );
 
-  await t.step("a pickup that cannot be is 410, in one form", async () => {
+  await t.step("every malformed pickup is 410 with the same message", async () => {
     const tokens = [
       "x",
       "a.b",
@@ -179,7 +179,7 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
     }
   });
 
-  await t.step("a wrong method is 405 with Allow, and a preflight gets no CORS", async () => {
+  await t.step("a wrong method is 405 with Allow, also for a CORS preflight", async () => {
     const allow: Record<string, string> = {
       "/": "GET, HEAD",
       "/api/me": "GET, HEAD",
@@ -203,7 +203,7 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
     }
   });
 
-  await t.step("HEAD is GET without a body", async () => {
+  await t.step("HEAD answers as GET without a body", async () => {
     const paths = ["/", "/login", "/api/healthz", "/api/provider", "/api/konnector", "/api/me"];
     for (const path of [...paths, "/api/catalog", "/api/clusters", "/api/openapi.json"]) {
       const [got, headed] = [await ask(path), await ask(path, { method: "HEAD" })];
@@ -216,7 +216,7 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
     }
   });
 
-  await t.step("answers of the API are not stored, unless they can be revalidated", async () => {
+  await t.step("responses that cannot be revalidated are no-store", async () => {
     const uncached = ["/api/provider", "/api/me", "/api/konnector", "/api/openapi.json"];
     for (const path of [...uncached, "/api/healthz", "/api/nothing", "/api/auth/logout"]) {
       const answer = await ask(path);
@@ -225,7 +225,7 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
     }
   });
 
-  await t.step("a good X-Request-Id comes back, and a bad one is replaced", async () => {
+  await t.step("a valid X-Request-Id is returned, and an invalid one is replaced", async () => {
     const idFor = async (id: string) => {
       const answer = await ask("/api/me", { headers: { "X-Request-Id": id } });
       await answer.body?.cancel();
@@ -237,7 +237,7 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
     }
   });
 
-  await t.step("what is not HTTP is refused, and oversize headers are 431", async () => {
+  await t.step("malformed HTTP is 400, and oversize headers are 431", async () => {
     const close = "Connection: close\r\n";
     const get = "GET /api/healthz HTTP/1.1\r\n";
     const requests: [status: number, text: string][] = [
@@ -267,7 +267,7 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
     await rawExchange(gateway.url, "CONNECT evil.example:443 HTTP/1.1\r\nHost: x\r\n\r\n");
   });
 
-  await t.step("a caller that goes away in the middle of a body harms nobody", async () => {
+  await t.step("the gateway survives clients that disconnect in mid-body", async () => {
     const { hostname, port } = new URL(gateway.url);
     for (let count = 0; count < 20; count++) {
       const connection = await Deno.connect({ hostname, port: Number(port) });
@@ -277,13 +277,13 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
     await isAlive();
   });
 
-  await t.step("who has sent too much may ask again much later", async () => {
-    const said = await goneOn;
+  await t.step("a client that sent too much can go on 12 seconds later", async () => {
+    const said = await reusedLater;
     assert.equal(statusOf(said), 413);
     assert.match(said, /\}HTTP\/1\.1 200 OK\r\n/);
   });
 
-  await t.step("unfinished requests are closed, and nobody waits for them", async () => {
+  await t.step("unfinished requests are closed, and delay no other request", async () => {
     let isOver = false;
     let slowestMs = 0;
     const end = unfinished.finally(() => isOver = true);
@@ -302,7 +302,7 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
     }
   });
 
-  await t.step("nothing unexpected happened, and nothing secret was logged", async () => {
+  await t.step("the log holds no error and no session", async () => {
     await isAlive();
     const odd = gateway.backend.log.filter(({ level }) => level === "error");
     assert.deepEqual(odd, []);
@@ -310,7 +310,7 @@ Deno.test("the gateway stands bad requests, and answers the good ones meanwhile"
   });
 });
 
-Deno.test("an address in use ends the process, and the message names the flag", async () => {
+Deno.test("xbind-backend exits if --listen-address is in use", async () => {
   await using gateway = await Gateway.start(plane, { flags: FLAGS });
   const { host } = new URL(gateway.url);
   const flags = [...FLAGS, "--oidc-mock", `--listen-address=${host}`];

@@ -13,7 +13,7 @@ const parameter = (name: string, value: string | null): Change => ({ searchParam
 const cookie = (change: (value: string) => string | undefined): Change => (_, browser) =>
   browser.setCookie(STATE_COOKIE, change(browser.cookie(STATE_COOKIE) ?? ""));
 
-Deno.test("GET /api/auth/oidc/callback refuses what does not fit the login", async (t) => {
+Deno.test("GET /api/auth/oidc/callback refuses a callback of another login", async (t) => {
   await using idp = await IdentityProvider.start();
   await using gateway = await LoginGateway.start(idp);
   await using other = await LoginGateway.start(idp);
@@ -27,8 +27,8 @@ Deno.test("GET /api/auth/oidc/callback refuses what does not fit the login", asy
       new RegExp(`sent no cookie of a login; start again at ${GATEWAY_URL}$`, "m"),
     ],
     ["a damaged state cookie", cookie((value) => `${value}x`), 400, /cookie is not valid/],
-    ["a state cookie of another process", cookie(() => foreign.cookie(STATE_COOKIE)), 400, /valid/],
-    ["a state cookie that is a word", cookie(() => "yes"), 400, /cookie is not valid/],
+    ["a state cookie of another gateway", cookie(() => foreign.cookie(STATE_COOKIE)), 400, /valid/],
+    ["a state cookie that is not sealed", cookie(() => "yes"), 400, /cookie is not valid/],
     ["another state", parameter("state", "x".repeat(43)), 400, /not the last one/],
     ["no state", parameter("state", null), 400, /not the last one/],
     [
@@ -41,7 +41,7 @@ Deno.test("GET /api/auth/oidc/callback refuses what does not fit the login", asy
     ["an empty code", parameter("code", ""), 401, /sent no code|not valid/],
     ["another code", parameter("code", "x".repeat(43)), 401, /\(invalid_grant\)/],
     ["another issuer in the answer", parameter("iss", "https://evil.example"), 401, /not valid/],
-    ["no issuer, which this one promises", parameter("iss", null), 401, /not valid/],
+    ["no issuer, though the provider promises it", parameter("iss", null), 401, /not valid/],
     ["an error beside the code", parameter("error", "<b>x</b>"), 401, /refused the login$/m],
   ];
   for (const [name, change, status, message] of cases) {
@@ -53,10 +53,10 @@ Deno.test("GET /api/auth/oidc/callback refuses what does not fit the login", asy
       const answer = await browser.get(callback.href);
       await assertRefused(browser, answer, status, message);
       const cleared = answer.headers.getSetCookie().some((line) => line.includes("Max-Age=0"));
-      assert.equal(cleared, hadCookie, "a state cookie is used up by every callback");
+      assert.equal(cleared, hadCookie, "every callback clears the state cookie");
     });
   }
-  await t.step("a session cookie is no state cookie", async () => {
+  await t.step("a session does not work as a state cookie", async () => {
     const browser = gateway.browser();
     await browser.logIn();
     const session = browser.cookie("xbind_session") ?? "";
@@ -64,18 +64,18 @@ Deno.test("GET /api/auth/oidc/callback refuses what does not fit the login", asy
     browser.setCookie(STATE_COOKIE, session);
     assert.equal((await browser.get(callback)).status, 400);
   });
-  await t.step("a state cookie is no session", async () => {
+  await t.step("a state cookie does not work as a session", async () => {
     const browser = gateway.browser();
     await browser.get("/api/auth/oidc/login");
     browser.setCookie("xbind_session", browser.cookie(STATE_COOKIE) ?? "");
     assert.equal((await browser.get("/api/me")).status, 401);
   });
-  await t.step("and accepts the rest, or this test shows nothing", async () => {
+  await t.step("and accepts the unchanged callback", async () => {
     await gateway.identityAfterLogin();
   });
 });
 
-Deno.test("a login that the user denies is refused", async () => {
+Deno.test("GET /api/auth/oidc/callback refuses a login that the user denied", async () => {
   await using idp = await IdentityProvider.start();
   await using gateway = await LoginGateway.start(idp);
   idp.account = undefined;
@@ -90,17 +90,17 @@ Deno.test("a login that the user denies is refused", async () => {
   );
 });
 
-Deno.test("a callback is good once", async (t) => {
+Deno.test("GET /api/auth/oidc/callback works once", async (t) => {
   await using idp = await IdentityProvider.start();
   await using gateway = await LoginGateway.start(idp);
   const browser = gateway.browser();
   const callback = await browser.approve();
   const state = browser.cookie(STATE_COOKIE);
   assert.equal((await browser.get(callback)).status, 302);
-  await t.step("the browser's second visit has no state cookie any more", async () => {
+  await t.step("the browser's second request has no state cookie", async () => {
     assert.equal((await browser.get(callback)).status, 400);
   });
-  await t.step("with the cookie put back, the code is used up", async () => {
+  await t.step("with the cookie restored, the code is already used", async () => {
     const thief = gateway.browser();
     thief.setCookie(STATE_COOKIE, state);
     await assertRefused(thief, await thief.get(callback), 401, /\(invalid_grant\)/);
@@ -113,7 +113,7 @@ Deno.test("a callback is good once", async (t) => {
   ]);
 });
 
-Deno.test("a login started twice in one browser is finished by the last one only", async () => {
+Deno.test("only the last of two logins in one browser can be finished", async () => {
   await using idp = await IdentityProvider.start();
   await using gateway = await LoginGateway.start(idp);
   const browser = gateway.browser();
@@ -124,7 +124,7 @@ Deno.test("a login started twice in one browser is finished by the last one only
   await assertRefused(browser, await browser.get(first), 400, /not the last one/);
   browser.setCookie(STATE_COOKIE, secondState);
   assert.equal((await browser.get(second)).status, 302);
-  // A code that was made for another verifier and nonce does not help either.
+  // The code of the first login was made for another verifier and nonce.
   const mixed = gateway.browser();
   const callback = new URL(await mixed.approve());
   callback.searchParams.set("code", new URL(first).searchParams.get("code") ?? "");
@@ -132,9 +132,9 @@ Deno.test("a login started twice in one browser is finished by the last one only
   assert.notEqual(firstState, secondState);
 });
 
-Deno.test("--oidc-redirect-url is the callback, wherever --external-url leads", async () => {
+Deno.test("--oidc-redirect-url sets the callback, whatever --external-url is", async () => {
   await using idp = await IdentityProvider.start();
-  const callback = `${GATEWAY_URL}/api/auth/oidc/callback`; // all that is registered
+  const callback = `${GATEWAY_URL}/api/auth/oidc/callback`; // the only registered URL
   const flags = ["--external-url=https://elsewhere.example"];
   {
     await using gateway = await LoginGateway.start(idp, { flags });

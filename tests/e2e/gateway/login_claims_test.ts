@@ -4,7 +4,7 @@ import { type Account, IdentityProvider } from "../../support/peers/identity_pro
 import { assertRefused, LoginGateway } from "../../support/worlds/login_gateway.ts";
 
 interface Me {
-  /** What comes after `<issuer>#`. */
+  /** The part after `<issuer>#`. */
   readonly user: string;
   readonly displayName?: string;
   readonly groups?: readonly string[];
@@ -16,7 +16,7 @@ interface Refusal {
 
 type Case = readonly [name: string, account: Account, expected: Me | Refusal];
 
-/** Logs every account in at one gateway with these flags; gives what the gateway warned of. */
+/** Logs every account in at a gateway with these flags, and returns the gateway's warnings. */
 async function logInAll(
   t: Deno.TestContext,
   flags: readonly string[],
@@ -58,20 +58,20 @@ Deno.test("--oidc-username-claim is sub by default, and --oidc-groups-claim adds
     ["an empty string", { sub: "ada", groups: "" }, { user: "ada", displayName: "ada" }],
     ["an empty array", { sub: "ada", groups: [] }, { user: "ada", displayName: "ada" }],
     [
-      "more groups than a cookie holds, which are left out",
+      "too many groups for a cookie, which are left out",
       { sub: "ada", groups: Array.from({ length: 1_000 }, (_, n) => `group-${n}`) },
       { user: "ada", displayName: "ada" },
     ],
     [
-      "a display name that no cookie holds, which is left out",
+      "a display name too long for a cookie, which is left out",
       { sub: "ada", name: "a".repeat(10_000) },
       { user: "ada" },
     ],
-    ["a user name that no cookie holds", { sub: "a".repeat(10_000) }, { refused: /too long/ }],
+    ["a user name too long for a cookie", { sub: "a".repeat(10_000) }, { refused: /too long/ }],
     ["a number, which is left out", { sub: "ada", groups: 7 }, ada],
     ["an object, which is left out", { sub: "ada", groups: [{ name: "dev" }] }, ada],
     [
-      "an empty group and half a letter, which are left out",
+      "an empty group and a lone surrogate, which are left out",
       { sub: "ada", groups: ["dev", "", "\ud800"] },
       { ...ada, groups: ["dev"] },
     ],
@@ -81,21 +81,21 @@ Deno.test("--oidc-username-claim is sub by default, and --oidc-groups-claim adds
       { user: "Ünïcödé#1 %2F/../ 🦕", displayName: "Ünïcödé#1 %2F/../ 🦕" },
     ],
     [
-      "an email that is not verified is only a display name",
+      "an unverified email, which is only the display name",
       { sub: "eve", email: "ada@example.org", email_verified: false },
       { user: "eve", displayName: "ada@example.org" },
     ],
   ]);
   const told = warnings.filter(({ msg }) => /names groups/.test(msg));
-  assert.deepEqual(told.map(({ claim }) => claim), ["groups"], "once, and by the claim's name");
+  assert.deepEqual(told.map(({ claim }) => claim), ["groups"], "one warning names the claim");
 });
 
-Deno.test("--oidc-username-claim=email takes the email unless it is not verified", async (t) => {
+Deno.test("--oidc-username-claim=email uses the email unless it is unverified", async (t) => {
   const email = "ada@example.org";
   const ada = { user: email, displayName: email };
   await logInAll(t, ["--oidc-username-claim=email"], [
     ["verified", { sub: "1", email, email_verified: true }, ada],
-    ["nothing said", { sub: "1", email }, ada],
+    ["no email_verified", { sub: "1", email }, ada],
     [
       "not verified",
       { sub: "1", email, email_verified: false },
@@ -110,7 +110,7 @@ Deno.test("--oidc-username-claim=email takes the email unless it is not verified
   ]);
 });
 
-Deno.test("--oidc-username-claim takes any claim that is a nonempty string", async (t) => {
+Deno.test("--oidc-username-claim accepts any claim that is a nonempty string", async (t) => {
   const refused = { refused: /claim "employee" is not a nonempty string/ };
   await logInAll(t, ["--oidc-username-claim=employee"], [
     [
@@ -126,7 +126,7 @@ Deno.test("--oidc-username-claim takes any claim that is a nonempty string", asy
   ]);
 });
 
-Deno.test("--oidc-issuer-url is the start of the subject exactly as it was given", async () => {
+Deno.test("--oidc-issuer-url starts the subject unchanged", async () => {
   await using idp = await IdentityProvider.start();
   const { caPem, caFile } = idp;
   const given = idp.issuer.replace("https", "HTTPS");

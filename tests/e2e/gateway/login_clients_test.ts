@@ -11,7 +11,7 @@ const CLIENTS = [
 ];
 
 for (const { method, id, secret } of CLIENTS) {
-  Deno.test(`a login works for a client that proves itself by ${method}`, async () => {
+  Deno.test(`a login works with client authentication by ${method}`, async () => {
     await using idp = await IdentityProvider.start({ clientAuthMethods: [method] });
     idp.account = { sub: "ada", name: "Ada Lovelace" };
     await using gateway = await LoginGateway.start(idp, {
@@ -25,7 +25,7 @@ for (const { method, id, secret } of CLIENTS) {
   });
 }
 
-Deno.test("a login is refused when the client's secret is wrong", async () => {
+Deno.test("a login is refused if the client secret is wrong", async () => {
   await using idp = await IdentityProvider.start();
   const client = { id: "gateway-basic", secret: "another secret" };
   await using gateway = await LoginGateway.start(idp, { client });
@@ -61,7 +61,7 @@ Deno.test("GET /api/auth/oidc/login asks for a code with PKCE, state and nonce",
   }
 });
 
-Deno.test("a login ends where it was asked to, with the cookies of the specification", async (t) => {
+Deno.test("a login ends at its redirect, with the specified cookies,", async (t) => {
   await using idp = await IdentityProvider.start();
   await using gateway = await LoginGateway.start(idp, { flags: ["--session-ttl=1h30m"] });
   await t.step("on a page of the gateway", async () => {
@@ -95,13 +95,13 @@ Deno.test("a login ends where it was asked to, with the cookies of the specifica
     assert.deepEqual(await me.json(), { subject: `${idp.issuer}#ada`, displayName: "ada" });
     gateway.assertNotLogged(token);
   });
-  await t.step("nowhere else", async () => {
+  await t.step("and at no other host", async () => {
     const { status } = await gateway.browser().get(
       "/api/auth/oidc/login?redirect=https://evil.example/",
     );
     assert.equal(status, 400);
   });
-  await t.step("and logging out forgets the session", async () => {
+  await t.step("and a logout deletes the session cookie", async () => {
     const browser = gateway.browser();
     await browser.logIn();
     assert.equal((await browser.get("/api/me")).status, 200);
@@ -109,13 +109,13 @@ Deno.test("a login ends where it was asked to, with the cookies of the specifica
     assert.deepEqual({ status, to: headers.get("Location") }, { status: 302, to: "/login" });
     assert.equal((await browser.get("/api/me")).status, 401);
   });
-  await t.step("and leaves a line that names who did, if that is known", async () => {
+  await t.step("and logs the subject of a valid session", async () => {
     const browser = gateway.browser();
     const logOut = async () => {
       const lines = () => gateway.backend.log.filter(({ code }) => code === "logout");
       const before = lines().length;
       assert.equal((await browser.get("/api/auth/logout")).status, 302);
-      const line = await eventually("it is logged", () => lines()[before]);
+      const line = await eventually("the logout is logged", () => lines()[before]);
       return [line["outcome"], line["subject"]];
     };
     assert.deepEqual(await logOut(), ["ok", undefined]);

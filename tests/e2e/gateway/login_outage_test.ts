@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { IdentityProvider } from "../../support/peers/identity_provider.ts";
 import { assertRefused, LoginGateway } from "../../support/worlds/login_gateway.ts";
 
-Deno.test("logins answer 503 while the identity provider is away, and work when it is back", async (t) => {
+Deno.test("a login is 503 while the identity provider is down, and works again afterwards", async (t) => {
   await using idp = await IdentityProvider.prepare();
   await using gateway = await LoginGateway.start(idp);
-  await t.step("away at the start", async () => {
+  await t.step("down at the start", async () => {
     const browser = gateway.browser();
     const start = await browser.get("/api/auth/oidc/login");
     assert.equal(start.status, 503, start.text);
@@ -15,7 +15,7 @@ Deno.test("logins answer 503 while the identity provider is away, and work when 
     await gateway.assertUp();
     assert.equal((await browser.get("/api/provider")).status, 200);
   });
-  await t.step("back", async () => {
+  await t.step("up", async () => {
     await idp.listen();
     await gateway.ready();
     assert.deepEqual(await gateway.identityAfterLogin(), {
@@ -24,7 +24,7 @@ Deno.test("logins answer 503 while the identity provider is away, and work when 
     });
     await gateway.backend.logged("identity provider found");
   });
-  await t.step("away in the middle of a login", async () => {
+  await t.step("down in the middle of a login", async () => {
     const browser = gateway.browser();
     const callback = await browser.approve();
     await idp.close();
@@ -33,27 +33,27 @@ Deno.test("logins answer 503 while the identity provider is away, and work when 
     gateway.assertNotLogged([new URL(callback).searchParams.get("code") ?? ""]);
     await gateway.assertUp();
   });
-  await t.step("back again", async () => {
+  await t.step("up again", async () => {
     await idp.listen();
     await gateway.identityAfterLogin();
   });
 });
 
-Deno.test("a new signing key of the identity provider is found, and not looked for all the time", async (t) => {
+Deno.test("the gateway fetches the signing keys again for an unknown key, once a minute", async (t) => {
   await using idp = await IdentityProvider.start();
   await using gateway = await LoginGateway.start(idp);
   const fetches = () => idp.asked.filter((path) => path === "/jwks").length;
-  await t.step("the keys are kept", async () => {
+  await t.step("it keeps the keys", async () => {
     await gateway.identityAfterLogin();
     await gateway.identityAfterLogin();
     assert.equal(fetches(), 1);
   });
-  await t.step("an unknown key makes it look again", async () => {
+  await t.step("it fetches them again for an unknown key", async () => {
     await idp.rotateKeys();
     await gateway.identityAfterLogin();
     assert.equal(fetches(), 2);
   });
-  await t.step("another one within a minute does not", async () => {
+  await t.step("it does not fetch them twice within a minute", async () => {
     await idp.rotateKeys();
     for (let round = 0; round < 5; round++) {
       const browser = gateway.browser();
@@ -64,7 +64,7 @@ Deno.test("a new signing key of the identity provider is found, and not looked f
   });
 });
 
-Deno.test("the process stops at once while the identity provider is away", async () => {
+Deno.test("xbind-backend stops at once while the identity provider is down", async () => {
   await using idp = await IdentityProvider.prepare();
   await using gateway = await LoginGateway.start(idp);
   await gateway.complaint();

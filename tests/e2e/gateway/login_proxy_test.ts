@@ -5,12 +5,12 @@ import type { Duplex } from "node:stream";
 import { IdentityProvider } from "../../support/peers/identity_provider.ts";
 import { LoginGateway } from "../../support/worlds/login_gateway.ts";
 
-/** A name that only the proxies of this test can reach. */
+/** A host that only the proxies of this test can resolve. */
 const HOST = "idp.example";
-/** Deno itself would use the proxy too, to look for a newer Deno. */
+/** Deno would look for a newer version through the proxy. */
 const QUIET = { DENO_NO_UPDATE_CHECK: "1" };
 
-/** A CONNECT proxy that leads every name to one port of this machine. */
+/** Starts a CONNECT proxy that connects every host to one local port. */
 async function startProxy(port: number) {
   const asked: string[] = [];
   const sockets = new Set<Duplex>();
@@ -52,7 +52,7 @@ Deno.test("HTTPS_PROXY carries the calls to the identity provider, unless NO_PRO
       subject: `${idp.issuer}#ada`,
       displayName: "ada",
     });
-    // Discovery, the code and the keys; the API server, on a loopback address, is not among them.
+    // Discovery, token and keys. Calls to the API server do not use the proxy: it is on loopback.
     assert.deepEqual(proxy.asked, [tunnel, tunnel, tunnel]);
   });
   for (const exception of [HOST, ".example", tunnel, "*"]) {
@@ -66,7 +66,7 @@ Deno.test("HTTPS_PROXY carries the calls to the identity provider, unless NO_PRO
       assert.deepEqual(proxy.asked, []);
     });
   }
-  await t.step("a proxy that is away makes logins fail, and the process stays up", async () => {
+  await t.step("logins fail if the proxy is down, and the gateway keeps running", async () => {
     const proxy = await startProxy(idp.port);
     await proxy[Symbol.asyncDispose]();
     const url = new URL(proxy.url);

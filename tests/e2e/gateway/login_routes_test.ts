@@ -5,7 +5,7 @@ import { sharedProvider } from "../../support/planes/control_planes.ts";
 import { cookiePair, failure, Gateway } from "../../support/worlds/gateway_world.ts";
 
 const plane = await sharedProvider();
-/** Without an issuer, which would act on the Grants of all tests that share this provider. */
+/** No issuer: it would act on the Grants of all tests that share this provider. */
 const FLAGS = ["--enable-issuer=false"];
 
 const LASTING = "Max-Age=43200; Path=/; HttpOnly; SameSite=Lax";
@@ -21,14 +21,14 @@ const plainText = async (response: Response, status: number, message: RegExp): P
   assert.ok(!text.trim().includes("\n"), text);
 };
 
-Deno.test("login, callback and logout set cookies and redirects as specified", async (t) => {
-  // Neither this URL nor a header makes the socket a TLS socket.
+Deno.test("login, callback and logout set the specified cookies and redirects", async (t) => {
+  // Cookies are Secure only on a TLS socket, not because of this URL or a header.
   const flags = [...FLAGS, "--external-url=https://gateway.example.org/"];
   await using gateway = await Gateway.start(plane, { flags });
   const forwarded = { "X-Forwarded-Proto": "https", Forwarded: "proto=https", "X-Scheme": "https" };
 
   await t.step(
-    "the login asks for a code, and keeps its state in a cookie",
+    "login requests a code, and keeps its state in a cookie",
     async () => {
       const { stateCookie, authorizationUrl } = await gateway.startLogin();
       const [value = "", ...attributes] = stateCookie.split("; ");
@@ -46,14 +46,14 @@ Deno.test("login, callback and logout set cookies and redirects as specified", a
       }
     },
   );
-  await t.step("a login with a local redirect ends there, with both cookies", async () => {
+  await t.step("callback redirects to a local path, and sets both cookies", async () => {
     for (const [redirect, end] of [[undefined, "/"], ["", "/"], ["/x?y=1#z", "/x?y=1#z"]]) {
       const { cookies, location, token } = await gateway.login(redirect);
       assert.equal(location, end);
       assert.deepEqual(cookies, [FORGET_STATE, `xbind_session=${token}; ${LASTING}`]);
     }
   });
-  await t.step("a loopback redirect gets the token, and the cookie too", async () => {
+  await t.step("callback sends the token to a loopback redirect, and sets the cookie", async () => {
     const redirects: [redirect: string, end: (token: string) => string][] = [
       [
         "http://127.0.0.1:1234/cb?x=1#z",
@@ -69,7 +69,7 @@ Deno.test("login, callback and logout set cookies and redirects as specified", a
       await gateway.read<Identity>(token, "/api/me");
     }
   });
-  await t.step("every other redirect is 400 and starts nothing", async () => {
+  await t.step("login refuses every other redirect with 400", async () => {
     const refused = [
       "https://evil.example",
       "//evil.example",
@@ -94,7 +94,7 @@ Deno.test("login, callback and logout set cookies and redirects as specified", a
       await plainText(answer, 400, /^Cannot use this redirect: /);
     }
   });
-  await t.step("forwarded headers and absolute request lines make no cookie Secure", async () => {
+  await t.step("forwarded headers and absolute request targets make no cookie Secure", async () => {
     for (const path of ["/api/auth/logout", "/api/auth/oidc/login"]) {
       const answer = await gateway.request(path, { headers: forwarded });
       await answer.body?.cancel();
@@ -120,7 +120,7 @@ Deno.test("login, callback and logout set cookies and redirects as specified", a
     assert.equal(finished.headers.getSetCookie().length, 2);
     assert.doesNotMatch(finished.headers.getSetCookie().join(), /secure/i);
   });
-  await t.step("logout deletes the cookie, and the token stays valid", async () => {
+  await t.step("logout deletes the cookie but does not revoke the token", async () => {
     const { token } = await gateway.login();
     const answer = await gateway.request("/api/auth/logout", {
       headers: { Cookie: `xbind_session=${token}` },
@@ -136,7 +136,7 @@ Deno.test("login, callback and logout set cookies and redirects as specified", a
     await gateway.request(`/api/auth/oidc/callback${query}`, {
       headers: cookie === undefined ? {} : { Cookie: cookie },
     });
-  await t.step("a callback without a state or with another one is 400", async () => {
+  await t.step("callback is 400 without the right state", async () => {
     const { stateCookie } = await gateway.startLogin();
     const { token } = await gateway.login();
     const cookies = [cookiePair(stateCookie), "xbind_oidc_state=x", `xbind_oidc_state=${token}`];
@@ -147,7 +147,7 @@ Deno.test("login, callback and logout set cookies and redirects as specified", a
       await plainText(answer, 400, /^Cannot finish the login: /);
     }
   });
-  await t.step("a refusal of the identity provider is 401, and a code works once", async () => {
+  await t.step("callback is 401 after a refusal, and for a used code", async () => {
     const { stateCookie, authorizationUrl } = await gateway.startLogin();
     const state = new URL(authorizationUrl).searchParams.get("state");
     const cookie = cookiePair(stateCookie);

@@ -4,18 +4,18 @@ import { IdentityProvider } from "../../support/peers/identity_provider.ts";
 import { temporaryDir } from "../../support/planes/kube.ts";
 import { LoginGateway, type LoginGatewayOptions } from "../../support/worlds/login_gateway.ts";
 
-Deno.test("--oidc-ca-file replaces the roots that the identity provider is checked against", async (t) => {
+Deno.test("--oidc-ca-file replaces the system's roots for the identity provider", async (t) => {
   await using idp = await IdentityProvider.start();
   await using dir = await temporaryDir();
   const other = `${dir.path}/other.pem`;
   await Deno.writeTextFile(other, (await createAuthority("somebody else")).cert);
-  // Makes the identity provider's authority one of the roots.
+  // Adds the identity provider's authority to the system's roots.
   const trusted = { NODE_EXTRA_CA_CERTS: idp.caFile };
   const cases: readonly [string, LoginGatewayOptions, "trusted" | "refused"][] = [
     ["without the flag an unknown authority is refused", { caFile: "" }, "refused"],
     ["without the flag a root is trusted", { caFile: "", env: trusted }, "trusted"],
     ["another authority in the file", { caFile: other }, "refused"],
-    ["another authority in the file, a root or not", { caFile: other, env: trusted }, "refused"],
+    ["another authority in the file, its own a root", { caFile: other, env: trusted }, "refused"],
     ["its own authority in the file", {}, "trusted"],
   ];
   for (const [name, options, expected] of cases) {
@@ -32,7 +32,7 @@ Deno.test("--oidc-ca-file replaces the roots that the identity provider is check
   }
 });
 
-Deno.test("a certificate for another host is refused though its authority is trusted", async () => {
+Deno.test("a login refuses a certificate for another host, though its authority is trusted", async () => {
   await using idp = await IdentityProvider.start({ host: "idp.example" });
   const issuer = `https://127.0.0.1:${idp.port}`;
   const { caPem, caFile } = idp;

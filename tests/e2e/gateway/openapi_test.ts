@@ -15,10 +15,10 @@ interface Document {
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 const NOT_HEADED = ["/api/bundle/{token}", "/api/auth/oidc/callback"];
-/** What stands for the parameters of paths: the Export exists, the pickup does not. */
+/** Fills the parameters of a path with an Export that exists and a pickup that does not. */
 const concrete = (path: string) => path.replace("{export}", "sample").replace("{token}", "marker");
 
-Deno.test("the OpenAPI document and the metrics tell of every endpoint", async (t) => {
+Deno.test("the OpenAPI document and the metrics cover every endpoint", async (t) => {
   const stored: Document = JSON.parse(
     await Deno.readTextFile(new URL("../../../docs/openapi.json", import.meta.url)),
   );
@@ -28,14 +28,14 @@ Deno.test("the OpenAPI document and the metrics tell of every endpoint", async (
   await provider.offer("sample", ["absent.example.org"]);
   const { token } = await gateway.login();
 
-  await t.step("it is served to those who are signed in, as docs/ has it", async () => {
+  await t.step("GET /api/openapi.json serves docs/openapi.json to signed-in users", async () => {
     await failure(await gateway.request("/api/openapi.json"), 401);
     const served = await gateway.read<Document>(token, "/api/openapi.json");
     assert.deepEqual(served, stored);
     assert.match(served.openapi, /^3\.1\./);
   });
 
-  await t.step("without --enable-apply there is no such path", async () => {
+  await t.step("/api/apply is missing without --enable-apply", async () => {
     const flags = ["--enable-issuer=false"];
     await using plain = await Gateway.start(plane, { flags });
     const session = (await plain.login()).token;
@@ -53,7 +53,7 @@ Deno.test("the OpenAPI document and the metrics tell of every endpoint", async (
   });
 
   for (const [path, operations] of Object.entries(stored.paths)) {
-    await t.step(`${path} has the documented methods, answers and no others`, async () => {
+    await t.step(`${path} has only the documented methods and answers`, async () => {
       const allowed = Object.keys(operations).map((method) => method.toUpperCase());
       for (const method of METHODS) {
         const init = { method, headers: { Authorization: `Bearer ${token}` } };

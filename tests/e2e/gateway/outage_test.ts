@@ -10,10 +10,10 @@ import { objectsIn } from "../../support/worlds/test_konnector.ts";
 
 const shared = await sharedProvider();
 const VIEWS = ["/api/catalog", "/api/clusters", "/api/catalog/widgets/instances"];
-/** What callers must not learn of the provider. */
+/** Details of the provider that callers must not see. */
 const INTERNAL = /127\.0\.0\.1|https?:|ECONN|refused/;
 
-Deno.test("the gateway lives through an outage of its provider", async (t) => {
+Deno.test("the gateway survives an outage of its provider", async (t) => {
   await using plane = await ownPlane();
   await using gateway = await Gateway.start(plane);
   using provider = await TestProvider.of(plane);
@@ -28,7 +28,7 @@ Deno.test("the gateway lives through an outage of its provider", async (t) => {
 
   await plane.apiServer.kill();
 
-  await t.step("what was known is shown for a while, with its age", async () => {
+  await t.step("views are served from the cache for a while, with Age", async () => {
     for (const [index, path] of VIEWS.entries()) {
       const answer = await eventually(`${path} has an age`, async () => {
         const found = await gateway.as(token, path);
@@ -40,7 +40,7 @@ Deno.test("the gateway lives through an outage of its provider", async (t) => {
     }
   });
 
-  await t.step("what needs the provider is 502, and tells nothing of it", async () => {
+  await t.step("binds and pickups are 502, without details of the provider", async () => {
     const failed = await Promise.all([
       gateway.tryBind(token, "widgets"),
       gateway.tryBind(token, "absent"),
@@ -50,7 +50,7 @@ Deno.test("the gateway lives through an outage of its provider", async (t) => {
     for (const answer of failed) assert.doesNotMatch(await failure(answer, 502), INTERNAL);
   });
 
-  await t.step("after a while it is not shown any more", async () => {
+  await t.step("views are 502 after a while", async () => {
     for (const path of VIEWS) {
       const message = await eventually(`${path} is refused`, async () => {
         return await failure(await gateway.as(token, path), 502);
@@ -59,7 +59,7 @@ Deno.test("the gateway lives through an outage of its provider", async (t) => {
     }
   });
 
-  await t.step("what needs no provider works all the time", async () => {
+  await t.step("healthz, provider, login and me still work", async () => {
     assert.equal(await (await gateway.request("/api/healthz")).text(), "ok");
     await okJson(await gateway.request("/api/provider"));
     await gateway.read<Identity>((await gateway.login()).token, "/api/me");
@@ -67,7 +67,7 @@ Deno.test("the gateway lives through an outage of its provider", async (t) => {
 
   await plane.apiServer.start();
 
-  await t.step("everything works again soon after it is back", async () => {
+  await t.step("everything works again soon after the outage", async () => {
     for (const [index, path] of VIEWS.entries()) {
       const answer = await eventually(`${path} is current`, async () => {
         const found = await gateway.as(token, path);
@@ -76,7 +76,7 @@ Deno.test("the gateway lives through an outage of its provider", async (t) => {
       }, { timeoutMs: 15_000 });
       assert.deepEqual(answer.view, views[index]);
     }
-    // The failed pickup spent nothing.
+    // The failed pickup did not use up the URL.
     const pickUp = async (url: string) => objectsIn(await (await gateway.request(url)).text());
     assert.equal((await pickUp(pickupURL)).length, 3);
     const bound = await gateway.bind(token, "widgets");
@@ -84,7 +84,7 @@ Deno.test("the gateway lives through an outage of its provider", async (t) => {
   });
 });
 
-Deno.test("a failed live call begins an outage, though every watch stands", async (t) => {
+Deno.test("a failed live call starts an outage, though every watch is open", async (t) => {
   await using proxy = await FaultProxy.start(shared);
   await using gateway = await Gateway.start(shared, {
     flags: ["--enable-issuer=false"],
@@ -100,14 +100,14 @@ Deno.test("a failed live call begins an outage, though every watch stands", asyn
   for (const path of views) assert.ok(await isCurrent(path));
 
   proxy.faults = ({ isWatch }) => isWatch ? undefined : { kind: "resetBefore" };
-  for (const path of views) assert.ok(await isCurrent(path), "nobody knows yet");
+  for (const path of views) assert.ok(await isCurrent(path), "the outage is not known yet");
 
-  await t.step("views have an age from the first failed call on", async () => {
+  await t.step("views have an Age from the first failed call on", async () => {
     await failure(await gateway.tryBind(token, "absent"), 502);
     for (const path of views) assert.equal(await isCurrent(path), false);
   });
 
-  await t.step("after a while they are not shown any more", async () => {
+  await t.step("views are 502 after a while", async () => {
     for (const path of views) {
       await eventually(`${path} is refused`, async () => {
         return await failure(await gateway.as(token, path), 502, /cannot be reached$/);
@@ -117,7 +117,7 @@ Deno.test("a failed live call begins an outage, though every watch stands", asyn
 
   proxy.faults = () => undefined;
 
-  await t.step("they are current again when calls are answered, asked for or not", async () => {
+  await t.step("views are current again once calls succeed", async () => {
     for (const path of views) {
       await eventually(`${path} is current`, () => isCurrent(path), { timeoutMs: 10_000 });
     }
@@ -126,7 +126,7 @@ Deno.test("a failed live call begins an outage, though every watch stands", asyn
   });
 });
 
-Deno.test("a pickup from a provider that is far too slow is 502", async () => {
+Deno.test("a pickup is 502 if the provider is too slow", async () => {
   await using plane = await ownPlane();
   await using proxy = await FaultProxy.start(plane);
   await using gateway = await Gateway.start(plane, { kubeconfig: await proxy.kubeconfig() });
@@ -135,7 +135,7 @@ Deno.test("a pickup from a provider that is far too slow is 502", async () => {
   await provider.offerReady("widgets", [WIDGETS]);
   const { token } = await gateway.login();
   const { pickupURL } = await gateway.bind(token, "widgets");
-  // Each call is in time, all of them together are not.
+  // Each call is within its timeout, but all of them together are not.
   proxy.faults = ({ isWatch, path }) =>
     !isWatch && path.includes("/grants/") ? { kind: "delay", ms: 12_000 } : undefined;
   await failure(await gateway.request(pickupURL), 502, /^Cannot pick up the bundle: /);

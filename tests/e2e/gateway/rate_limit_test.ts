@@ -12,9 +12,9 @@ import {
 import { accountToken, workspace } from "../../support/planes/kube.ts";
 
 const plane = await sharedProvider();
-/** Without an issuer: it would act on the Grants of everybody who uses this provider. */
+/** No issuer: it would act on the Grants of all tests that share this provider. */
 const FLAGS = ["--enable-issuer=false"];
-/** One request, and the next a hundred seconds later: after the test. */
+/** Allows one request in a hundred seconds, so a second one only after the test. */
 const ONE_EACH = "--rate-limit=0.01";
 
 async function assertLimited(answer: Response): Promise<void> {
@@ -22,7 +22,7 @@ async function assertLimited(answer: Response): Promise<void> {
   await failure(answer, 429);
 }
 
-Deno.test("--rate-limit answers 429 with Retry-After, and lets requests pass at its pace", async () => {
+Deno.test("--rate-limit answers 429 with Retry-After, and accepts requests again later", async () => {
   await using gateway = await Gateway.start(plane, { flags: [...FLAGS, "--rate-limit=2"] });
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => gateway.request("/api/provider")),
@@ -31,7 +31,7 @@ Deno.test("--rate-limit answers 429 with Retry-After, and lets requests pass at 
     answers.filter(({ status }) => status === wanted)
   );
   assert.equal(fine.length + limited.length, 20);
-  // A burst of two seconds' worth, and what flowed in while a busy machine sent the requests.
+  // The burst is two seconds' worth; a busy machine may have earned more while sending.
   assert.ok(fine.length >= 4 && limited.length >= 1, `${fine.length} passed`);
   for (const answer of limited) {
     assert.match(answer.headers.get("X-Request-Id") ?? "", /./);
@@ -44,7 +44,7 @@ Deno.test("--rate-limit answers 429 with Retry-After, and lets requests pass at 
   });
 });
 
-Deno.test("--rate-limit counts identities, and those who have none by address", async (t) => {
+Deno.test("--rate-limit counts by identity, and by address without one", async (t) => {
   const { env, ...keys } = sessionKeys();
   const codec = await createSessionCodec({
     ...keys,
@@ -57,21 +57,21 @@ Deno.test("--rate-limit counts identities, and those who have none by address", 
   assert.ok(ada && bob && cyd);
   await using gateway = await Gateway.start(plane, { flags: [...FLAGS, ONE_EACH], env });
 
-  await t.step("callers at one address have budgets of their own", async () => {
+  await t.step("identities at one address have separate budgets", async () => {
     for (const token of [ada, bob]) {
       await okJson(await gateway.as(token, "/api/me"));
       await assertLimited(await gateway.as(token, "/api/me"));
     }
   });
 
-  await t.step("an identity has one budget, whatever it asks for and shows", async () => {
+  await t.step("an identity has one budget for all paths and credentials", async () => {
     const cookie = { headers: { Cookie: `xbind_session=${bob}` } };
     await assertLimited(await gateway.request("/api/me", cookie));
     await assertLimited(await gateway.request("/api/provider", cookie));
     await assertLimited(await gateway.as(bob, "/api/nothing"));
   });
 
-  await t.step("bad tokens count for the address they come from", async () => {
+  await t.step("invalid tokens use the budget of their address", async () => {
     await failure(await gateway.as("garbage", "/api/me"), 401);
     await assertLimited(await gateway.as("rubbish", "/api/me"));
     await assertLimited(await gateway.as(`${cyd}x`, "/api/provider"));
@@ -79,7 +79,7 @@ Deno.test("--rate-limit counts identities, and those who have none by address", 
     await assertLimited(await gateway.request("/api/nothing"));
   });
 
-  await t.step("who is signed in there is served all the same", async () => {
+  await t.step("a session at that address is still served", async () => {
     await okJson(await gateway.as(cyd, "/api/me"));
     await assertLimited(await gateway.as(cyd, "/api/me"));
   });
@@ -91,7 +91,7 @@ Deno.test("--rate-limit counts identities, and those who have none by address", 
   });
 });
 
-Deno.test("--rate-limit counts the provider's own users too, and spares it floods of tokens", async () => {
+Deno.test("--rate-limit limits ServiceAccounts, and token reviews of invalid tokens", async () => {
   await using place = await workspace(plane, "rate-limit");
   const [ada, bob] = [
     await accountToken(place.kube, place.namespace, "ada"),

@@ -19,7 +19,7 @@ const NAMES = ["ada", "bob", "eve"];
 const isOf = (who: string) => ({ spec }: Grant): boolean =>
   spec.identity.subject === sealedSubject(who);
 
-Deno.test("what the gateway remembers gives nobody what is another's, or no longer true", async (t) => {
+Deno.test("the gateway's caches mix up no identities, and cause no stale bind", async (t) => {
   await using plane = await ownPlane();
   const { env, seal } = await sealedSessions();
   await using _issuing = await Gateway.start(plane, { env });
@@ -38,7 +38,7 @@ Deno.test("what the gateway remembers gives nobody what is another's, or no long
   await using site = await GatewayBehindProxy.start(plane, "blind-gateway", options);
   site.proxy.faults = (arrival) => watches.fault(arrival);
   await site.kill();
-  await site.succeed(); // whose watches can be held
+  await site.succeed(); // the new process opens watches that can be held
   const { gateway } = site;
   const catalog = async () =>
     (await gateway.read<Catalog>(await seal("reader"), "/api/catalog")).exports
@@ -47,9 +47,9 @@ Deno.test("what the gateway remembers gives nobody what is another's, or no long
     const { pending = [] } = await gateway.read<Clusters>(await seal("reader"), "/api/clusters");
     return pending.map(({ grant }) => grant);
   };
-  await eventually("it shows the catalog", async () => (await catalog()).includes("widgets"));
+  await eventually("the catalog has the Export", async () => (await catalog()).includes("widgets"));
 
-  await t.step("everybody is answered as who they are, however many ask at once", async () => {
+  await t.step("every caller gets an answer for its own identity, also in parallel", async () => {
     const asked = Array.from({ length: PEOPLE * ROUNDS }, async (_, index) => {
       const who = `person-${index % PEOPLE}`;
       const { subject } = await gateway.read<Identity>(await seal(who), "/api/me");
@@ -61,45 +61,45 @@ Deno.test("what the gateway remembers gives nobody what is another's, or no long
       const bundle = await (await gateway.request(pickupURL)).text();
       for (const name of NAMES) {
         const grant = await grantOf(name) ?? assert.fail(`${name} has no Grant`);
-        assert.equal(bundle.includes(grant), name === who, `${who} was given what is ${name}'s`);
+        assert.equal(bundle.includes(grant), name === who, `${who} got the Grant of ${name}`);
       }
     }));
   });
 
-  await t.step("an Export that it still takes for Ready is refused", async () => {
+  await t.step("a bind is refused if the Export is Ready only in the cache", async () => {
     watches.hold();
     await mayExport(null);
-    await eventually("the issuer says so", async () => {
+    await eventually("the issuer has marked the Export as not Ready", async () => {
       return !isReady(await kube.get(EXPORTS, { name: "widgets" }));
     });
-    assert.deepEqual(await catalog(), ["widgets"], "its view is not old");
+    assert.deepEqual(await catalog(), ["widgets"], "the gateway's view is not stale");
     await failure(await gateway.tryBind(await seal("late"), "widgets"), 502, /it is not Ready$/);
     assert.equal(await grantOf("late"), undefined);
     watches.release();
     await mayExport("true");
-    await eventually("all is well again", async () => {
+    await eventually("the Export is Ready again", async () => {
       return isReady(await kube.get(EXPORTS, { name: "widgets" }));
     });
   });
 
-  await t.step("a Grant that was revoked behind its back gives no bundle", async () => {
+  await t.step("a pickup is 410 if the Grant exists only in the cache", async () => {
     const token = await seal("revoked");
     const { grant, pickupURL } = await gateway.bind(token, "widgets");
-    await eventually("it knows the Grant", async () => (await grantsShown()).includes(grant));
+    await eventually("the Grant is shown", async () => (await grantsShown()).includes(grant));
     const { metadata: { uid } } = await kube.get(GRANTS, { name: grant });
     watches.hold();
     await kube.delete(GRANTS, { name: grant });
-    await eventually("it is revoked", async () => !await kube.find(GRANTS, { name: grant }));
-    assert.ok((await grantsShown()).includes(grant), "its view is not old");
+    await eventually("the Grant is revoked", async () => !await kube.find(GRANTS, { name: grant }));
+    assert.ok((await grantsShown()).includes(grant), "the gateway's view is not stale");
     await failure(await gateway.request(pickupURL), 410);
 
     const again = gateway.bind(token, "widgets");
-    await eventually("there is another, and it is Ready", async () => {
+    await eventually("a new Grant is Ready", async () => {
       const made = await kube.find(GRANTS, { name: grant });
       return made !== undefined && made.metadata.uid !== uid && isReady(made);
     });
     watches.release();
-    // What was held comes with the next event.
+    // The held events arrive with the next event.
     const { metadata: { resourceVersion = "" } } = await kube.get(GRANTS, { name: grant });
     const touch = { metadata: { resourceVersion, annotations: { "example.org/touched": "1" } } };
     await kube.mergePatch(GRANTS, { name: grant }, touch, FIELD_MANAGERS.cli);
