@@ -28,30 +28,30 @@ import { grantFor, subjectOf, WIDGETS } from "../../support/planes/issuer_sample
 import { TestKonnector } from "../../support/worlds/test_konnector.ts";
 import { configOf, submitted } from "../../testdata/hostile_kubeconfigs/parts.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Started outside the tests: Deno would report it as a leak of the test that starts it.
 const plane = await ownPlane();
 Deno.test.afterAll(() => plane[Symbol.asyncDispose]());
 const documented = await documentedCodes();
 const keys = sessionKeys();
 
-/** Every audit line of every process so far. */
+/** The audit lines of all processes so far. */
 const trail: LogLine[] = [];
 
 const REAPING = ["--enable-reaper", "--reaper-interval=1s", "--reaper-ttl=3s"];
 const ALL_MODULES = ["--enable-apply", "--kubernetes-auth", "--leader-elect"];
 
-/** A gateway whose audit lines can be awaited; it keeps them when it goes. */
+/** Starts a gateway whose audit lines can be awaited. Adds them to the trail when it stops. */
 async function start(mockPort: number, ...flags: string[]) {
-  // The issuer's address is part of the subject, which must survive a restart.
+  // The identity provider's address is part of the subject, so a restart must keep its port.
   const all = [...ALL_MODULES, `--oidc-mock-listen=127.0.0.1:${mockPort}`, ...flags];
   const gateway = await Gateway.start(plane, { flags: all, env: keys.env });
   const lines = () => gateway.backend.log.filter(({ code }) => code !== undefined);
   return {
     gateway,
-    /** Waits for a line with this code and outcome, and perhaps about this Grant. */
+    /** Waits for a line with this code and outcome, and with this Grant if given. */
     told: (code: string, outcome: string, grant?: string) =>
       eventually(
-        `${code} ${outcome} is told`,
+        `${code} ${outcome} is logged`,
         () =>
           lines().find((line) =>
             line["code"] === code && line["outcome"] === outcome &&
@@ -67,7 +67,7 @@ async function start(mockPort: number, ...flags: string[]) {
   };
 }
 
-Deno.test("each event leaves its audit line", async (t) => {
+Deno.test("xbind-backend logs an audit line for each event of", async (t) => {
   const mockPort = freePort();
   using provider = await TestProvider.of(plane);
   const { kube } = provider;
@@ -208,7 +208,7 @@ Deno.test("each event leaves its audit line", async (t) => {
     const line = await world.told("leader", "acquired");
     assert.ok(line["lease"] && line["identity"]);
     const key = { name: "backend.xbind.io", namespace: "default" };
-    await eventually("its Lease is taken away", async () => {
+    await eventually("another process holds the Lease", async () => {
       const { metadata: { resourceVersion = "" } } = await kube.get(LEASES, key);
       const patch = { metadata: { resourceVersion }, spec: { holderIdentity: "somebody" } };
       await kube.mergePatch(LEASES, key, patch, FIELD_MANAGERS.installer);
@@ -236,7 +236,7 @@ Deno.test("each event leaves its audit line", async (t) => {
     assert.equal(line["boundary"], konnector.boundary);
   });
 
-  await t.step("the reaper that holds", async () => {
+  await t.step("a reaper that holds back", async () => {
     await using world = await start(mockPort, ...REAPING, "--reaper-revoke");
     const metrics = await world.gateway.backend.addressOf("/metrics");
     const shown = async (name: string) => {
@@ -250,20 +250,20 @@ Deno.test("each event leaves its audit line", async (t) => {
     }
     const line = await world.told("reaper.hold", "holding");
     assert.deepEqual([line["level"], line["silent"]], ["warn", 6]);
-    await eventually("the metrics say so", async () => {
+    await eventually("the metrics show the hold", async () => {
       return await shown("xbind_reaper_holding") === 1 &&
         await shown("xbind_grants_silent_together") === 6;
     });
     await plane.kubectl(["annotate", "grants", "--all", `${ANNOTATIONS.reap}=approved`]);
     await world.told("grant.reaped", "NoLease");
     await world.told("reaper.hold", "released");
-    await eventually("the metrics say so", async () => {
+    await eventually("the metrics show no hold", async () => {
       return await shown("xbind_reaper_holding") === 0;
     });
   });
 });
 
-Deno.test("every audit line has its fields, as docs/audit.md has them", () => {
+Deno.test("every audit line has only the fields in docs/audit.md", () => {
   assert.ok(trail.length > 30);
   for (const line of trail) {
     const { code, outcome, source, requestId, level } = line;
@@ -281,7 +281,7 @@ Deno.test("every audit line has its fields, as docs/audit.md has them", () => {
   }
 });
 
-Deno.test("every code was seen, is documented, and is in the source", async () => {
+Deno.test("every audit code was logged, is documented, and is in the source", async () => {
   const codes = Object.keys(AUDIT_CODES).sort();
   assert.deepEqual([...new Set(trail.map(({ code }) => String(code)))].sort(), codes);
   assert.deepEqual([...documented.keys()].sort(), codes);

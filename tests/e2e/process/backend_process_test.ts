@@ -3,14 +3,14 @@ import { VERSION } from "../../../common/version.ts";
 import { Backend } from "../../support/programs/backend.ts";
 import { sharedProvider } from "../../support/planes/control_planes.ts";
 
-/** Runs the backend to its end. */
+/** Runs the backend until it exits. */
 async function run(args: string[], env: Record<string, string> = {}) {
   await using backend = await Backend.spawn(await sharedProvider(), args, env);
   const code = await backend.ended();
   return { code, stdout: backend.stdout, stderr: backend.lines.join("\n") };
 }
 
-/** A kubeconfig file with one cluster and user, removed afterwards. */
+/** Writes a kubeconfig with one cluster and user, and removes it when disposed. */
 async function kubeconfigFile(cluster: object, user: object = {}) {
   const file = await Deno.makeTempFile({ suffix: ".kubeconfig" });
   await Deno.writeTextFile(
@@ -27,7 +27,7 @@ async function kubeconfigFile(cluster: object, user: object = {}) {
 
 const ISSUER = "--enable-gateway=false";
 
-Deno.test("xbind-backend --version prints the version and nothing else", async () => {
+Deno.test("xbind-backend --version prints only the version", async () => {
   const { code, stdout, stderr } = await run(["--version"]);
   assert.deepEqual({ code, stdout, stderr }, {
     code: 0,
@@ -72,7 +72,7 @@ Deno.test("xbind-backend lists all configuration problems at once and exits 2", 
   ) assert.ok(stderr.includes(part), `${part} in:\n${stderr}`);
 });
 
-Deno.test("xbind-backend with nothing to do exits 2 and says what to enable", async () => {
+Deno.test("xbind-backend without any module exits 2 and names the flags", async () => {
   const { code, stderr } = await run([ISSUER, "--enable-issuer=false", "--install-crds=false"]);
   assert.equal(code, 2);
   assert.match(stderr, /enable a module/);
@@ -99,7 +99,7 @@ Deno.test("xbind-backend explains a kubeconfig it cannot use and exits 2", async
   const CASES: [string, string[], Record<string, string>, RegExp][] = [
     ["a missing file", ["--kubeconfig=/no/such/file"], {}, /\/no\/such\/file: it does not exist/],
     ["a missing KUBECONFIG", [], { KUBECONFIG: "/no/such" }, /no file of KUBECONFIG exists/],
-    ["none at all", [], {}, /set KUBECONFIG or pass --kubeconfig/],
+    ["no kubeconfig", [], {}, /set KUBECONFIG or pass --kubeconfig/],
     ["an exec plugin", [], { KUBECONFIG: withExec.file }, /use a kubeconfig with a token/],
     ["a proxy", [], { KUBECONFIG: withProxy.file }, /reaches the API server directly/],
     ["no server", [], { KUBECONFIG: withoutServer.file }, /needs a server of the form/],
@@ -109,7 +109,7 @@ Deno.test("xbind-backend explains a kubeconfig it cannot use and exits 2", async
       const { code, stderr } = await run([ISSUER, ...args], env);
       assert.equal(code, 2, stderr);
       assert.match(stderr, expected);
-      assert.doesNotMatch(stderr, /\bat .*\.js:/, "no stack for what an operator can mend");
+      assert.doesNotMatch(stderr, /\bat .*\.js:/, "no stack for an error that an operator can fix");
     });
   }
 });
@@ -124,17 +124,17 @@ Deno.test("xbind-backend explains an API server it cannot use and exits 1", asyn
   });
   const nobody = await provider.kubeconfigFor("backend-process-nobody");
   const CASES: [string, string, RegExp][] = [
-    ["nobody listens", closed.file, /Cannot reach the API server https:\/\/127.0.0.1:1.*refused/],
-    ["its certificate is not trusted", untrusted.file, /Cannot reach the API server.*certificate/i],
-    ["the token is wrong", refused.file, /refuses the credentials/],
-    ["the account has no rights", nobody, /install the CRDs.*--install-crds=false/],
+    ["a closed port", closed.file, /Cannot reach the API server https:\/\/127.0.0.1:1.*refused/],
+    ["an untrusted certificate", untrusted.file, /Cannot reach the API server.*certificate/i],
+    ["a wrong token", refused.file, /refuses the credentials/],
+    ["an account without rights", nobody, /install the CRDs.*--install-crds=false/],
   ];
   for (const [name, kubeconfig, expected] of CASES) {
     await t.step(name, async () => {
       const { code, stderr } = await run([ISSUER], { KUBECONFIG: kubeconfig });
       assert.equal(code, 1, stderr);
       assert.match(stderr, expected);
-      assert.doesNotMatch(stderr, /\bat .*\.js:/, "no stack for what an operator can mend");
+      assert.doesNotMatch(stderr, /\bat .*\.js:/, "no stack for an error that an operator can fix");
     });
   }
 });

@@ -16,12 +16,12 @@ import {
 } from "../../support/faults/write_gate.ts";
 
 const NAMES = serviceCrds().map(({ metadata }) => metadata.name).sort();
-/** Installs the CRDs, and that is all. */
+/** No module runs: the backend only installs the CRDs. */
 const FLAGS = ["--enable-gateway=false", "--enable-issuer=false"];
 
 /**
- * A provider on which only CRDs are installed, through a gate for the writes. Each begins empty: an
- * API server may take minutes to delete CRDs that it has only begun to serve.
+ * A provider on which only CRDs are installed, with a gate for the writes. Tests start an empty
+ * one, because an API server may take minutes to delete CRDs that it has just begun to serve.
  */
 class Site implements AsyncDisposable {
   readonly gate = new WriteGate();
@@ -36,7 +36,7 @@ class Site implements AsyncDisposable {
     proxy.faults = this.gate.faults;
   }
 
-  /** One without any CRD. */
+  /** Starts a provider without any CRD. */
   static async start(): Promise<Site> {
     const plane = await ownPlane({ controllerManager: false });
     return new Site(plane, await FaultProxy.start(plane), await connect(plane));
@@ -49,7 +49,7 @@ class Site implements AsyncDisposable {
     });
   }
 
-  /** Installs to the end, which writes no more than this. */
+  /** Installs all CRDs with at most this many writes, and returns the writes. */
   async installed(most: number): Promise<string[]> {
     const { gate } = this;
     const { kube } = this.#admin;
@@ -63,11 +63,11 @@ class Site implements AsyncDisposable {
     for (const crd of serviceCrds()) {
       assert.ok(contains(stored.find(({ metadata }) => metadata.name === crd.metadata.name), crd));
     }
-    await Promise.all([kube.list(EXPORTS), kube.list(GRANTS)]); // and they are served
+    await Promise.all([kube.list(EXPORTS), kube.list(GRANTS)]); // the API server serves them
     return [...gate.passed];
   }
 
-  /** What somebody does who should not. */
+  /** Edits every CRD, as an administrator should not. */
   async edit(): Promise<void> {
     const { kube } = this.#admin;
     for (const { metadata: { name, resourceVersion = "" } } of await kube.list(CRDS)) {
@@ -92,10 +92,10 @@ async function assertInstalledAfterKill(site: Site, point: KillPoint): Promise<v
     assert.equal(await victim.ended(), 137);
   }
   await site.installed(NAMES.length);
-  assert.deepEqual(await site.installed(0), [], "there was nothing left to do");
+  assert.deepEqual(await site.installed(0), [], "the second start writes nothing");
 }
 
-Deno.test("xbind-backend killed at any write of a CRD installs all of them when it is back", async (t) => {
+Deno.test("xbind-backend installs all CRDs after a kill at any write", async (t) => {
   {
     await using site = await Site.start();
     assert.deepEqual(await site.installed(NAMES.length), ALL);
@@ -108,7 +108,7 @@ Deno.test("xbind-backend killed at any write of a CRD installs all of them when 
   }
 });
 
-Deno.test("xbind-backend killed at any repair of an edited CRD repairs all of them when it is back", async (t) => {
+Deno.test("xbind-backend repairs all edited CRDs after a kill at any write", async (t) => {
   await using site = await Site.start();
   await site.installed(NAMES.length);
   await site.edit();

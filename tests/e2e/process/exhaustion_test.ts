@@ -7,9 +7,9 @@ import { HeldConnections } from "../../support/peers/held_connections.ts";
 import { connect } from "../../support/planes/kube.ts";
 import { requestsDuring } from "../../support/planes/requests_during.ts";
 
-/** How often others come while an attack stands. */
+/** How often other callers are served during an attack. */
 const ROUNDS = 5;
-/** The pace of token reviews, and the burst before it. */
+/** The rate and the burst of token reviews. */
 const REVIEWS = { perSecond: 10, atOnce: 10 };
 
 const sum = (counts: ReadonlyMap<number, number>): number =>
@@ -19,14 +19,14 @@ async function assertOthersServed(world: ExhaustionWorld, attack: Attack): Promi
   await using standing = await attack.begin(world);
   const { statuses } = standing;
   if (statuses && attack.statuses.length > 0) {
-    await eventually("it has begun", () => sum(statuses) > 0, { timeoutMs: 90_000 });
+    await eventually("the attack has begun", () => sum(statuses) > 0, { timeoutMs: 90_000 });
   }
   for (let round = 0; round < ROUNDS; round++) await world.othersAreServed();
   const seen = [...statuses?.keys() ?? []];
   assert.deepEqual(seen.filter((status) => !attack.statuses.includes(status)), []);
 }
 
-Deno.test("xbind-backend serves others, whatever somebody does to it", async (t) => {
+Deno.test("xbind-backend serves other callers during", async (t) => {
   await using world = await ExhaustionWorld.start();
   const { plane } = world.provider;
   using asGateway = await connect(await plane.kubeconfigFor(EXHAUSTED_USER, ["system:masters"]));
@@ -48,14 +48,14 @@ Deno.test("xbind-backend serves others, whatever somebody does to it", async (t)
     });
   }
 
-  await t.step("headers that do not come are not waited for", async () => {
+  await t.step("unfinished headers, whose connections it closes", async () => {
     await using held = await HeldConnections.open(world.gateway.url, 100, "GET / HTTP/1.1\r\nX: ");
     await held.closedByServer();
     await world.othersAreServed();
   });
 
   await t.step(
-    "nothing is left of it but two Grants, and nothing unexpected happened",
+    "and is left with two Grants and no logged error",
     async () => {
       assert.equal((await world.provider.kube.list(GRANTS)).length, 2);
       const { log } = world.gateway.backend;

@@ -12,22 +12,22 @@ import { WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { accountToken, temporaryDir } from "../../support/planes/kube.ts";
 import { sealedSessions } from "../../support/planes/sealed_sessions.ts";
 
-/** Three times what is promised, for a machine that is busy with other things. */
+/** Three times the promised time, because the machine may be busy. */
 const SOON = { timeoutMs: 30_000 };
 const NAMESPACE = "default";
 
 type Files = Readonly<Record<string, string>>;
 
-/** How a backend proves who it is by files, and what becomes of them. */
+/** Credentials in files, and how the old ones are revoked. */
 interface Rotation {
   readonly name: string;
-  /** Fields of the user in its kubeconfig. */
+  /** Fields of the user in the kubeconfig. */
   readonly user: object;
-  /** The files of the old or the new user. */
+  /** Returns the files of the old or the new user. */
   files(provider: TestProvider, nth: "old" | "new"): Promise<Files>;
-  /** Who the API server says they are. */
+  /** Returns the user name at the API server. */
   username(nth: "old" | "new"): string;
-  /** Ends whatever the old files are good for. */
+  /** Revokes the old credentials. */
   revoke(provider: TestProvider): Promise<unknown>;
 }
 
@@ -61,7 +61,7 @@ const allow = async (plane: ControlPlane, user: string): Promise<void> => {
   assert.equal(code, 0, stderr);
 };
 
-Deno.test("xbind-backend uses credentials as they are replaced on disk", async (t) => {
+Deno.test("xbind-backend reads credentials again after they are replaced on disk:", async (t) => {
   await using plane = await ownPlane({ auditLog: true });
   using provider = await TestProvider.of(plane);
   await provider.define(WIDGETS);
@@ -88,10 +88,10 @@ Deno.test("xbind-backend uses credentials as they are replaced on disk", async (
       await gateway.bind(ada, offer);
 
       await rotation.revoke(provider);
-      await eventually("the old ones are refused", async () => {
+      await eventually("the old credentials are refused", async () => {
         return await failure(await gateway.tryBind(ada, offer), 502);
       }, SOON);
-      // Another authority beside the old one, as it is while that of a cluster is replaced.
+      // A new authority beside the old one, as during a rotation of the cluster's CA.
       await write({ "ca.crt": (await createAuthority("next")).cert + plane.caPem });
       await write(await rotation.files(provider, "new"));
       await eventually("binds work again", () => gateway.bind(ada, offer), SOON);

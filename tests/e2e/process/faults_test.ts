@@ -4,12 +4,12 @@ import { FaultWorld } from "../../support/worlds/fault_world.ts";
 import { everyDayOrSoak } from "../../support/planes/soak.ts";
 import { fillsCache, suffer } from "../../support/faults/suffer.ts";
 
-/** A backend has about a dozen watches; each may ask again, ever more rarely, and so may calls. */
+/** A backend has about a dozen watches, and retries each of them and its calls with backoff. */
 const MOST_REQUESTS = { atOnce: 500, perSecond: 40 };
-/** A server that has just started refuses some lists before it gives one. */
+/** A freshly started server refuses some lists before it answers one. */
 const MOST_FILLS_OF_A_KIND = 8;
 
-Deno.test("xbind-backend goes on after faults of its API server, and has missed nothing", async (t) => {
+Deno.test("xbind-backend recovers from faults of its API server, and misses no change", async (t) => {
   await using world = await FaultWorld.start();
   for (const fault of [...everyDayOrSoak([], LONG_API_FAULTS), ...API_FAULTS]) {
     await t.step(fault.name, async () => {
@@ -27,6 +27,6 @@ Deno.test("xbind-backend goes on after faults of its API server, and has missed 
     });
   }
   const { log } = world.gateway.backend;
-  assert.equal(log.filter(({ msg }) => msg === "starting").length, 1, "it is the same process");
+  assert.equal(log.filter(({ msg }) => msg === "starting").length, 1, "it did not restart");
   assert.ok(!log.some(({ msg }) => msg === "a failure was not handled"));
 });

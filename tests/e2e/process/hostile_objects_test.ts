@@ -10,14 +10,14 @@ import { customType, grantFor, WIDGETS } from "../../support/planes/issuer_sampl
 import { TestKonnector } from "../../support/worlds/test_konnector.ts";
 import { ESCAPES, type Poison, POISONED_KINDS } from "../../testdata/poison_objects.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Started outside the tests: Deno would report it as a leak of the test that starts it.
 const plane = await ownPlane();
 Deno.test.afterAll(() => plane[Symbol.asyncDispose]());
 
 const ISSUED = { labelSelector: LABELS.grant };
 const FLAGS = ["--enable-reaper", "--reaper-interval=1s", "--reaper-ttl=1h"];
 
-/** Takes the schema away from a kind of ours, as somebody with an old CRD has it. */
+/** Removes the schema of one of our kinds, as in a cluster with an old CRD. */
 async function loosen({ kube }: TestProvider, crd: string): Promise<void> {
   const { spec, metadata: { resourceVersion = "" } } = await kube.get(CRDS, { name: crd });
   const openAPIV3Schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
@@ -35,7 +35,7 @@ async function poison(
     const name = `poison-${index}`;
     const metadata = { name, annotations: { ...annotations, "example.org/what": what } };
     const object = { apiVersion, kind, metadata, spec };
-    await eventually(`${kind} "${what}" is made`, () => kube.request("POST", path, object));
+    await eventually(`${kind} "${what}" is created`, () => kube.request("POST", path, object));
     if (status === undefined) continue;
     const answer = await kube.transport.send({
       method: "PATCH",
@@ -49,7 +49,7 @@ async function poison(
   }
 }
 
-/** Everything that the gateway shows, as long as all of it can be shown. */
+/** Reads all views of the gateway, and fails if it cannot serve one. */
 async function shown(gateway: Gateway, token: string) {
   const instances = `/api/catalog/widgets/instances`;
   return {
@@ -59,10 +59,10 @@ async function shown(gateway: Gateway, token: string) {
   };
 }
 
-/** Fails unless good objects are shown and served among the bad ones. */
+/** Asserts that good objects are shown and served among the bad ones. */
 async function assertWorks(gateway: Gateway, provider: TestProvider, who: string): Promise<void> {
   const { token } = await gateway.login();
-  // What is made now is seen after all that was made before.
+  // Once these objects are seen, all earlier objects have been seen, too.
   await provider.offerReady(`new-${who}`, [WIDGETS]);
   const { metadata } = await provider.kube.create(
     GRANTS,
@@ -70,10 +70,10 @@ async function assertWorks(gateway: Gateway, provider: TestProvider, who: string
     FIELD_MANAGERS.gateway,
   );
   await eventually(
-    "the issuer goes on",
+    "the issuer still works",
     async () => isReady(await provider.kube.get(GRANTS, metadata)),
   );
-  const { catalog, clusters, instances } = await eventually("the new is shown", async () => {
+  const { catalog, clusters, instances } = await eventually("the new ones are shown", async () => {
     const all = await shown(gateway, token);
     const isPending = all.clusters.pending?.some(({ grant }) => grant === metadata.name);
     return all.catalog.exports.some(({ name }) => name === `new-${who}`) && isPending && all;
@@ -104,7 +104,7 @@ async function assertWorks(gateway: Gateway, provider: TestProvider, who: string
   assert.deepEqual(log.filter(({ msg }) => msg === "a request failed unexpectedly"), []);
 }
 
-Deno.test("one broken object breaks neither lists nor controllers", async (t) => {
+Deno.test("xbind-backend keeps listing and reconciling beside", async (t) => {
   using provider = await TestProvider.of(plane);
   {
     await using gateway = await Gateway.start(plane, { flags: FLAGS });
@@ -134,7 +134,7 @@ Deno.test("one broken object breaks neither lists nor controllers", async (t) =>
         [ANNOTATIONS.consumerClusterUid]: ESCAPES,
         "example.org/huge": "x".repeat(250_000),
       });
-      const { clusters } = await eventually("all are seen", async () => {
+      const { clusters } = await eventually("both instances are shown", async () => {
         const all = await shown(gateway, token);
         return all.instances.instances.length === 2 && all;
       });
@@ -144,7 +144,7 @@ Deno.test("one broken object breaks neither lists nor controllers", async (t) =>
       }
     });
 
-    await t.step("objects of wrong types that come while it runs", async () => {
+    await t.step("malformed objects that are created while it runs", async () => {
       for (const kind of POISONED_KINDS) {
         await loosen(provider, `${kind.plural}.${kind.apiVersion.split("/")[0]}`);
         await poison(provider, kind);
@@ -153,7 +153,7 @@ Deno.test("one broken object breaks neither lists nor controllers", async (t) =>
     });
   }
 
-  await t.step("objects of wrong types that are there when it starts", async () => {
+  await t.step("malformed objects that exist when it starts", async () => {
     const flags = [...FLAGS, "--install-crds=false"];
     await using gateway = await Gateway.start(plane, { flags });
     await assertWorks(gateway, provider, "again");
@@ -161,7 +161,7 @@ Deno.test("one broken object breaks neither lists nor controllers", async (t) =>
   });
 });
 
-/** Heartbeats as nobody should write them, all allowed by the API server. */
+/** Writes absurd heartbeats that the API server accepts. */
 async function writeAbsurdLeases(konnector: TestKonnector, grant: string): Promise<void> {
   const absurd: [name: string, uid: string, spec: object, annotations?: object][] = [
     ["far-future", "far-future", { renewTime: "9999-12-31T23:59:59.999999Z" }],

@@ -14,7 +14,7 @@ import { writeOf } from "../../support/faults/write_gate.ts";
 const TAKEOVER = { timeoutMs: 40_000 };
 const RENEW_DEADLINE_MS = 10_000;
 
-// Before any test, so that no test is charged with processes it does not end.
+// Started outside the tests: Deno would report them as a leak of the test that starts them.
 const world = await IssuerWorld.start();
 await world.stop();
 const first = await Replica.start(world, "first");
@@ -33,18 +33,18 @@ const grantMany = (who: string) =>
 const renewals = (writes: readonly AuditEvent[]): AuditEvent[] =>
   writes.filter((write) => isElection(write) && isDone(write));
 
-/** Asserts that one replica stopped writing well before the other began to, and never since. */
+/** Asserts that the old leader stopped writing before the next one began, and stayed silent. */
 async function assertNoOverlap(old: Replica, next: Replica, since: string): Promise<void> {
   const oldWrites = await writesBy(world, old);
   const acquired = acquiredAfter(await writesBy(world, next), since);
   const later = oldWrites.filter(({ requestReceivedTimestamp: at }) => at > acquired);
-  assert.deepEqual(later, [], "it wrote after another had taken over");
+  assert.deepEqual(later, [], "the old leader wrote after the takeover");
   const lastRenewal = renewals(oldWrites).at(-1)?.requestReceivedTimestamp ?? "";
   const graceMs = Date.parse(acquired) - Date.parse(lastRenewal);
   assert.ok(graceMs > RENEW_DEADLINE_MS, `the Lease was taken ${graceMs} ms after a renewal`);
 }
 
-/** Stops a replica between a write and its answer: when it goes on, it has something to go on with. */
+/** Stops a replica between a write and its answer, so that it has work left when it resumes. */
 function stopAtNext(what: string, { proxy, backend }: Replica): Promise<void> {
   const { promise, resolve: stopped } = Promise.withResolvers<void>();
   proxy.faults = (arrival) => {
@@ -63,7 +63,7 @@ function stopAtNext(what: string, { proxy, backend }: Replica): Promise<void> {
   return promise;
 }
 
-Deno.test("a leader that is stopped past its lease writes nothing when it goes on", async () => {
+Deno.test("a leader that was stopped until its Lease expired writes nothing after it resumes", async () => {
   const since = new Date().toISOString();
   const stopped = stopAtNext("create namespaces", first);
   const before = await grantMany("before");
@@ -74,13 +74,13 @@ Deno.test("a leader that is stopped past its lease writes nothing when it goes o
 
   first.backend.signal("SIGCONT");
   await first.standsBy();
-  await world.ready(await world.grant({ who: "after" })); // it hears of this, too
+  await world.ready(await world.grant({ who: "after" })); // the old leader sees this, too
   await assertNoOverlap(first, second, since);
   assert.equal(await first.readiness(), "200 ok");
   assert.equal(await second.masterStatus(), 1);
 });
 
-Deno.test("a leader that loses the API server stops writing, and stands by afterwards", async () => {
+Deno.test("a leader that loses the API server stops writing, and becomes a standby", async () => {
   const since = new Date().toISOString();
   second.proxy.faults = () => ({ kind: "resetBefore" });
   second.proxy.cutStreams();
@@ -91,7 +91,7 @@ Deno.test("a leader that loses the API server stops writing, and stands by after
 
   second.proxy.faults = () => undefined;
   await second.standsBy(2);
-  await eventually("it is ready", async () => await second.readiness() === "200 ok");
+  await eventually("the old leader is ready", async () => await second.readiness() === "200 ok");
   await world.ready(await world.grant({ who: "afterwards" }));
   await assertNoOverlap(second, first, since);
   assert.equal(await first.masterStatus(), 1);

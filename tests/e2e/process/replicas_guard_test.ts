@@ -9,12 +9,12 @@ import {
 } from "../../support/worlds/replica_world.ts";
 
 const TAKEOVER = { timeoutMs: 40_000 };
-/** Where a leader that is about to write makes sure that it still leads. */
+/** The function that checks the leadership before each write. */
 const LAST_CHECK = "assertLeading(){";
-/** How many writes of the provisioning get through before. */
+/** How many writes succeed before the freeze. */
 const WRITES_BEFORE = 2;
 
-// Before any test, so that no test is charged with processes it does not end.
+// Started outside the tests: Deno would report them as a leak of the test that starts them.
 const world = await IssuerWorld.start();
 await world.stop();
 const first = await Replica.start(world, "first", { denoFlags: INSPECTABLE });
@@ -27,7 +27,7 @@ Deno.test.afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-Deno.test("a leader that is frozen right before a write does not make it when it goes on", async () => {
+Deno.test("a leader that was frozen right before a write does not send it after it resumes", async () => {
   const since = new Date().toISOString();
   await using inspector = await Inspector.attach(first.backend);
   const breakpointId = await inspector.haltAfter(LAST_CHECK);
@@ -37,7 +37,7 @@ Deno.test("a leader that is frozen right before a write does not make it when it
     await inspector.ask("Debugger.resume");
   }
   await inspector.halted(WRITES_BEFORE + 1);
-  // On an open connection, between its last look at the clock and the first byte.
+  // The connection is open. The last check of the clock is done, and no byte is sent yet.
   first.backend.signal("SIGSTOP");
   await second.leads(TAKEOVER);
   await world.ready(grant);
@@ -46,16 +46,16 @@ Deno.test("a leader that is frozen right before a write does not make it when it
   await inspector.ask("Debugger.removeBreakpoint", { breakpointId });
   await inspector.ask("Debugger.resume");
   await first.standsBy();
-  await world.ready(await world.grant({ who: "bob" })); // it hears of this, too
+  await world.ready(await world.grant({ who: "bob" })); // the old leader sees this, too
 
   const writes = await writesBy(world, first);
   const own = writes.filter((write) =>
     !isElection(write) && write.requestReceivedTimestamp > since
   );
-  assert.ok(own.length >= WRITES_BEFORE, "it was frozen in the middle of its work");
+  assert.ok(own.length >= WRITES_BEFORE, "the leader was frozen in the middle of its work");
   const acquired = acquiredAfter(await writesBy(world, second), since);
   const late = writes.filter(({ requestReceivedTimestamp: at }) => at > acquired);
   assert.deepEqual(late.map(({ verb, objectRef }) => `${verb} ${objectRef?.resource}`), []);
   const { reason } = await first.backend.logged("leadership lost");
-  assert.equal(reason, "the last renewal is too long ago", "a timer came first");
+  assert.equal(reason, "the last renewal is too long ago", "a timer ended the leadership first");
 });

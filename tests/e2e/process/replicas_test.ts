@@ -10,10 +10,10 @@ import {
   writesBy,
 } from "../../support/worlds/replica_world.ts";
 
-/** Far longer than a leader takes to stop that waits for nothing. */
+/** Far longer than a leader with no open request takes to stop. */
 const HELD_MS = 1_500;
 
-// Before any test, so that no test is charged with processes it does not end.
+// Started outside the tests: Deno would report it as a leak of the test that starts it.
 const world = await IssuerWorld.start();
 await world.stop();
 const replicas: Replica[] = [];
@@ -27,13 +27,13 @@ Deno.test.afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-/** When the API server heard a replica's last word about the Lease. */
+/** Returns the time of a replica's last write to the Lease. */
 async function lastElection(replica: Replica): Promise<string> {
   const write = (await writesBy(world, replica)).findLast(isElection);
   return write?.requestReceivedTimestamp ?? assert.fail(`${replica.user} never led`);
 }
 
-/** What a replica had sent, or sent later, that was not answered at that moment. */
+/** Returns the writes of a replica that were not answered at that moment, or were sent later. */
 const unansweredAt = async (replica: Replica, moment: string) =>
   (await writesBy(world, replica))
     .filter((write) => !isElection(write) && write.stageTimestamp > moment);
@@ -44,16 +44,16 @@ Deno.test("xbind-backend in replicas", async (t) => {
   const second = await startReplica("second");
   await second.standsBy();
 
-  await t.step("all are ready, and only the leader writes", async () => {
+  await t.step("are all ready, and only the leader writes", async () => {
     await world.ready(await world.grant({ who: "ada" }));
     for (const replica of [first, second]) {
-      await eventually("it is ready", async () => await replica.readiness() === "200 ok");
+      await eventually("the replica is ready", async () => await replica.readiness() === "200 ok");
     }
     assert.ok((await writesBy(world, first)).some((write) => !isElection(write)));
     assert.deepEqual(await writesBy(world, second), []);
   });
 
-  await t.step("the standby takes over when the leader is killed, and ends its work", async () => {
+  await t.step("finish the leader's work after it is killed", async () => {
     const before = await world.grant({ who: "before" });
     first.backend.signal("SIGKILL");
     const during = await world.grant({ who: "during" });
@@ -65,22 +65,22 @@ Deno.test("xbind-backend in replicas", async (t) => {
   const third = await startReplica("third");
   await third.standsBy();
 
-  await t.step("the leader hands over when it is asked to stop, and exits 0", async () => {
+  await t.step("release the Lease on SIGTERM, and exit 0", async () => {
     const told = await world.ready(await world.grant({ who: "told" }));
     const during = await world.grant({ who: "asked" });
     assert.equal(await second.backend.stop(), 0);
-    assert.match(`${await world.eventsOf(told)}`, /^Normal Provisioned: /, "its last news is told");
+    assert.match(`${await world.eventsOf(told)}`, /^Normal Provisioned: /, "its Event is sent");
     await third.leads({ timeoutMs: 15_000 });
     await world.ready(during);
     await world.ready(await world.grant({ who: "after" }));
     const released = second.backend.log.find(({ msg }) => msg === "leadership released");
-    assert.ok(released, "the Lease is left to run out");
+    assert.ok(released, "the Lease was not released");
     const release = await lastElection(second);
     assert.deepEqual(await unansweredAt(second, release), []);
     assert.ok(acquiredAfter(await writesBy(world, third), release) > release);
   });
 
-  await t.step("what it has sent by then is answered before it hands over", async () => {
+  await t.step("wait for open requests before they release the Lease", async () => {
     const arrived = Promise.withResolvers<void>();
     const mayGoOn = Promise.withResolvers<void>();
     third.proxy.faults = ({ method, path }) =>
@@ -104,13 +104,13 @@ Deno.test("xbind-backend in replicas", async (t) => {
     assert.ok(third.backend.log.some(({ msg }) => msg === "leadership released"));
     const release = await lastElection(third);
     assert.deepEqual(await unansweredAt(third, release), []);
-    // Events may be sent in between.
+    // The last write may be an Event.
     const held = (await writesBy(world, third))
       .findLast(({ objectRef }) => objectRef?.resource === "grants");
-    assert.ok(held && isDone(held), "it was made");
+    assert.ok(held && isDone(held), "the held write succeeded");
   });
 
-  await t.step("what is never answered keeps it from handing over, not from stopping", async () => {
+  await t.step("exit without releasing the Lease if a request is never answered", async () => {
     const fourth = await startReplica("fourth");
     await fourth.leads({ timeoutMs: 15_000 });
     const stalled = Promise.withResolvers<void>();
@@ -127,7 +127,7 @@ Deno.test("xbind-backend in replicas", async (t) => {
     assert.ok(said.includes("leadership lost") && !said.includes("leadership released"), `${said}`);
   });
 
-  await t.step("the first that each wrote was its name into the Lease", async () => {
+  await t.step("write to the Lease before anything else", async () => {
     for (const replica of [second, third]) {
       const [write] = await writesBy(world, replica);
       assert.ok(write && isElection(write), JSON.stringify(write));

@@ -10,7 +10,7 @@ import { GATEWAY_URL, LoginBrowser } from "../../support/peers/login_browser.ts"
 
 const plane = await sharedProvider();
 
-/** Without the second one, V8 leaves out all but the first 1,024 characters of a string. */
+/** Without the V8 flag, a snapshot has only the first 1,024 characters of a string. */
 const WHOLE_STRINGS = {
   denoFlags: INSPECTABLE,
   env: { DENO_V8_FLAGS: "--heap-snapshot-string-limit=10000000" },
@@ -18,14 +18,14 @@ const WHOLE_STRINGS = {
 
 const marker = () => `marker${crypto.randomUUID().replaceAll("-", "")}`;
 
-/** Applies an object as people do: kubectl keeps all of it in an annotation too. */
+/** Applies an object with kubectl, which also stores it in an annotation. */
 async function apply(plane: ControlPlane, object: object): Promise<void> {
   const stdin = JSON.stringify(object);
   const { code, stderr } = await plane.kubectl(["apply", "-f", "-"], { stdin });
   assert.equal(code, 0, stderr);
 }
 
-/** Everything that the process can reach in its heap, as text. */
+/** Returns a heap snapshot of the process as text. */
 async function heapOf(backend: Backend): Promise<string> {
   await using inspector = await Inspector.attach(backend);
   const parts: unknown[] = [];
@@ -36,7 +36,7 @@ async function heapOf(backend: Backend): Promise<string> {
   return parts.join("");
 }
 
-Deno.test("the inventory holds no value of a Secret, not even by last-applied-configuration", async (t) => {
+Deno.test("the inventory holds no value of a Secret, not even from last-applied-configuration", async (t) => {
   await using place = await workspace(plane, "secrets-in-memory");
   await using backend = await Backend.start(plane, {
     flags: [
@@ -87,7 +87,7 @@ Deno.test("the inventory holds no value of a Secret, not even by last-applied-co
       apis: [{ name: "nothing.example.org" }],
       defaults: {
         relatedResources: [
-          // Two names cannot be selected by the API server: all Secrets are looked through.
+          // The API server cannot select two names, so the gateway lists all Secrets.
           { ...related, selector: { names: [byName, "nobody"] } },
           { ...related, selector: { labelSelector: { matchLabels: app } } },
         ],
@@ -99,19 +99,19 @@ Deno.test("the inventory holds no value of a Secret, not even by last-applied-co
     await apply(plane, secret(byLabel, app));
     await apply(plane, secret("unwanted"));
     assert.equal((await browser.logIn()).status, 302);
-    await t.step("Secrets that were there are shown", async () => {
+    await t.step("existing Secrets are shown", async () => {
       await eventually("both rows are shown", async () => (await shownSecrets()).length === 2);
       assert.deepEqual(await shownSecrets(), [byName, byLabel].sort());
     });
-    await t.step("one that came while the watch is open is shown", async () => {
-      await apply(plane, secret(byName)); // new values in an object that is known
+    await t.step("a Secret created during the watch is shown", async () => {
+      await apply(plane, secret(byName)); // new values in a known object
       await apply(plane, secret(later, app));
-      await eventually("its row is shown", async () => (await shownSecrets()).includes(later));
+      await eventually("the new row is shown", async () => (await shownSecrets()).includes(later));
     });
-    await t.step("their names are in the heap, their values are not", async () => {
+    await t.step("the heap has their names but not their values", async () => {
       const heap = await heapOf(backend);
       for (const name of [byName, byLabel, later, control]) {
-        assert.ok(heap.includes(name), `${name} is found, or the search is worth nothing`);
+        assert.ok(heap.includes(name), `${name} is missing, so the search proves nothing`);
       }
       assert.equal(values.length, 10);
       for (const value of values) {
@@ -120,7 +120,7 @@ Deno.test("the inventory holds no value of a Secret, not even by last-applied-co
         }
       }
     });
-    await t.step("nor are they in the log", () => {
+    await t.step("the log has none of their values", () => {
       const log = backend.lines.join("\n");
       for (const value of values) assert.equal(log.includes(value), false);
     });

@@ -27,14 +27,14 @@ import {
   submitted,
 } from "../../testdata/hostile_kubeconfigs/parts.ts";
 
-// Before any test, so that no test is charged with processes it does not end.
+// Started outside the tests: Deno would report it as a leak of the test that starts it.
 const plane = await ownPlane();
 Deno.test.afterAll(() => plane[Symbol.asyncDispose]());
 
 const marker = (name: string) => `${name}-${crypto.randomUUID()}`;
 const PLACES = ["the log", "Events", "Grants", "Exports", "metrics", "failures", "arguments"];
 
-Deno.test("no secret shows anywhere in a full run at the highest log level", async (t) => {
+Deno.test("xbind-backend exposes no secret at the highest log level", async (t) => {
   const search = new SecretSearch();
   const keys = sessionKeys();
   search.plant("the signing key", keys.env["XBIND_COOKIE_SIGNING_KEY"]?.slice(0, 60));
@@ -57,7 +57,7 @@ Deno.test("no secret shows anywhere in a full run at the highest log level", asy
   using provider = await TestProvider.of(plane);
   const address = await backend.addressOf("/");
   using browser = new LoginBrowser({ gateway: address, caPem: idp.caPem });
-  /** Sends a request; what a failure says is looked through later. */
+  /** Sends a request, and keeps a failure for the search. */
   const send = async (path: string, init: RequestInit = {}): Promise<Response> => {
     const answer = await fetch(new URL(path, address), { redirect: "manual", ...init });
     if (answer.status < 400) return answer;
@@ -82,7 +82,7 @@ Deno.test("no secret shows anywhere in a full run at the highest log level", asy
   const as = (token: string, path: string, init: RequestInit = {}) =>
     send(path, { ...init, headers: { ...init.headers, Authorization: `Bearer ${token}` } });
 
-  await t.step("logins that fail and one that works", async () => {
+  await t.step("failed and successful logins", async () => {
     const plans: [Plan, number][] = [
       [{ claims: { nonce: marker("another-nonce") } }, 401],
       [{ idToken: () => marker("not-a-token") }, 401],
@@ -99,7 +99,7 @@ Deno.test("no secret shows anywhere in a full run at the highest log level", asy
     assert.equal((await send(`/api/auth/oidc/callback?code=${code}&state=${code}`)).status, 400);
   });
 
-  await t.step("callers with good and bad tokens", async () => {
+  await t.step("requests with valid and invalid tokens", async () => {
     const provided = await accountToken(provider.kube, "default", "caller");
     search.plant("a provider token", provided);
     await okJson(await as(provided, "/api/me"));
@@ -114,7 +114,7 @@ Deno.test("no secret shows anywhere in a full run at the highest log level", asy
     await (await as(session, "/api/auth/logout")).body?.cancel();
   });
 
-  await t.step("binds, pickups and what they deliver", async () => {
+  await t.step("binds and pickups", async () => {
     await provider.define(WIDGETS);
     await provider.offerReady("widgets", [WIDGETS]);
     const { pickupURL } = await okJson<{ pickupURL: string }>(
@@ -180,7 +180,7 @@ Deno.test("no secret shows anywhere in a full run at the highest log level", asy
     }
   });
 
-  await t.step("controllers that fail, mark and revoke", async () => {
+  await t.step("failed, stale and revoked Grants", async () => {
     const { metadata } = await provider.kube.create(
       GRANTS,
       grantFor({ who: "unexported", apis: ["absent.example.org"] }),
@@ -192,7 +192,7 @@ Deno.test("no secret shows anywhere in a full run at the highest log level", asy
     await backend.logged("Grant revoked");
   });
 
-  await t.step("nothing of it is anywhere", async () => {
+  await t.step("no secret is in the log, objects, metrics, failures or arguments", async () => {
     for (const [index, secret] of idp.secrets.entries()) search.plant(`secret ${index}`, secret);
     assert.ok(search.size > 60, `${search.size} secrets`);
     const { kube } = provider;
@@ -213,11 +213,11 @@ Deno.test("no secret shows anywhere in a full run at the highest log level", asy
     );
     assert.ok(routes.has("/api/bundle/:token") && routes.has("/api/auth/oidc/callback"));
     for (const route of routes) assert.match(String(route), /^(unknown|\/[a-z/:.]*)$/);
-    assert.ok(backend.lines.some((line) => line.includes('"stacktrace"')), "stacks are shown");
+    assert.ok(backend.lines.some((line) => line.includes('"stacktrace"')), "the log has stacks");
   });
 });
 
-Deno.test("the search finds what is there", () => {
+Deno.test("SecretSearch finds a planted secret", () => {
   const secret = marker("a-secret+/with?signs");
   for (const form of [secret, btoa(secret), encodeURIComponent(secret)]) {
     const search = new SecretSearch();
