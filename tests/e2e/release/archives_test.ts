@@ -5,7 +5,7 @@ import { Folder, runProgram } from "../../support/worlds/build_world.ts";
 
 const DATE = 1_700_000_000;
 
-/** What GNU tar, which knows nothing of our writer, makes of an archive. */
+/** Writes an archive, and lists it with GNU tar, which shares no code with our writer. */
 async function listing(entries: readonly ArchiveEntry[]): Promise<string[]> {
   await using folder = await Folder.create();
   await Deno.writeFile(folder.at("archive.tar"), tarOf(entries, DATE));
@@ -16,7 +16,7 @@ async function listing(entries: readonly ArchiveEntry[]): Promise<string[]> {
   return stdout.trim().split("\n").map((line) => line.replaceAll(/ +/g, " "));
 }
 
-Deno.test("tarOf() writes what tar reads: modes, no owner, one date, sorted", async () => {
+Deno.test("tarOf() writes a sorted archive with modes, no owner and one date", async () => {
   const encoder = new TextEncoder();
   const entries: ArchiveEntry[] = [
     { kind: "file", path: "b/run", content: encoder.encode("#!/bin/sh\n"), isExecutable: true },
@@ -32,7 +32,7 @@ Deno.test("tarOf() writes what tar reads: modes, no owner, one date, sorted", as
   ]);
 });
 
-Deno.test("tarOf() writes names over 100 characters so that tar reads them", async () => {
+Deno.test("tarOf() writes names over 100 characters that tar can read", async () => {
   const path = `${"d".repeat(60)}/${"e".repeat(60)}/f`;
   const [line = ""] = await listing([{ kind: "file", path, content: new Uint8Array() }]);
   assert.ok(line.endsWith(` ${path}`), line);

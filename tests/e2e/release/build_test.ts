@@ -17,7 +17,7 @@ const HOST = platformName(hostPlatform());
 const DATE = { SOURCE_DATE_EPOCH: "1700000000" };
 const isRoot = Deno.uid() === 0;
 
-Deno.test("deno task build gives the same bytes in every directory", async (t) => {
+Deno.test("deno task build writes the same bytes in every directory,", async (t) => {
   await using folder = await Folder.create();
   const env = { ...DATE, DENORT_BIN: STAND_IN_RUNTIME };
   const args = ["--archives", "--version=1.2.3"];
@@ -34,7 +34,7 @@ Deno.test("deno task build gives the same bytes in every directory", async (t) =
     assert.deepEqual(await fileSums(path.join(tree, "dist")), sums);
   });
 
-  await t.step("and leaves packed scripts, maps, executables, archives, and nothing else", () => {
+  await t.step("and only packed scripts, maps, executables and archives", () => {
     const names = new Set(
       Object.keys(sums).map((name) => name.replace(/\/[^/]*[A-Z0-9]{8}\.js/, "/*.js")),
     );
@@ -58,7 +58,7 @@ Deno.test("deno task build gives the same bytes in every directory", async (t) =
     ]);
   });
 
-  await t.step("with sums that sha256sum confirms", async () => {
+  await t.step("with sums that sha256sum accepts", async () => {
     const checked = await runProgram("sha256sum", ["--check", "--strict", "SHA256SUMS"], {
       cwd: path.join(dist, "archives"),
     });
@@ -66,7 +66,7 @@ Deno.test("deno task build gives the same bytes in every directory", async (t) =
     assert.equal(checked.stdout.trim().split("\n").length, 5);
   });
 
-  await t.step("with the executables in the archives, and their licence", async () => {
+  await t.step("with the executables and the licence in the archives", async () => {
     await untar(path.join(dist, "archives", `kubectl-bind_1.2.3_${HOST}.tar.gz`), folder.at("cli"));
     const unpacked = await fileSums(folder.at("cli"));
     assert.deepEqual(Object.keys(unpacked), ["LICENSE", "kubectl-bind", "kubectl_complete-bind"]);
@@ -74,7 +74,7 @@ Deno.test("deno task build gives the same bytes in every directory", async (t) =
     assert.match(unpacked["kubectl_complete-bind"] ?? "", /^755 /);
   });
 
-  await t.step("with maps of names of sources only, wherever those lay", async () => {
+  await t.step("with source maps that name the sources by relative paths only", async () => {
     const { sources, sourcesContent } = JSON.parse(
       await Deno.readTextFile(path.join(dist, "xbind-backend.js.map")),
     );
@@ -82,11 +82,11 @@ Deno.test("deno task build gives the same bytes in every directory", async (t) =
     assert.ok(sources.includes("../server/main.ts"), sources.slice(-3).join());
     for (const source of sources) {
       assert.match(source, /^\.\.\/(common|server|ui|crds|node_modules|deno\.json)/);
-      assert.doesNotMatch(source, /\/yaml\/dist\//, "YAML is in there as CommonJS");
+      assert.doesNotMatch(source, /\/yaml\/dist\//, "YAML is packed as CommonJS");
     }
   });
 
-  await t.step("with the version that was asked for", async () => {
+  await t.step("with the given version", async () => {
     const flags = [
       "run",
       "--allow-env",
@@ -110,7 +110,7 @@ Deno.test("deno task build --all makes archives for every platform and lists the
     "--archives",
     `--out=${folder.at("d")}`,
   ]);
-  // Without the compile runtime the archives hold the packed scripts.
+  // Without a compile runtime, the archives hold the packed scripts.
   assert.ok(code === BUILD_EXIT.ok || code === BUILD_EXIT.noCompileRuntime, stdout);
   if (code === BUILD_EXIT.noCompileRuntime) {
     assert.match(stdout, /executables are not, as Deno could not get its runtime/);
@@ -134,7 +134,7 @@ Deno.test("deno task build --all makes archives for every platform and lists the
   assert.equal([...manifest.matchAll(/^ +uri: /gm)].length, 6);
 });
 
-Deno.test("deno task build refuses bad input with one line, and leaves dist/ as it was", async (t) => {
+Deno.test("deno task build refuses bad input with one line, and does not change dist/", async (t) => {
   await using folder = await Folder.create();
   const dist = folder.at("dist");
   await Deno.mkdir(dist);
@@ -168,7 +168,7 @@ Deno.test("deno task build refuses bad input with one line, and leaves dist/ as 
   }
 });
 
-Deno.test("deno task build --release refuses sources that are no commit", async (t) => {
+Deno.test("deno task build --release refuses sources", async (t) => {
   await using folder = await Folder.create();
   const tree = folder.at("tree");
   await copySources(tree);
@@ -192,7 +192,7 @@ Deno.test("deno task build --release refuses sources that are no commit", async 
   await git("add", ".");
   await git("commit", "--quiet", "--message=all");
   await Deno.writeTextFile(path.join(tree, "server", "new.ts"), "");
-  await t.step("with changes that are not committed", async () => {
+  await t.step("with uncommitted changes", async () => {
     const { code, stderr } = await build();
     assert.equal(code, BUILD_EXIT.failed);
     assert.match(stderr, /uncommitted changes \(server\/new\.ts\).*--allow-dirty/);
@@ -202,7 +202,7 @@ Deno.test("deno task build --release refuses sources that are no commit", async 
     const { code, stderr } = await build({ DENORT_BIN: STAND_IN_RUNTIME }, "--allow-dirty");
     assert.equal(code, BUILD_EXIT.ok, stderr);
   });
-  await t.step("and takes a commit", async () => {
+  await t.step("but accepts a commit", async () => {
     await git("add", ".");
     await git("commit", "--quiet", "--message=more");
     const { code, stderr } = await build({ DENORT_BIN: STAND_IN_RUNTIME });
@@ -211,15 +211,15 @@ Deno.test("deno task build --release refuses sources that are no commit", async 
 });
 
 Deno.test({
-  name: "deno task build on a full disk says so in one line and leaves nothing",
+  name: "deno task build reports a full disk in one line and leaves no files",
   ignore: !isRoot,
   async fn(t) {
     await using folder = await Folder.create();
     const dist = folder.at("dist");
     await Deno.mkdir(dist);
-    // Deno itself is of the size of a compile runtime.
+    // Deno itself stands in for a compile runtime, because it has the same size.
     for (const [size, step] of [["3m", "get the packages"], ["150m", "compile"]]) {
-      await t.step(`that has ${size}, in the step to ${step}`, async () => {
+      await t.step(`of ${size}, while it tries to ${step}`, async () => {
         const build = `mount -t tmpfs -o size=${size},nr_inodes=20k none ${dist} &&
           { ${Deno.execPath()} run -A --quiet scripts/build.ts --out=${dist}; echo "exit $?"; ls -A ${dist}; }`;
         const { stdout, stderr } = await runProgram("unshare", ["-m", "sh", "-c", build], {
@@ -233,7 +233,7 @@ Deno.test({
   },
 });
 
-Deno.test("deno task build leaves nothing when it is interrupted", async () => {
+Deno.test("deno task build leaves no files when it is interrupted", async () => {
   await using folder = await Folder.create();
   const dist = folder.at("dist");
   const child = new Deno.Command(Deno.execPath(), {
@@ -242,7 +242,7 @@ Deno.test("deno task build leaves nothing when it is interrupted", async () => {
     stdout: "null",
     stderr: "null",
   }).spawn();
-  await eventually("the build is at work", () => [...Deno.readDirSync(dist)].length > 0);
+  await eventually("the build has written files", () => [...Deno.readDirSync(dist)].length > 0);
   child.kill("SIGTERM");
   const { code } = await child.status;
   assert.equal(code, 130);

@@ -8,7 +8,7 @@ import { OTHER_VALUES } from "../../testdata/chart_values.ts";
 
 const plane = await sharedProvider();
 
-/** Everything set to something, where one does not exclude another. */
+/** Sets every value that does not exclude another one. */
 const EVERYTHING: Values = {
   ...Object.fromEntries(
     Object.entries(OTHER_VALUES).flatMap(([path, { other, given }]) =>
@@ -26,7 +26,7 @@ const EVERYTHING: Values = {
   "metrics.service.enabled": true,
 };
 const RELEASES: Record<string, Values> = {
-  "as it is": {},
+  "with default values": {},
   "a gateway": { "issuer.enabled": false, installCrds: false },
   "an issuer": { "gateway.enabled": false },
   "a reaper": {
@@ -42,7 +42,7 @@ const kubectl = async (args: string[], objects: readonly KubeObject[]) => {
   return await plane.kubectl(args, { stdin });
 };
 
-/** A namespace in which nothing but restricted pods may run. */
+/** Creates a namespace that enforces the restricted pod security standard. */
 async function restrictedWorkspace(): Promise<Workspace> {
   const place = await workspace(plane, "chart");
   const { metadata } = await place.kube.get(NAMESPACES, { name: place.namespace });
@@ -62,7 +62,7 @@ async function restrictedWorkspace(): Promise<Workspace> {
   return place;
 }
 
-Deno.test("the API server takes what the chart renders, strictly and without a warning", async (t) => {
+Deno.test("the API server accepts the rendered chart without a warning", async (t) => {
   await using place = await restrictedWorkspace();
   for (const [name, values] of Object.entries(RELEASES)) {
     await t.step(name, async () => {
@@ -77,7 +77,7 @@ Deno.test("the API server takes what the chart renders, strictly and without a w
   }
 });
 
-Deno.test("the chart's pods run where only restricted ones may", async (t) => {
+Deno.test("the chart's pods pass the restricted pod security standard", async (t) => {
   await using place = await restrictedWorkspace();
   const podOf = async (values: Values): Promise<KubeObject> => {
     const objects = await render(values, { namespace: place.namespace });
@@ -98,14 +98,14 @@ Deno.test("the chart's pods run where only restricted ones may", async (t) => {
       assert.equal(code, 0, stderr);
     });
   }
-  await t.step("and one that asks for more is refused", async () => {
+  await t.step("except with runAsNonRoot=false", async () => {
     const { code, stderr } = await create({ "podSecurityContext.runAsNonRoot": false });
     assert.equal(code, 1);
     assert.match(stderr, /violates PodSecurity "restricted/);
   });
 });
 
-Deno.test("helm installs, upgrades and removes a release on a real API server", async (t) => {
+Deno.test("helm installs, upgrades and uninstalls a release on a real API server", async (t) => {
   await using place = await restrictedWorkspace();
   using admin = await connect(plane);
   const name = uniqueName("rel");
@@ -131,7 +131,7 @@ Deno.test("helm installs, upgrades and removes a release on a real API server", 
     ]);
     assert.equal(stdout, "false");
   });
-  await t.step("upgrade to several replicas, and with fewer modules", async () => {
+  await t.step("upgrade to two replicas and fewer modules", async () => {
     await run("upgrade", [CHART], {
       replicaCount: 2,
       "gateway.enabled": false,

@@ -10,7 +10,7 @@ import {
   type Values,
 } from "../../support/worlds/chart.ts";
 
-/** A release that nothing is to be said against. */
+/** The values of a release without any warning. */
 const SOUND: Values = {
   "image.tag": "v1.2.3",
   "oidc.issuerUrl": "https://idp.example.org",
@@ -20,7 +20,7 @@ const SOUND: Values = {
   "gateway.konnectorImage": "ghcr.io/xbind/konnector:v1.2.3",
 };
 
-Deno.test("NOTES of a sound release warn of nothing and say where to sign in", async () => {
+Deno.test("NOTES of a sound release have no warning, and the login URL", async () => {
   const text = await notes(SOUND);
   assert.doesNotMatch(text, /WARNING/);
   assert.match(text, /Sign in at https:\/\/gateway\.example\.org\/login/);
@@ -28,7 +28,7 @@ Deno.test("NOTES of a sound release warn of nothing and say where to sign in", a
   assert.match(text, /--namespace xbind-system rollout status deployment\/xbind-backend$/m);
 });
 
-Deno.test("NOTES have nothing against the values in the chart's README", async () => {
+Deno.test("NOTES have no warning for the values in the chart's README", async () => {
   const readme = await Deno.readTextFile(`${CHART}README.md`);
   const [, values = ""] = /```yaml\n([^]*?)```/.exec(readme) ?? [];
   const text = await notes(parse(values));
@@ -36,29 +36,29 @@ Deno.test("NOTES have nothing against the values in the chart's README", async (
   assert.doesNotMatch(text, /WARNING/);
 });
 
-Deno.test("NOTES without an external URL show the way through a tunnel", async () => {
+Deno.test("NOTES without an external URL show a port-forward", async () => {
   const text = await notes({ ...SOUND, "gateway.externalUrl": "" });
   assert.match(text, /--namespace xbind-system port-forward service\/xbind-backend 8080:80$/m);
   assert.match(text, /http:\/\/localhost:8080\/login/);
 });
 
-Deno.test("NOTES warn of risky values, and of nothing else", async (t) => {
+Deno.test("NOTES have exactly one warning for", async (t) => {
   const several = { replicaCount: 2 };
   const cases: [name: string, values: Values, warning: RegExp][] = [
     ["several replicas without keys", several, /2 REPLICAS WITHOUT SHARED COOKIE KEYS/],
-    ["the mock issuer", { "oidc.mock.enabled": true }, /SIGNS EVERYBODY IN WITHOUT A PASSWORD/],
-    ["no issuer", { "oidc.issuerUrl": "" }, /NO LOGIN IS CONFIGURED/],
+    ["the mock login", { "oidc.mock.enabled": true }, /SIGNS EVERYBODY IN WITHOUT A PASSWORD/],
+    ["no identity provider", { "oidc.issuerUrl": "" }, /NO LOGIN IS CONFIGURED/],
     ["no client", { "oidc.clientId": "" }, /NO LOGIN IS CONFIGURED/],
     ["no external URL", { "gateway.externalUrl": "" }, /gateway\.externalUrl is empty/],
     ["no address", { "gateway.externalAddress": "" }, /gateway\.externalAddress is empty/],
-    ["any konnector", { "gateway.konnectorImage": "k:latest" }, /tied to no version: pin it/],
-    ["a placeholder", { "image.tag": "" }, /tagged 0\.0\.0, a placeholder/],
-    ["no issuer here", { "issuer.enabled": false }, /binds time out/],
-    ["a reaper that cannot revoke", {
+    ["konnector:latest", { "gateway.konnectorImage": "k:latest" }, /tied to no version: pin it/],
+    ["the placeholder version", { "image.tag": "" }, /tagged 0\.0\.0, a placeholder/],
+    ["a disabled issuer", { "issuer.enabled": false }, /binds time out/],
+    ["a reaper without an issuer", {
       ...{ "gateway.enabled": false, "issuer.enabled": false },
       ...{ "reaper.enabled": true, "reaper.revoke": true },
     }, /stale Grants stay until/],
-    ["an idle switch", { "reaper.enabled": true, "reaper.deleteBoundary": true }, /has no effect/],
+    ["deleteBoundary", { "reaper.enabled": true, "reaper.deleteBoundary": true }, /has no effect/],
     ["no rights", { "rbac.create": false }, /xbind-backend needs the rights/],
   ];
   for (const [name, values, warning] of cases) {
@@ -71,13 +71,13 @@ Deno.test("NOTES warn of risky values, and of nothing else", async (t) => {
   }
 });
 
-Deno.test("several replicas without cookie keys are told the command, or refused", async (t) => {
+Deno.test("two replicas without cookie keys get the command that creates them:", async (t) => {
   const several = { ...SOUND, replicaCount: 2 };
   const command = `${MAKE_COOKIE_KEYS} --namespace xbind-system`;
-  await t.step("NOTES have the command", async () => {
+  await t.step("NOTES print it", async () => {
     assert.ok((await notes(several)).includes(command));
   });
-  await t.step("the log of the backend has the command", async () => {
+  await t.step("the backend logs it", async () => {
     for (const modules of [{}, { "issuer.enabled": false }]) {
       const { args } = containerOf(await render({ ...several, ...modules }));
       const invocation = parseConfig(args, {});
@@ -85,11 +85,11 @@ Deno.test("several replicas without cookie keys are told the command, or refused
       assert.ok(warnings.some((warning) => warning.includes(MAKE_COOKIE_KEYS)), warnings.join());
     }
   });
-  await t.step("cookieKeys.require refuses with the command", async () => {
+  await t.step("cookieKeys.require refuses the release with it", async () => {
     const message = await refusal({ ...several, "cookieKeys.require": true });
     assert.ok(message.includes(command), message);
   });
-  await t.step("nothing is refused with keys, or without a gateway", async () => {
+  await t.step("cookieKeys.require accepts keys, and a release without a gateway", async () => {
     const required = { ...several, "cookieKeys.require": true };
     await render({ ...required, "cookieKeys.existingSecret": "keys" });
     await render({ ...required, "gateway.enabled": false });

@@ -47,7 +47,7 @@ const combinations: Combination[] = [1, 2].flatMap((replicaCount) =>
 const describe = (combination: Combination): string =>
   `${SWITCHES.filter((path) => combination[path]).join(", ")} × ${combination.replicaCount}`;
 
-/** Why the backend would not start with these modules. */
+/** Returns the reason why the backend would not start with these modules. */
 function fault(chosen: Combination): RegExp | undefined {
   if (!chosen["gateway.enabled"] && !chosen["issuer.enabled"] && !chosen["reaper.enabled"]) {
     return /there is nothing to run/;
@@ -57,7 +57,7 @@ function fault(chosen: Combination): RegExp | undefined {
     : undefined;
 }
 
-/** The backend must take what it is given, and mean the same by it. */
+/** Asserts that the backend reads the chosen settings from its arguments. */
 function assertUnderstood(objects: readonly KubeObject[], chosen: Combination): void {
   const invocation = parseConfig(containerOf(objects).args, {});
   assert.ok(invocation.kind === "run");
@@ -134,9 +134,9 @@ function assertRights(objects: readonly KubeObject[], chosen: Combination): void
   }
 }
 
-Deno.test("helm lint --strict finds nothing wrong with the chart", async (t) => {
+Deno.test("helm lint --strict accepts the chart", async (t) => {
   const cases: Record<string, Values> = {
-    "as it is": {},
+    "with default values": {},
     "with everything on": {
       ...LOGIN,
       ...Object.fromEntries(SWITCHES.map((path) => [path, true])),
@@ -153,7 +153,7 @@ Deno.test("helm lint --strict finds nothing wrong with the chart", async (t) => 
   }
 });
 
-Deno.test("the chart renders every combination of modules, or says why not", async (t) => {
+Deno.test("the chart renders or refuses every combination of modules", async (t) => {
   for (const chosen of combinations) {
     await t.step(describe(chosen), async () => {
       const reason = fault(chosen);
@@ -202,7 +202,7 @@ Deno.test("the chart passes secrets as variables, and every other flag as an arg
   assert.deepEqual(valueFrom, { fieldRef: { fieldPath: "metadata.namespace" } });
 });
 
-Deno.test("the chart finds other ports, and does without probes that are switched off", async () => {
+Deno.test("the chart uses configured ports, and omits disabled probes", async () => {
   const moved = containerOf(
     await render({
       "gateway.listenAddress": "[::]:9080",
@@ -227,7 +227,7 @@ Deno.test("the chart finds other ports, and does without probes that are switche
   ]);
 });
 
-Deno.test("the chart takes the image from tag, digest or appVersion, which is 0.0.0", async () => {
+Deno.test("the chart takes the image from tag, digest or appVersion", async () => {
   const { stdout } = await helm(["show", "chart", CHART]);
   assert.match(stdout, /^version: 0\.0\.0$/m);
   assert.match(stdout, /^appVersion: 0\.0\.0$/m);
@@ -243,7 +243,7 @@ Deno.test("the chart takes the image from tag, digest or appVersion, which is 0.
   }
 });
 
-Deno.test("the chart narrows the rights of inventories to the groups that are named", async () => {
+Deno.test("the chart limits the inventory's rights to rbac.inventoryGroups", async () => {
   const wide = async (groups: readonly string[]) =>
     (rulesOf(await render({ "rbac.inventoryGroups": groups })).get("gateway") ?? [])
       .filter(({ apiGroups, resources, verbs }) =>
@@ -258,7 +258,7 @@ Deno.test("the chart narrows the rights of inventories to the groups that are na
   assert.deepEqual(await wide([]), []);
 });
 
-Deno.test("the chart gives a reaper only what its flags use", async () => {
+Deno.test("the chart gives a reaper only the rights that its flags need", async () => {
   const verbsOn = async (resource: string, values: Values) => {
     const rules = rulesOf(await render({ "reaper.enabled": true, ...values })).get("reaper") ?? [];
     return rules.filter(({ resources }) => resources?.includes(resource))

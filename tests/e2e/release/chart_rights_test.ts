@@ -41,17 +41,17 @@ const REAPER = {
   "reaper.ttl": "15s",
   "reaper.interval": "1s",
 };
-/** So that there is an election, though one process of each release does. */
+/** Turns leader election on, though each release runs as one process. */
 const SEVERAL = { replicaCount: 2 };
 
-/** What the API server asks of its own accord when roles and bindings are written. */
+/** Verbs that the API server checks itself when roles and bindings are written. */
 const UNSEEN = ["escalate", "bind"];
 
 const refused = (events: readonly AuditEvent[]): string[] =>
   events.filter(({ responseStatus }) => responseStatus?.code === 403)
     .map(({ verb, requestURI, user }) => `${user.username}: ${verb} ${requestURI}`);
 
-/** Rights that nobody made use of. */
+/** Returns the rights that were not used. */
 const unused = (rights: readonly Right[], events: readonly AuditEvent[]): string[] =>
   rights.filter((right) => !UNSEEN.includes(right.verb) && !isUsed(right, events)).map(rightText);
 
@@ -66,7 +66,7 @@ async function assertStops(...backends: Backend[]): Promise<void> {
   for (const backend of backends) assert.equal(await backend.stop(), 0, backend.lines.join("\n"));
 }
 
-Deno.test("the backend does all its work with the rights of the chart, as one release", async (t) => {
+Deno.test("the backend has enough rights in one release of the chart:", async (t) => {
   await using plane = await ownPlane({ auditLog: true });
   using admin = await connect(plane);
   const release = await ChartRelease.install(plane, "xbind", { ...GATEWAY, ...REAPER, ...SEVERAL });
@@ -76,27 +76,27 @@ Deno.test("the backend does all its work with the rights of the chart, as one re
   await t.step("offers", () => flow.offer());
   await t.step("logs in", () => flow.logIn());
   await t.step("binds", () => flow.bind());
-  await t.step("shows what is synced", () => flow.sync());
+  await t.step("shows synced objects", () => flow.sync());
   await t.step("applies to a consumer", () => flow.apply(consumer));
   await t.step("binds again", () => flow.bindAgain());
   const silent = await flow.bindAsAccount();
-  await t.step("mends rights", () => flow.repair());
-  await t.step("takes leftovers back", () => flow.leaveBehind());
+  await t.step("repairs roles", () => flow.repair());
+  await t.step("deletes leftovers", () => flow.leaveBehind());
   await t.step("reaps", () => flow.reaped(silent));
   await t.step("revokes", () => flow.revoke());
   await t.step("judges Exports", () => flow.withdraw());
   await t.step("elects a leader", () => assertElected(admin.kube, release.namespace));
-  await t.step("was refused nothing", async () => {
+  await t.step("gets no 403", async () => {
     const events = await requestsBy(plane, admin.kube, [release.user]);
     assert.deepEqual(refused(events), []);
   });
   for (const verb of UNSEEN) {
-    await t.step(`cannot do without ${verb}`, () => assertNeeded(admin.kube, verb));
+    await t.step(`needs ${verb}`, () => assertNeeded(admin.kube, verb));
   }
   await t.step("stops", () => assertStops(backend));
 });
 
-/** Takes a verb away from the issuer, whose next Grant then fails, and gives it back. */
+/** Asserts that the issuer's next Grant fails without a verb, and restores the verb. */
 async function assertNeeded(kube: KubeClient, verb: string): Promise<void> {
   const key = { name: "xbind-backend-issuer" };
   const { rules = [] } = await kube.get(CLUSTER_ROLES, key);
@@ -132,8 +132,8 @@ const assertReady = async (kube: KubeClient, name: string): Promise<void> =>
     { timeoutMs: 90_000 },
   );
 
-Deno.test("the backend uses every right of the chart, each module as its own release", async (t) => {
-  // An API server that does not stream lists: then `list` is used where others only watch.
+Deno.test("the backend uses every right of the chart, with one release per module:", async (t) => {
+  // Without streamed lists, the backend uses `list`; otherwise it only watches.
   const apiServerArgs = ["--feature-gates=WatchList=false"];
   await using plane = await ownPlane({ auditLog: true, apiServerArgs });
   using admin = await connect(plane);
@@ -163,14 +163,14 @@ Deno.test("the backend uses every right of the chart, each module as its own rel
   await t.step("logs in", () => flow.logIn());
   await t.step("binds", () => flow.bind());
   await t.step("binds again", () => flow.bindAgain());
-  await t.step("shows what is synced", () => flow.sync());
+  await t.step("shows synced objects", () => flow.sync());
   await t.step("applies to a consumer", () => flow.apply(consumer));
   await using reaping = await reaper.start();
   const silent = await flow.bindAsAccount();
-  await t.step("mends rights", () => flow.repair());
-  await t.step("takes leftovers back", () => flow.leaveBehind());
+  await t.step("repairs roles", () => flow.repair());
+  await t.step("deletes leftovers", () => flow.leaveBehind());
   await t.step("reaps", () => flow.reaped(silent));
-  await t.step("finds what its caches do not show", () => assertCrossed(admin.kube, watches));
+  await t.step("finds objects that its caches lack", () => assertCrossed(admin.kube, watches));
   await t.step("revokes", () => flow.revoke());
   await t.step("judges Exports", () => flow.withdraw());
   for (const { namespace } of [issuer, reaper]) {
@@ -179,16 +179,16 @@ Deno.test("the backend uses every right of the chart, each module as its own rel
   await t.step("stops", () => assertStops(reaping, gateway.backend, issuing));
 
   const events = await requestsBy(plane, admin.kube, releases.map(({ user }) => user));
-  await t.step("was refused nothing", () => assert.deepEqual(refused(events), []));
+  await t.step("gets no 403", () => assert.deepEqual(refused(events), []));
   for (const { user, namespace, rights } of releases) {
-    await t.step(`used every right as ${namespace}`, () => {
+    await t.step(`uses every right as ${namespace}`, () => {
       const own = events.filter((event) => event.user.username === user);
       assert.deepEqual(unused(rights, own), []);
     });
   }
 });
 
-/** Provisions a Grant whose account and Secret are there, before the issuer hears of them. */
+/** Asserts that a Grant becomes Ready if its account and Secret exist but are not cached. */
 async function assertCrossed(kube: KubeClient, watches: HeldWatches): Promise<void> {
   const sample = { who: "crossed" };
   const grant = grantFor(sample);

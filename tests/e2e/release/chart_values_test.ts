@@ -11,7 +11,7 @@ import {
 } from "../../support/worlds/chart.ts";
 import { OTHER_VALUES, REFUSED_VALUES } from "../../testdata/chart_values.ts";
 
-/** All modules, so that every value matters. */
+/** Enables all modules, so that every value matters. */
 const ALL_ON: Values = {
   replicaCount: 2,
   "reaper.enabled": true,
@@ -28,7 +28,7 @@ const schema: Schema & { definitions: Record<string, Schema> } = JSON.parse(
   await Deno.readTextFile(`${CHART}values.schema.json`),
 );
 
-/** The paths of all values and groups that the schema knows. */
+/** Yields the paths of all values and groups in the schema. */
 function* schemaPaths({ properties = {} }: Schema, above = ""): Generator<[string, Schema]> {
   for (const [key, inner] of Object.entries(properties)) {
     const whole = schema.definitions[inner.$ref?.replace("#/definitions/", "") ?? ""] ?? inner;
@@ -37,11 +37,11 @@ function* schemaPaths({ properties = {} }: Schema, above = ""): Generator<[strin
   }
 }
 
-Deno.test("values.yaml and the tests know the same values", () => {
+Deno.test("values.yaml and the tests have the same values", () => {
   assert.deepEqual(Object.keys(OTHER_VALUES).sort(), VALUES.map(({ path }) => path).sort());
 });
 
-Deno.test("values.schema.json knows the values of values.yaml and no others", () => {
+Deno.test("values.schema.json has the same values as values.yaml", () => {
   const paths = VALUES.map(({ path }) => path);
   const known = new Set([...schemaPaths(schema)].map(([path]) => path));
   for (const path of paths) assert.ok(known.has(path), `${path} is not in the schema`);
@@ -53,7 +53,7 @@ Deno.test("values.schema.json knows the values of values.yaml and no others", ()
   }
 });
 
-Deno.test("every value of the chart changes what is rendered, in a way the backend takes", async (t) => {
+Deno.test("every value of the chart changes its objects, and the backend accepts the flags", async (t) => {
   const usual = await render(ALL_ON);
   for (const [path, { other, given }] of Object.entries(OTHER_VALUES)) {
     await t.step(path, async () => {
@@ -71,7 +71,7 @@ Deno.test("every value of the chart changes what is rendered, in a way the backe
   }
 });
 
-Deno.test("values.schema.json refuses what it does not know, but under global", async (t) => {
+Deno.test("values.schema.json refuses unknown values except under global", async (t) => {
   const closed = [...schemaPaths(schema)]
     .filter(([, { properties, additionalProperties }]) => properties && !additionalProperties)
     .map(([path]) => `${path}.`);
@@ -81,7 +81,7 @@ Deno.test("values.schema.json refuses what it does not know, but under global", 
       assert.match(await refusal({ [`${group}unknown`]: 1 }), /'unknown' not allowed/);
     });
   }
-  await t.step("global.unknown is none of its business", async () => {
+  await t.step("global.unknown is ignored", async () => {
     assert.deepEqual(await render({ "global.unknown": { a: 1 } }), await render({}));
   });
 });
@@ -97,7 +97,7 @@ Deno.test("values.schema.json refuses the wrong type for every value", async (t)
   }
 });
 
-Deno.test("values.schema.json refuses what the backend or Kubernetes would", async (t) => {
+Deno.test("values.schema.json refuses values that the backend or Kubernetes would refuse", async (t) => {
   for (const [path, value] of REFUSED_VALUES) {
     await t.step(`${path}: ${JSON.stringify(value)}`, async () => {
       assert.match(await refusal({ [path]: value }), /don't meet the specifications of the schema/);
@@ -105,14 +105,14 @@ Deno.test("values.schema.json refuses what the backend or Kubernetes would", asy
   }
 });
 
-Deno.test("the chart refuses a CA from two places", async () => {
+Deno.test("the chart refuses a CA from a ConfigMap and a Secret", async () => {
   for (const path of ["gateway.externalCa", "oidc.ca"]) {
     const both = { existingConfigMap: "a", existingSecret: "b" };
     assert.match(await refusal({ [path]: both }), new RegExp(`${path} has both`));
   }
 });
 
-Deno.test("helm package makes an archive that renders the same", async () => {
+Deno.test("helm package writes an archive that renders the same", async () => {
   const dir = await Deno.makeTempDir({ prefix: "xbind-chart-" });
   try {
     const { code, stderr } = await helm(["package", CHART, `--destination=${dir}`]);

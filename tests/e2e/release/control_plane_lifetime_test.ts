@@ -4,7 +4,7 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** Boots a control plane with a backend, tells directory and process ids, and waits for ever. */
+/** Starts a control plane with a backend, prints its directory and process ids, and waits. */
 const BOOT = `
   import { ControlPlane } from "./scripts/controlplane/control_plane.ts";
   import { Backend } from "./tests/support/programs/backend.ts";
@@ -17,8 +17,8 @@ const BOOT = `
 `;
 
 /**
- * Starts Deno at the root of the repository, in a process group of its own like a job of a shell.
- * Held with `await using`, so that a test that fails leaves nothing running.
+ * Starts Deno at the root of the repository in its own process group, like a job of a shell.
+ * Hold it with `await using`, so that a failing test leaves no process behind.
  */
 const start = (args: string[]): Deno.ChildProcess =>
   new Deno.Command(Deno.execPath(), {
@@ -30,7 +30,7 @@ const start = (args: string[]): Deno.ChildProcess =>
     detached: true,
   }).spawn();
 
-/** What a program writes until it has written the given text, or until it ends. */
+/** Returns the output of a program until the given text, or until its end. */
 const outputUntil = async (child: Deno.ChildProcess, end: string): Promise<string> => {
   const reader = child.stdout.getReader();
   const decoder = new TextDecoder();
@@ -40,11 +40,11 @@ const outputUntil = async (child: Deno.ChildProcess, end: string): Promise<strin
     if (done) break;
     text += decoder.decode(value, { stream: true });
   }
-  reader.releaseLock(); // and not closed: its next line must not fail
+  reader.releaseLock(); // do not close stdout: the program still writes to it
   return text;
 };
 
-/** How a program ended, and what it said to people. */
+/** Waits for the end of a program, and returns its exit code and stderr. */
 const ending = async (child: Deno.ChildProcess): Promise<{ code: number; talk: string }> => {
   const talk = await new Response(child.stderr).text();
   return { code: (await child.status).code, talk };
@@ -57,7 +57,7 @@ const isAlive = (pid: number): boolean => {
     return false;
   }
   try {
-    // Where nobody collects orphans, as in many containers, a killed one stays as a zombie.
+    // Many containers have no init process, so a killed orphan stays as a zombie.
     return !/\) [ZX] /.test(Deno.readTextFileSync(`/proc/${pid}/stat`));
   } catch {
     return Deno.build.os !== "linux";
@@ -67,12 +67,12 @@ const isAlive = (pid: number): boolean => {
 const isGone = (path: string): Promise<boolean> =>
   Deno.lstat(path).then(() => false, (error) => error instanceof Deno.errors.NotFound);
 
-Deno.test("a control plane ends with the process that started it, and backends end with it", async (t) => {
+Deno.test("a control plane and its backends end with the process that started them,", async (t) => {
   for (const signal of ["SIGKILL", "SIGINT", "SIGTERM"] as const) {
     await t.step(`which gets ${signal}`, async () => {
       await using parent = start(["eval", "--ext=ts", BOOT]);
       const line = await outputUntil(parent, "\n");
-      assert.notEqual(line, "", "both start");
+      assert.notEqual(line, "", "the control plane and the backend start");
       const { dir, pids }: { dir: string; pids: number[] } = JSON.parse(line);
       assert.deepEqual(pids.map(isAlive), [true, true, true, true]);
       assert.equal(await isGone(dir), false);
@@ -89,7 +89,7 @@ Deno.test("a control plane ends with the process that started it, and backends e
   }
 });
 
-Deno.test("scripts/demo.ts --check finds everything in place", async () => {
+Deno.test("scripts/demo.ts --check finds every object of the demo", async () => {
   await using demo = start(["run", "-A", "scripts/demo.ts", "--check"]);
   const output = await outputUntil(demo, "\0");
   const { code, talk } = await ending(demo);
@@ -111,12 +111,12 @@ Deno.test("scripts/demo.ts --check finds everything in place", async () => {
 Deno.test("scripts/demo.ts prints commands that work, and Ctrl-C removes everything", async () => {
   await using demo = start(["run", "-A", "scripts/demo.ts"]);
   const output = await outputUntil(demo, "Press Ctrl-C");
-  // Those of the plugin need somebody who signs in: docs_commands_test.ts has one.
+  // The commands of the plugin need a login: docs_commands_test.ts runs them.
   const commands = [...output.matchAll(/^ {2}(kubectl (?!bind).*)$/gm)].map((match) => match[1]);
   assert.ok(commands.length >= 5, output);
   const [, settings = ""] = /^ {2}\. (\S+)$/m.exec(output) ?? [];
   const dirs = [...output.matchAll(/^ {2}data +(\S+)$/gm)].map((match) => match[1] ?? "");
-  const env = { KUBECACHEDIR: `${dirs[0]}/kubectl-cache` }; // nothing stays in the home directory
+  const env = { KUBECACHEDIR: `${dirs[0]}/kubectl-cache` }; // keeps the home directory clean
   for (const command of commands) {
     const args = ["-c", `. ${settings}; ${command}`];
     const { code, stderr } = await new Deno.Command("sh", { args, env }).output();

@@ -27,14 +27,14 @@ const whoAmI = async (plane: ControlPlane, kubeconfig: string) => {
 
 const exists = (path: string) => Deno.stat(path).then(() => true, () => false);
 
-/** A namespace for one test. */
+/** Creates a namespace for one test. */
 const namespace = async (plane: ControlPlane, prefix: string): Promise<string> => {
   const name = unique(prefix);
   await succeed(plane, ["create", "namespace", name]);
   return name;
 };
 
-Deno.test("kubectl version says v1.36.3 at both ends", async () => {
+Deno.test("kubectl version prints v1.36.3 for client and server", async () => {
   const plane = await sharedProvider();
   const { clientVersion, serverVersion } = JSON.parse(
     await succeed(plane, ["version", "-o", "json"]),
@@ -44,7 +44,7 @@ Deno.test("kubectl version says v1.36.3 at both ends", async () => {
   assert.equal(`${serverVersion.major}.${serverVersion.minor}`, "1.36");
 });
 
-Deno.test("RBAC lets the admin do everything and a named user only what is granted", async () => {
+Deno.test("RBAC allows the admin everything, and a user only granted verbs", async () => {
   const plane = await sharedProvider();
   const name = await namespace(plane, "rbac");
   const nobody = await plane.kubeconfigFor("ada");
@@ -72,7 +72,7 @@ Deno.test("RBAC lets the admin do everything and a named user only what is grant
   assert.equal((await plane.kubectl(args, { kubeconfig: nobody })).code, 1);
 });
 
-Deno.test("user certificates of another control plane or of the past are refused", async () => {
+Deno.test("the API server refuses user certificates that are foreign or expired", async () => {
   const [plane, other] = await Promise.all([sharedProvider(), sharedConsumer()]);
   const status = (client: { cert: string; key: string }) => probe({ ...target, client }, "/api");
   const target = { server: plane.server, caPem: plane.caPem };
@@ -82,7 +82,7 @@ Deno.test("user certificates of another control plane or of the past are refused
   assert.equal(await status(await other.userCertificate("ada", ["system:masters"])), 401);
 });
 
-Deno.test("a ServiceAccount's token Secret is filled, and its kubeconfig works", async () => {
+Deno.test("a ServiceAccount's token Secret gets a token that works", async () => {
   const plane = await sharedProvider();
   const name = await namespace(plane, "tokens");
   await succeed(plane, ["create", "serviceaccount", "robot", "-n", name]);
@@ -113,7 +113,7 @@ Deno.test("a ServiceAccount's token Secret is filled, and its kubeconfig works",
   );
 });
 
-Deno.test("namespaces are deleted with their content, and dependents with their owner", async () => {
+Deno.test("namespaces are deleted with their objects, and dependents with their owner", async () => {
   const plane = await sharedProvider();
   const name = await namespace(plane, "cleanup");
   await succeed(plane, ["create", "configmap", "owner", "-n", name]);
@@ -132,7 +132,7 @@ Deno.test("namespaces are deleted with their content, and dependents with their 
   await succeed(plane, ["delete", "namespace", name, "--timeout=30s"]);
 });
 
-Deno.test("auditEvents() lists a request by its user, once", async () => {
+Deno.test("auditEvents() lists a request of a user once", async () => {
   const plane = await sharedProvider();
   const user = unique("ada");
   const kubeconfig = await plane.kubeconfigFor(user);
@@ -151,7 +151,7 @@ Deno.test("auditEvents() lists a request by its user, once", async () => {
   assert.deepEqual(events[0]?.objectRef?.name, "some");
 });
 
-Deno.test("two control planes at once are two clusters", async () => {
+Deno.test("two parallel control planes are two clusters", async () => {
   const planes = await Promise.all([sharedProvider(), sharedConsumer()]);
   const uids = await Promise.all(
     planes.map((plane) =>
@@ -162,7 +162,7 @@ Deno.test("two control planes at once are two clusters", async () => {
   assert.deepEqual(planes.map(({ name }) => name), ["provider", "consumer"]);
 });
 
-Deno.test("each process can be stopped, killed and paused, and the data stays", async (t) => {
+Deno.test("a control plane keeps its data when its processes are stopped, killed or paused", async (t) => {
   await using plane = await ownPlane();
   const { server } = plane;
   const client = await plane.userCertificate("probe", ["system:masters"]);
@@ -199,7 +199,7 @@ Deno.test("each process can be stopped, killed and paused, and the data stays", 
   }
 
   for (const how of ["stop", "kill", "pause"] as const) {
-    await t.step(`kube-controller-manager: ${how} and go on`, async () => {
+    await t.step(`kube-controller-manager: ${how} and continue`, async () => {
       const manager = plane.controllerManager;
       await manager[how]();
       const name = await namespace(plane, how);
@@ -209,7 +209,7 @@ Deno.test("each process can be stopped, killed and paused, and the data stays", 
       if (how === "pause") manager.resume();
       else await manager.start();
       await eventually(
-        "the account is made",
+        "the account exists",
         async () => (await plane.kubectl(account)).code === 0,
       );
     });
@@ -229,7 +229,7 @@ Deno.test("ControlPlane.attach() uses a plane but does not control it", async ()
   await assert.rejects(ControlPlane.attach("/nowhere"), /Cannot attach to "\/nowhere"/);
 });
 
-Deno.test("ControlPlane.start() shows how a process failed and leaves nothing", async () => {
+Deno.test("ControlPlane.start() shows why a process failed, and removes its files", async () => {
   const parent = await Deno.makeTempDir({ prefix: "xbind-failing-" });
   const starting = ownPlane({ dir: `${parent}/plane`, apiServerArgs: ["--no-such-flag"] });
   await assert.rejects(starting, (error: Error) => {
@@ -241,7 +241,7 @@ Deno.test("ControlPlane.start() shows how a process failed and leaves nothing", 
   assert.equal(await exists(parent), false);
 });
 
-Deno.test("ControlPlane.start() refuses names and paths that cannot work", async () => {
+Deno.test("ControlPlane.start() refuses invalid names and paths", async () => {
   await assert.rejects(ownPlane({ name: "No Name" }), /Cannot start a control plane named/);
   await assert.rejects(ownPlane({ dir: `/tmp/${"x".repeat(100)}` }), /too long for a socket/);
   await assert.rejects(ownPlane({ dir: "/tmp" }), /Cannot create the directory "\/tmp"/);

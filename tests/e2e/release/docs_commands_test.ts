@@ -4,11 +4,11 @@ import { say } from "../../../scripts/say.ts";
 import { ownPlane } from "../../support/planes/control_planes.ts";
 import { Terminal } from "../../support/programs/docs_commands.ts";
 
-/** The pages that promise that all their commands work. */
+/** The pages whose commands must all work. */
 const PAGES = ["README.md", "docs/quick-start.md"];
 
 for (const page of PAGES) {
-  Deno.test(`the commands of ${page} work as they stand there`, async (t) => {
+  Deno.test(`the commands of ${page} work as printed`, async (t) => {
     const url = new URL(`../../../${page}`, import.meta.url);
     const blocks = commandBlocks(await Deno.readTextFile(url));
     const marked = blocks.filter(({ mode }) => mode.kind === "not run");
@@ -25,7 +25,7 @@ for (const page of PAGES) {
     let ran = 0;
     for (const block of blocks.filter((each) => !marked.includes(each))) {
       const [first = ""] = block.commands.split("\n");
-      // What comes after rests on it.
+      // Later blocks depend on this one.
       if (!await t.step(`line ${block.line}: ${first}`, () => terminal.follow(block))) break;
       ran++;
     }

@@ -9,10 +9,10 @@ const PAGE = new URL("../../../docs/operating.md", import.meta.url);
 const METRIC =
   /\b(?:xbind|http_request|controller_runtime|workqueue|rest_client|leader_election|process)_[a-z_]+/g;
 
-/** A metric as it is declared: histograms are asked for by the names of their parts. */
+/** Returns the declared name of a metric: pages name histograms by their parts. */
 const declared = (name: string): string => name.replace(/_(bucket|count|sum)$/, "");
 
-Deno.test("every metric and label that docs/operating.md names is served", async () => {
+Deno.test("GET /metrics serves every metric and label in docs/operating.md", async () => {
   const page = await Deno.readTextFile(PAGE);
   const named = new Set([...page.matchAll(METRIC)].map(([name]) => declared(name)));
   assert.ok(named.size > 10, [...named].join(", "));
@@ -35,7 +35,7 @@ Deno.test("every metric and label that docs/operating.md names is served", async
 
   for (const [, name = "", labels = ""] of page.matchAll(/\b([a-z_]+)\{([a-z,]+)\}/g)) {
     const shown = new RegExp(`^${name}(?:_bucket)?\\{(.*)\\}`, "m").exec(text)?.[1];
-    if (shown === undefined) continue; // nothing was counted yet
+    if (shown === undefined) continue; // it has no sample yet
     for (const label of labels.split(",")) assert.match(shown, new RegExp(`\\b${label}="`), name);
   }
 });

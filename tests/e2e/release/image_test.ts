@@ -30,7 +30,7 @@ const MAX_BYTES = 150_000_000;
 const { arch } = hostPlatform();
 const sha256 = (bytes: Uint8Array) => `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 
-/** The files that we write; every other file comes from the build machine. */
+/** The files that we write. All others come from the build machine. */
 const OURS = [
   "etc/group",
   "etc/nsswitch.conf",
@@ -69,7 +69,7 @@ async function readSbom(file: string) {
   return { sums, origins };
 }
 
-/** `fileSums` gives mode and sum. */
+/** Returns the sum from a mode and a sum, as `fileSums` lists them. */
 const sumIn = (modeAndSum: string): string => modeAndSum.split(" ")[1] ?? "";
 
 Deno.test("deno task image", async (t) => {
@@ -81,7 +81,7 @@ Deno.test("deno task image", async (t) => {
   const isCompiled = image.run.Entrypoint.length === 1;
   await unpackRoot(layout, image, folder.at("root"));
 
-  await t.step("writes a layout whose digests and sizes are true, and nothing else", async () => {
+  await t.step("writes only an OCI layout with correct digests and sizes", async () => {
     const expected = new Set(["oci-layout", "index.json", "manifest.json"]);
     for (const blob of [image.manifest, image.config, ...image.layers]) {
       const file = blobFile(layout, blob);
@@ -97,7 +97,7 @@ Deno.test("deno task image", async (t) => {
     }
   });
 
-  await t.step("holds the program, its libraries, certificates and a user; no shell", async () => {
+  await t.step("holds only the program, its libraries, certificates and a user", async () => {
     const files = Object.keys(await fileSums(folder.at("root")));
     const others = files.filter((file) =>
       !/^(usr\/)?lib(64)?\/([\w-]+\/)?[\w.-]+\.so(\.\d+)?$/.test(file)
@@ -125,7 +125,7 @@ Deno.test("deno task image", async (t) => {
   });
 
   await t.step(
-    "has a bill of materials with every file, and where foreign ones come from",
+    "has a bill of materials with every file and the origin of foreign files",
     async () => {
       const sbom = await readSbom(folder.at("image.spdx.json"));
       const root = Object.entries(await fileSums(folder.at("root")));
@@ -153,7 +153,7 @@ Deno.test("deno task image", async (t) => {
     },
   );
 
-  await t.step("runs as nobody, with exactly the flags that tests run it with", () => {
+  await t.step("runs as user 65532, with the flags that tests use", () => {
     const { run, architecture } = image;
     assert.equal(run.User, "65532:65532");
     assert.equal(architecture, arch);
@@ -170,7 +170,7 @@ Deno.test("deno task image", async (t) => {
     );
   });
 
-  await t.step("is small enough", async () => {
+  await t.step("has at most 150 MB", async () => {
     const sizes = await Promise.all(
       image.layers.map(async (layer) => (await Deno.stat(blobFile(layout, layer))).size),
     );
@@ -179,13 +179,13 @@ Deno.test("deno task image", async (t) => {
   });
 
   await t.step({
-    name: "serves logins and binds from its read-only root file system, without any right",
+    name: "serves logins and binds with a read-only root and no capability",
     ignore: !await mayChroot(),
     async fn() {
       await using plane = await ownPlane();
       const kubeconfig = await plane.kubeconfigFor("image", ["system:masters"]);
       const root = folder.at("root");
-      // Container runtimes make such a file where something is mounted.
+      // Container runtimes create this file as a mount point.
       await Deno.copyFile(kubeconfig, path.join(root, "kubeconfig"));
       await Deno.chmod(path.join(root, "kubeconfig"), 0o444);
       await Deno.copyFile("/etc/hosts", path.join(root, "etc", "hosts"));
@@ -238,24 +238,24 @@ Deno.test("deno task image --form=executable", async (t) => {
   await make("--archive", `--out=${folder.at("a")}`);
   const image = await readImage(folder.at("a", "image"));
 
-  await t.step("gives the same bytes twice, as a folder and as an archive", async () => {
+  await t.step("writes the same bytes twice, as a folder and as an archive", async () => {
     await make("--archive", `--out=${folder.at("b")}`);
     assert.deepEqual(await fileSums(folder.at("b")), await fileSums(folder.at("a")));
   });
 
-  await t.step("runs the executable alone", () => {
+  await t.step("runs only the executable", () => {
     assert.deepEqual(image.run.Entrypoint, ["/usr/bin/xbind-backend"]);
   });
 
-  // No engine can run here, so the Containerfile is read instead of built: its files are those of
-  // --rootfs, its settings are compared word by word.
-  await t.step("holds what deploy/Containerfile copies from --rootfs", async () => {
+  // No container engine runs here, so the Containerfile is not built: its files are compared with
+  // --rootfs, and its settings with the image.
+  await t.step("has the files that deploy/Containerfile copies from --rootfs", async () => {
     await make(`--rootfs=${folder.at("rootfs")}`);
     await unpackRoot(folder.at("a", "image"), image, folder.at("unpacked"));
     assert.deepEqual(await fileSums(folder.at("rootfs")), await fileSums(folder.at("unpacked")));
   });
 
-  await t.step("is set up as deploy/Containerfile says", async () => {
+  await t.step("has the settings of deploy/Containerfile", async () => {
     const text = await Deno.readTextFile(path.join(SOURCES, "deploy", "Containerfile"));
     const [build = "", last = ""] = text.replaceAll(/^#.*\n/gm, "").split(/^FROM scratch\n/m);
     assert.match(build, /task image --form=executable --version="\$VERSION" --rootfs=\/rootfs$/m);
@@ -282,7 +282,7 @@ Deno.test("deno task image --form=executable", async (t) => {
   });
 });
 
-Deno.test("deno task image refuses bad input with one line, and leaves nothing", async (t) => {
+Deno.test("deno task image refuses bad input with one line, and leaves no files", async (t) => {
   await using folder = await Folder.create();
   const { usage, failed } = BUILD_EXIT;
   const cases: [string[], Record<string, string>, number, RegExp][] = [

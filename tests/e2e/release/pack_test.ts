@@ -4,7 +4,7 @@ import { SOURCES } from "../../support/worlds/build_world.ts";
 import { backendScript } from "../../support/programs/backend.ts";
 import { cliScripts } from "../../support/programs/cli.ts";
 
-Deno.test("packBackend() leaves out HTTP/2, which the web server never serves", async () => {
+Deno.test("packBackend() leaves out HTTP/2, which the web server does not serve", async () => {
   const text = await Deno.readTextFile(await backendScript());
   assert.match(text, /from"node:http"/);
   assert.doesNotMatch(text, /node:http2/);

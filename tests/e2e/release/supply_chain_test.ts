@@ -15,7 +15,7 @@ const config = JSON.parse(await read("deno.json"));
 const lock: LockFile = JSON.parse(await read("deno.lock"));
 const audit = await auditDependencies();
 
-Deno.test("deno.lock is frozen, pins every import, and knows every file by its hash", () => {
+Deno.test("deno.lock is frozen, pins every import, and has a hash for every package", () => {
   assert.equal(config.lock.frozen, true);
   for (const [name, version] of pinnedPackages(config.imports)) {
     assert.match(lock.specifiers[`npm:${name}@${version}`] ?? "", new RegExp(`^${version}(_|$)`));
@@ -30,7 +30,7 @@ Deno.test("deno.lock is frozen, pins every import, and knows every file by its h
   for (const specifier of Object.keys(lock.specifiers)) assert.match(specifier, /^npm:/);
 });
 
-Deno.test("deno.lock is complete: nothing that is shipped needs more", async () => {
+Deno.test("deno.lock has every package that a shipped program needs", async () => {
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["install", "--frozen", "--entrypoint", "server/main.ts", "cli/main.ts", "mod.ts"],
     cwd: ROOT,
@@ -40,7 +40,7 @@ Deno.test("deno.lock is complete: nothing that is shipped needs more", async () 
   assert.ok(success, new TextDecoder().decode(stderr));
 });
 
-Deno.test("there are few runtime dependencies, each with its reason", async () => {
+Deno.test("ADR 9 gives a reason for each of the few runtime dependencies", async () => {
   const reasons = await read("docs/adr/0009-dependencies.md");
   const rows = [...reasons.matchAll(/^\| (`[^|]+)\|([^|]+)\|$/gm)];
   const documented = rows.flatMap(([, names = "", reason = ""]) => {
@@ -55,10 +55,10 @@ Deno.test("there are few runtime dependencies, each with its reason", async () =
 });
 
 Deno.test({
-  name: "nothing that is shipped has a known vulnerability",
-  ignore: audit === undefined, // the registry answers no audit from here
+  name: "no shipped package has a known vulnerability",
+  ignore: audit === undefined, // the registry cannot be reached from here
   fn: () => assert.deepEqual(audit?.vulnerabilities, []),
 });
 
-/** `name@version_peer@version` and the like without the versions. */
+/** Returns the package name of a key such as `name@version_peer@version`. */
 const nameOf = (key: string): string => /^(@?[^@]+)/.exec(key)?.[1] ?? key;
