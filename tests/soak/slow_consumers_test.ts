@@ -5,7 +5,7 @@ import { type HostileAnswer, HostileApiServer } from "../support/peers/hostile_a
 
 const plane = await sharedProvider();
 
-/** Writes a piece every now and then, for ever. */
+/** Writes a head, and then a piece every 200 ms without end. */
 const drip = (head: string, piece: string): HostileAnswer => (_, socket) => {
   socket.write(head);
   const timer = setInterval(() => socket.write(piece), 200);
@@ -14,15 +14,14 @@ const drip = (head: string, piece: string): HostileAnswer => (_, socket) => {
 const HEAD = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
 
 const SERVERS: Record<string, HostileAnswer> = {
-  "that say nothing": () => {},
+  "that do not answer": () => {},
   "whose head comes byte by byte": drip("HTTP/1.1 200 OK\r\nX-Slow: ", "x"),
   "whose body comes byte by byte": drip(`${HEAD}\r\n`, " "),
-  "whose chunks are empty for ever": drip(
+  "whose chunks never end": drip(
     `${HEAD}Transfer-Encoding: chunked\r\n\r\n`,
     "1\r\n \r\n",
   ),
-  "that ask to come back later, again and again": (answer) =>
-    answer.writeHead(429, { "Retry-After": "9" }).end(),
+  "that always answer 429": (answer) => answer.writeHead(429, { "Retry-After": "9" }).end(),
 };
 
 Deno.test("POST /api/apply gives up on servers", async (t) => {
@@ -30,7 +29,7 @@ Deno.test("POST /api/apply gives up on servers", async (t) => {
     flags: ["--enable-issuer=false", "--enable-apply"],
   });
   const { token } = await gateway.login();
-  // Four at once, as many as one identity may.
+  // One identity may apply to four servers in parallel.
   const entries = Object.entries(SERVERS);
   for (let from = 0; from < entries.length; from += 4) {
     await Promise.all(
