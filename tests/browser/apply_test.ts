@@ -12,7 +12,7 @@ import { SAMPLE_GROUPS, SAMPLE_OFFERS } from "../testdata/sample_catalog.ts";
 
 const IMAGE = "registry.example.org/konnector:browser";
 let world: UiWorld;
-/** Of its own: other tests install other konnectors on the shared one. */
+/** Not the shared consumer: other tests install other konnectors there. */
 let plane: ControlPlane;
 let consumer: Connected;
 
@@ -30,14 +30,14 @@ Deno.test.afterAll(async () => {
 
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
 
-/** Binds, and opens the form that takes a kubeconfig. */
+/** Binds, and opens the form for a kubeconfig. */
 async function openForm(page: Page, title: string): Promise<void> {
   await button(page, `Bind ${title}`).click();
   await button(page, "Bind").click();
   await page.getByRole("tab", { name: "Apply" }).click();
 }
 
-/** What the page shows of a kubeconfig before it is sent, once it has read it. */
+/** Returns the facts that the page shows of a kubeconfig before it is sent. */
 const facts = async (page: Page) => {
   const lines = page.locator(".facts div");
   await lines.first().waitFor();
@@ -48,13 +48,13 @@ const applied = async (page: Page): Promise<string[]> =>
   await page.getByRole("list", { name: "Applied objects" }).getByRole("listitem")
     .allInnerTexts();
 
-/** Whether the consumer has the credential of somebody for a service. */
+/** Tells whether the consumer has the credential of a user for a service. */
 const hasSecret = async (who: string, exportName: string): Promise<boolean> => {
   const name = grantName(exportName, subjectOf(who));
   return await consumer.kube.find(SECRETS, { name, namespace: "xbind" }) !== undefined;
 };
 
-Deno.test("a kubeconfig file is shown first, then applied with the konnector", async () => {
+Deno.test("the apply form shows a kubeconfig file, then applies the bundle and the konnector", async () => {
   const who = uniqueName("ada");
   await world.visit({ who }, async ({ page, requests }) => {
     await openForm(page, "PostgreSQL");
@@ -82,7 +82,7 @@ Deno.test("a kubeconfig file is shown first, then applied with the konnector", a
   });
 });
 
-Deno.test("a pasted kubeconfig is applied without the konnector if so wanted", async () => {
+Deno.test("the apply form accepts a pasted kubeconfig, and can leave out the konnector", async () => {
   const who = uniqueName("bea");
   await world.visit({ who }, async ({ page }) => {
     await openForm(page, "Widgets");
@@ -102,7 +102,7 @@ Deno.test("a pasted kubeconfig is applied without the konnector if so wanted", a
   });
 });
 
-Deno.test("a kubeconfig that cannot work is told before and after it is sent", async () => {
+Deno.test("the apply form reports a bad kubeconfig before and after it is sent", async () => {
   const who = uniqueName("cid");
   const text = await Deno.readTextFile(plane.adminKubeconfig);
   const options = { who, complaints: /status of (400|502)/ };
@@ -130,9 +130,9 @@ Deno.test("a kubeconfig that cannot work is told before and after it is sent", a
   });
 });
 
-Deno.test("a cluster is connected by command, by file or by the gateway", async () => {
+Deno.test("the connect dialog offers a command, a file and the apply form", async () => {
   await world.visit({ at: "#/clusters?connect=1" }, async ({ page }) => {
-    await page.getByRole("dialog").waitFor(); // a link leads there as well
+    await page.getByRole("dialog").waitFor(); // also opened by a link
     await button(page, "Close").click();
     await button(page, "Connect a cluster").click();
     const dialog = page.getByRole("dialog", { name: "Connect a cluster" });
@@ -161,7 +161,7 @@ Deno.test("a cluster is connected by command, by file or by the gateway", async 
   });
 });
 
-Deno.test("a gateway that does not apply offers the other ways only", async () => {
+Deno.test("the page has no apply form without --enable-apply", async () => {
   await using gateway = await world.anotherGateway([]);
   await world.visit({ gateway, at: "#/catalog?bind=widgets" }, async ({ page }) => {
     await button(page, "Bind").click();
@@ -173,7 +173,7 @@ Deno.test("a gateway that does not apply offers the other ways only", async () =
   });
 });
 
-/** All that a page can keep in a browser for later, or for other pages of its origin, as JSON. */
+/** Lists everything that the page stores in the browser, as JSON. */
 const KEPT = `(async () => {
   const cached = [];
   for (const name of await caches.keys()) {
@@ -192,7 +192,7 @@ const KEPT = `(async () => {
 })()`;
 const kept = async (page: Page): Promise<string> => await page.evaluate<string>(KEPT);
 
-Deno.test("nothing that was typed, delivered or signed in with stays in the browser", async () => {
+Deno.test("the page stores no kubeconfig, pickup or session in the browser", async () => {
   const search = new SecretSearch();
   const kubeconfig = await Deno.readTextFile(plane.adminKubeconfig);
   search.plant("the kubeconfig's key", /client-key-data: (\S+)/.exec(kubeconfig)?.[1]);

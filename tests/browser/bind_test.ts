@@ -21,7 +21,7 @@ Deno.test.beforeEach(once(async () => {
   consumer = await sharedConsumer();
   world = await UiWorld.start();
   await world.offer(SAMPLE_OFFERS, SAMPLE_GROUPS);
-  // All that a bundle needs of the konnector's manifest.
+  // The parts of the konnector's manifest that a bundle needs.
   const crds = ["connections", "clusterbindings"].map((plural) => `${plural}.core.xbind.io`);
   const files = crds.flatMap((crd) => ["-f", join(CRDS, `${crd}.yaml`)]);
   await kubectl(["apply", "--server-side", "--force-conflicts", ...files]);
@@ -33,14 +33,14 @@ Deno.test.beforeEach(once(async () => {
 }));
 Deno.test.afterAll(() => world?.[Symbol.asyncDispose]());
 
-/** What kubectl says to the consumer cluster. */
+/** Runs kubectl on the consumer cluster, and returns its output. */
 async function kubectl(args: string[], stdin?: string): Promise<string> {
   const { code, stdout, stderr } = await consumer.kubectl(args, stdin ? { stdin } : {});
   assert.equal(code, 0, stderr);
   return stdout;
 }
 
-/** The credential that a consumer cluster was given, used with kubectl on the provider. */
+/** Runs kubectl on the provider with the credential that the consumer cluster has. */
 async function useCredential(grant: string, args: string[], stdin?: string): Promise<string> {
   const path = "jsonpath={.data.kubeconfig}";
   const encoded = await kubectl(["get", "secret", "-n", "xbind", grant, "-o", path]);
@@ -55,14 +55,14 @@ async function useCredential(grant: string, args: string[], stdin?: string): Pro
 
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
 
-/** From the catalog to a credential that can be picked up. */
+/** Binds from the catalog until the credential can be picked up. */
 async function bind(page: Page, title: string): Promise<void> {
   await button(page, `Bind ${title}`).click();
   await button(page, "Bind").click();
   await page.getByRole("heading", { name: "Your credential is ready" }).waitFor();
 }
 
-Deno.test("a bind tells what it gives, and its download works on a cluster", async () => {
+Deno.test("the bind dialog lists the rights, and its download works on a cluster", async () => {
   const who = uniqueName("ada");
   const grant = grantName("postgresql", subjectOf(who));
   await world.visit({ who }, async ({ page, requests }) => {
@@ -106,7 +106,7 @@ Deno.test("a bind tells what it gives, and its download works on a cluster", asy
   });
 });
 
-Deno.test("the commands can be copied, and the copied line works once", async () => {
+Deno.test("the bind dialog copies its commands, and the curl command works once", async () => {
   const who = uniqueName("bea");
   await world.visit({ who }, async ({ page }) => {
     await bind(page, "Widgets");
@@ -139,11 +139,11 @@ Deno.test("the commands can be copied, and the copied line works once", async ()
   });
 });
 
-Deno.test("a pickup that was used elsewhere is told, and a new bind helps", async () => {
+Deno.test("the bind dialog reports a used pickup, and can bind again", async () => {
   const options = { who: uniqueName("cid"), complaints: /status of 410/ };
   await world.visit(options, async ({ page }) => {
     await bind(page, "MySQL");
-    await world.bind(options.who, "mysql"); // replaces the pickup that the page has
+    await world.bind(options.who, "mysql"); // replaces the page's pickup
     await button(page, "Download bundle").click();
     await page.getByRole("alert").getByText("Not downloaded").waitFor();
     await button(page, "Bind again").click();
@@ -156,7 +156,7 @@ Deno.test("a pickup that was used elsewhere is told, and a new bind helps", asyn
   });
 });
 
-Deno.test("a pickup counts down to its end, after which one binds again", async () => {
+Deno.test("the bind dialog counts down to the pickup's expiry, and can bind again", async () => {
   await using gateway = await world.anotherGateway([`--pickup-ttl=${PICKUP_TTL_SECONDS}s`]);
   await world.visit({ who: uniqueName("dan"), gateway }, async ({ page }) => {
     await bind(page, "DNS records");
@@ -177,12 +177,12 @@ Deno.test("a pickup counts down to its end, after which one binds again", async 
   });
 });
 
-Deno.test("a bind that fails says why, and can be tried again", async () => {
+Deno.test("the bind dialog shows why a bind failed, and can retry it", async () => {
   const offer = { name: "fleeting", title: "Fleeting", apis: ["widgets.example.org"] };
   await world.offer([offer]);
   await world.visit({ complaints: /status of 404/ }, async ({ page }) => {
     await button(page, "Bind Fleeting").click();
-    await page.route("**/api/catalog", () => {}); // what the page knows stays as it is
+    await page.route("**/api/catalog", () => {}); // the page keeps its old catalog
     await world.provider.kube.delete(EXPORTS, { name: "fleeting" });
     await button(page, "Bind").click();
     await page.getByRole("alert").getByText('Cannot find Export "fleeting"').waitFor();
@@ -192,7 +192,7 @@ Deno.test("a bind that fails says why, and can be tried again", async () => {
   });
 });
 
-Deno.test("a bind warns of Secrets and of ConfigMaps, both where there are both", async () => {
+Deno.test("the bind dialog warns of access to all Secrets and ConfigMaps", async () => {
   await world.visit({ who: uniqueName("fay") }, async ({ page }) => {
     await button(page, "Bind Object storage").click();
     const dialog = page.getByRole("dialog", { name: "Bind Object storage" });
@@ -203,12 +203,12 @@ Deno.test("a bind warns of Secrets and of ConfigMaps, both where there are both"
   });
 });
 
-Deno.test("a bind shows its progress, and can be left", async () => {
+Deno.test("the bind dialog shows progress, and can be cancelled", async () => {
   await world.visit({ who: uniqueName("eve") }, async ({ page }) => {
     const held = Promise.withResolvers<void>();
     await page.route("**/api/bind", async (route) => {
       await held.promise;
-      await route.continue().catch(() => {}); // the page may have given up
+      await route.continue().catch(() => {}); // the page may have cancelled the request
     });
     await button(page, "Bind Certificates").click();
     await page.getByText("This credential can take the provider over").waitFor();
@@ -217,11 +217,11 @@ Deno.test("a bind shows its progress, and can be left", async () => {
     await button(page, "Cancel").click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     held.resolve();
-    await eventually("the address follows", () => page.url().endsWith("#/catalog"));
+    await eventually("the address changes", () => page.url().endsWith("#/catalog"));
   });
 });
 
-Deno.test("a link to a bind of what is not offered says so", async () => {
+Deno.test("a link to bind an unknown Export opens a dialog that says so", async () => {
   await world.visit({ at: "#/catalog?bind=absent" }, async ({ page }) => {
     await page.getByRole("dialog", { name: "Not in the catalog" }).getByText("absent").waitFor();
     await button(page, "Close").last().click();

@@ -18,10 +18,10 @@ const card = (page: Page, title: string) =>
     has: page.getByRole("heading", { name: title, exact: true }),
   });
 
-/** Titles of the cards that are to be seen, in order. */
+/** Returns the titles of the visible cards, in order. */
 const titles = (page: Page) => page.locator(".card-title").allTextContents();
 
-/** Waits until exactly these cards are to be seen. */
+/** Waits until exactly these cards are visible. */
 async function shows(page: Page, expected: readonly string[]): Promise<void> {
   await eventually(`the catalog shows ${expected}`, async () => {
     assert.deepEqual(await titles(page), expected);
@@ -29,7 +29,7 @@ async function shows(page: Page, expected: readonly string[]): Promise<void> {
   });
 }
 
-Deno.test("the catalog has a section for each Collection, then the rest", async () => {
+Deno.test("the catalog has a section for each Collection and one for other services", async () => {
   await world.visit({}, async ({ page }) => {
     await page.getByText("7 services").waitFor();
     assert.deepEqual(await page.locator("h2").allTextContents(), [
@@ -50,11 +50,11 @@ Deno.test("the catalog has a section for each Collection, then the rest", async 
     await page.getByLabel("Collection").selectOption("Messaging and trust");
     await shows(page, ["Message queues", "Certificates"]);
     await page.getByText("2 of 7 services").waitFor();
-    await eventually("the address follows", () => page.url().endsWith("?collection=messaging"));
+    await eventually("the address changes", () => page.url().endsWith("?collection=messaging"));
   });
 });
 
-Deno.test("a card tells what a service is, has and needs", async () => {
+Deno.test("a card shows a service's description, APIs, docs and related resources", async () => {
   await world.visit({}, async ({ page, requests }) => {
     const postgres = card(page, "PostgreSQL");
     await postgres.getByText("Relational databases").waitFor();
@@ -75,7 +75,7 @@ Deno.test("a card tells what a service is, has and needs", async () => {
     const storage = card(page, "Object storage");
     await storage.getByText("+1 more").waitFor();
     await storage.getByText(/^From your cluster: ConfigMaps named lifecycle$/).waitFor();
-    // A picture where there is one, and a letter where it is broken or missing.
+    // A broken or missing picture is replaced by a letter.
     assert.equal(await postgres.locator("img").count(), 1);
     await card(page, "MySQL").getByText("M", { exact: true }).waitFor();
     assert.equal(await storage.locator(".service-letter").innerText(), "O");
@@ -88,7 +88,7 @@ Deno.test("a card tells what a service is, has and needs", async () => {
   });
 });
 
-Deno.test("the search looks at names, titles, descriptions, APIs and Collections", async (t) => {
+Deno.test("the search covers names, titles, descriptions, APIs and Collections", async (t) => {
   const found: [search: string, titles: string[]][] = [
     ["postgresql", ["PostgreSQL"]],
     ["QUEUES", ["Message queues"]],
@@ -114,7 +114,7 @@ Deno.test("the search looks at names, titles, descriptions, APIs and Collections
   });
 });
 
-Deno.test("view, search and filters survive a reload, and Back goes through them", async () => {
+Deno.test("view, search and filters survive a reload and follow the Back button", async () => {
   await world.visit({}, async ({ page }) => {
     await page.getByRole("searchbox").fill("sql");
     await shows(page, ["PostgreSQL", "MySQL"]);
@@ -129,7 +129,7 @@ Deno.test("view, search and filters survive a reload, and Back goes through them
     await page.getByRole("link", { name: "Clusters" }).click();
     await page.getByRole("heading", { name: "Clusters", level: 1 }).waitFor();
     await page.getByRole("button", { name: "Silent" }).click();
-    await eventually("the address follows", () => page.url().endsWith("#/clusters?state=silent"));
+    await eventually("the address changes", () => page.url().endsWith("#/clusters?state=silent"));
     await page.goBack();
     await page.getByRole("heading", { name: "Catalog", level: 1 }).waitFor();
     await shows(page, ["PostgreSQL", "MySQL"]);
@@ -142,7 +142,7 @@ Deno.test("view, search and filters survive a reload, and Back goes through them
   });
 });
 
-Deno.test("what I have bound has a badge, and what others have bound has none", async () => {
+Deno.test("a card has a badge only if the user has bound the service", async () => {
   await world.bind("mallory", "mysql");
   using konnector = await world.connect("bea", "postgresql", "cluster-of-bea");
   await konnector.beat();
@@ -161,7 +161,7 @@ Deno.test("what I have bound has a badge, and what others have bound has none", 
   });
 });
 
-Deno.test("the details list the instances", async () => {
+Deno.test("the details of a service list its instances", async () => {
   using konnector = await world.connect("dan", "message-queues", "cluster-of-dan");
   await konnector.beat();
   await world.provider.makeNamespace("team");
@@ -182,7 +182,7 @@ Deno.test("the details list the instances", async () => {
   });
 });
 
-Deno.test("the page reads anew every 15 seconds while it is visible, and only then", async () => {
+Deno.test("the page refreshes every 15 seconds, but only while it is visible", async () => {
   await world.visit({ at: undefined }, async ({ page, requests }) => {
     await page.clock.install();
     await page.goto("/");
@@ -197,7 +197,7 @@ Deno.test("the page reads anew every 15 seconds while it is visible, and only th
     await pass(10);
     assert.equal(reads(), 1);
     await pass(6);
-    await eventually("it reads again", () => reads() === 2);
+    await eventually("the page refreshes", () => reads() === 2);
     await show("hidden");
     await pass(120);
     assert.equal(reads(), 2);

@@ -34,7 +34,7 @@ Deno.test.beforeEach(once(async () => {
   await world.bind("ada", "widgets");
   await world.bind("cid", "widgets");
   const session = await world.session("ada");
-  await eventually("the clusters are as they should be", async () => {
+  await eventually("the clusters are live and silent as planned", async () => {
     const { clusters, pending } = await world.gateway.read<Clusters>(session, "/api/clusters");
     const synced = clusters.flatMap(({ bindings }) => bindings.flatMap(({ apis }) => apis))
       .some(({ syncedCount }) => syncedCount === 2);
@@ -48,7 +48,7 @@ Deno.test.afterAll(async () => {
 
 const cluster = (page: Page, uid: string) => page.getByRole("article", { name: `Cluster ${uid}` });
 
-/** UIDs of the clusters that are to be seen, in order. */
+/** Returns the UIDs of the visible clusters, in order. */
 const uids = (page: Page) => page.locator(".cluster-uid").allTextContents();
 
 async function shows(page: Page, expected: readonly string[]): Promise<void> {
@@ -58,7 +58,7 @@ async function shows(page: Page, expected: readonly string[]): Promise<void> {
   });
 }
 
-Deno.test("the clusters tell who is there, what they have bound and what they synced", async () => {
+Deno.test("the clusters view shows states, bindings and synced objects", async () => {
   await world.visit({ at: "#/clusters" }, async ({ page }) => {
     await page.getByText("2 live, 1 silent, 2 never connected").waitFor();
     assert.deepEqual(await uids(page), [LIVE, SECOND, SILENT]);
@@ -72,11 +72,11 @@ Deno.test("the clusters tell who is there, what they have bound and what they sy
     await row.getByRole("button", { name: "PostgreSQL" }).click();
     await page.getByRole("dialog", { name: "PostgreSQL" }).getByText("team/orders").waitFor();
     await page.keyboard.press("Escape");
-    await eventually("the address follows", () => page.url().endsWith("#/clusters"));
+    await eventually("the address changes", () => page.url().endsWith("#/clusters"));
   });
 });
 
-Deno.test("what nobody can count or list is told as such", async () => {
+Deno.test("the clusters view shows unknown counts and truncated heartbeats", async () => {
   await world.visit({ at: undefined }, async ({ page }) => {
     await page.route("**/api/clusters", async (route) => {
       const answer = await route.fetch();
@@ -100,7 +100,7 @@ Deno.test("what nobody can count or list is told as such", async () => {
   });
 });
 
-Deno.test("a Grant that heartbeats from two clusters is remarked in both", async () => {
+Deno.test("the clusters view warns in both clusters that share one Grant", async () => {
   await world.visit({ at: "#/clusters" }, async ({ page }) => {
     for (const [uid, other] of [[LIVE, SECOND], [SECOND, LIVE]] as const) {
       const text = await cluster(page, uid).locator(".notice").innerText();
@@ -112,7 +112,7 @@ Deno.test("a Grant that heartbeats from two clusters is remarked in both", async
   });
 });
 
-Deno.test("the clusters can be narrowed by state and by search", async () => {
+Deno.test("the clusters view can be filtered by state and by search", async () => {
   await world.visit({ at: "#/clusters" }, async ({ page }) => {
     await page.getByRole("button", { name: "Silent 1" }).click();
     await shows(page, [SILENT]);
@@ -120,7 +120,7 @@ Deno.test("the clusters can be narrowed by state and by search", async () => {
     await shows(page, [LIVE, SECOND]);
     await page.getByRole("searchbox").fill("0b57");
     await shows(page, [SECOND]);
-    await eventually("the address follows", () => page.url().endsWith("?q=0b57&state=live"));
+    await eventually("the address changes", () => page.url().endsWith("?q=0b57&state=live"));
     await page.reload();
     await shows(page, [SECOND]);
     await page.getByRole("searchbox").fill("nobody");
@@ -133,11 +133,11 @@ Deno.test("the clusters can be narrowed by state and by search", async () => {
   });
 });
 
-Deno.test("a Grant that nobody uses can be bound again by whom it belongs to", async () => {
+Deno.test("the clusters view lets only the owner bind an unused Grant again", async () => {
   await world.visit({ at: "#/clusters" }, async ({ page }) => {
     const pending = page.getByRole("region", { name: "Bound, never connected" });
     const rows = pending.getByRole("row").filter({ hasText: "Widgets" });
-    await eventually("both are listed", async () => await rows.count() === 2);
+    await eventually("both Grants are listed", async () => await rows.count() === 2);
     const mine = rows.filter({ hasText: grantName("widgets", subjectOf("ada")) });
     const other = rows.filter({ hasText: grantName("widgets", subjectOf("cid")) });
     assert.equal(await other.getByRole("button").count(), 0);

@@ -37,7 +37,7 @@ Deno.test.beforeEach(once(async () => {
   await connect("grace", "mysql", UIDS.slice(2), 1);
   await world.bind("ada", "object-storage");
   const session = await world.session("ada");
-  await eventually("the clusters are as they should be", async () => {
+  await eventually("the clusters are live and silent as planned", async () => {
     const { clusters } = await world.gateway.read<Clusters>(session, "/api/clusters");
     const counts = clusters.flatMap(({ bindings }) => bindings.flatMap(({ apis }) => apis));
     return counts.some(({ syncedCount }) => syncedCount === 3) &&
@@ -54,7 +54,7 @@ async function bindTo(page: Page, tab: string): Promise<void> {
   await page.getByRole("tab", { name: tab }).click();
 }
 
-/** A view or dialog, and how to get there from the start of the fragment. */
+/** A view or dialog, its fragment, and the steps to reach it. */
 interface Scene {
   readonly name: string;
   readonly at: string;
@@ -161,7 +161,7 @@ const BINDS: readonly Scene[] = [
   },
 ];
 
-/** The views first: they show what was bound. */
+/** The views come first, because binds change them. */
 const LOOKS = Object.entries({ view: VIEWS, "step of a bind": BINDS }).flatMap(
   ([what, scenes]) =>
     (Object.keys(SIZES) as (keyof typeof SIZES)[]).flatMap((size) =>
@@ -170,8 +170,8 @@ const LOOKS = Object.entries({ view: VIEWS, "step of a bind": BINDS }).flatMap(
 );
 
 for (const { what, scenes, size, scheme } of LOOKS) {
-  Deno.test(`every ${what} can be used by everybody: ${size}, ${scheme}`, async (t) => {
-    const complaints = /ERR_FAILED/; // of the scenes that are failures
+  Deno.test(`every ${what} is accessible: ${size}, ${scheme}`, async (t) => {
+    const complaints = /ERR_FAILED/; // from the scenes of failures
     await world.visit({ size, scheme, complaints }, async (visit) => {
       const { page } = visit;
       for (const { name, at, until } of scenes) {
@@ -179,7 +179,7 @@ for (const { what, scenes, size, scheme } of LOOKS) {
           await page.goto(`/${at}`);
           await until(visit);
           await picture(page, `${name}_${size}_${scheme}`);
-          // Dark on a phone: the colours of one look and the layout of another.
+          // Dark on a phone adds nothing: other looks check its colours and its layout.
           if (scheme === "light" || size === "desktop") {
             assert.deepEqual(await seriousFindings(page), []);
           }
@@ -190,7 +190,7 @@ for (const { what, scenes, size, scheme } of LOOKS) {
   });
 }
 
-Deno.test("the login page can be used by everybody", async (t) => {
+Deno.test("the login page is accessible", async (t) => {
   for (const { size, scheme } of LOOKS.slice(0, 4)) {
     await t.step(`${size}, ${scheme}`, async () => {
       await world.visitAnonymously({ size, scheme, at: "login" }, async ({ page }) => {

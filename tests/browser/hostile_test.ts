@@ -25,10 +25,10 @@ Deno.test.beforeEach(once(async () => {
 }));
 Deno.test.afterAll(() => world?.[Symbol.asyncDispose]());
 
-/** Whose name is no shorter than what they write. */
+/** A user with a very long name. */
 const WHO = "x".repeat(120);
 
-/** Whether anything of the page can only be reached by scrolling sideways. */
+/** Lists the elements that can only be reached by scrolling sideways. */
 const overflow = (page: Page) =>
   page.evaluate<string[]>(`(() => {
     const width = document.documentElement.clientWidth;
@@ -50,7 +50,7 @@ const overflow = (page: Page) =>
 
 const wasHit = (page: Page) => page.evaluate("globalThis.wasHit === undefined ? 'no' : 'yes'");
 
-Deno.test("hostile texts are shown as they are, and nothing of them runs", async () => {
+Deno.test("the page shows hostile texts as text, and runs none of them", async () => {
   await world.visit({ who: WHO }, async ({ page, requests }) => {
     await page.getByText(`${names.length} services`).waitFor();
     await page.getByRole("heading", { name: "<img src=x onerror" }).first().waitFor();
@@ -80,7 +80,7 @@ Deno.test("hostile texts are shown as they are, and nothing of them runs", async
 });
 
 for (const size of Object.keys(SIZES) as (keyof typeof SIZES)[]) {
-  Deno.test(`hostile texts do not widen the page on a ${size}`, async (t) => {
+  Deno.test(`hostile texts do not widen the page: ${size}`, async (t) => {
     const places = [
       "#/catalog",
       "#/clusters",

@@ -11,14 +11,14 @@ Deno.test.beforeEach(once(async () => {
 }));
 Deno.test.afterAll(() => world?.[Symbol.asyncDispose]());
 
-/** What has the focus, in the words of a screen reader. */
+/** Returns the accessible name of the focused element. */
 const focused = (page: Page) =>
   page.evaluate<string>(`(() => {
     const { activeElement: at } = document;
     return at.ariaLabel ?? (at.labels?.[0] ?? at).textContent.trim();
   })()`);
 
-/** Waits until that has the focus. */
+/** Waits until the element with this name has the focus. */
 async function focusIsOn(page: Page, name: string): Promise<void> {
   await eventually(`the focus is on "${name}"`, async () => {
     assert.equal(await focused(page), name);
@@ -26,7 +26,7 @@ async function focusIsOn(page: Page, name: string): Promise<void> {
   });
 }
 
-/** Presses Tab until that has the focus. */
+/** Presses Tab until the element with this name has the focus. */
 async function tabTo(page: Page, name: string): Promise<void> {
   const passed: string[] = [];
   for (let presses = 0; presses < 60; presses++) {
@@ -38,7 +38,7 @@ async function tabTo(page: Page, name: string): Promise<void> {
   assert.fail(`Tab does not lead to "${name}", but to ${passed.join(", ")}`);
 }
 
-Deno.test("everything can be reached by Tab, in the order in which it is seen", async () => {
+Deno.test("Tab reaches every control in visual order", async () => {
   await world.visit({}, async ({ page }) => {
     await page.getByText("7 services").waitFor();
     const order: string[] = [];
@@ -63,7 +63,7 @@ Deno.test("everything can be reached by Tab, in the order in which it is seen", 
   });
 });
 
-Deno.test("a bind needs nothing but the keyboard, and its dialog keeps the focus", async () => {
+Deno.test("a bind works with the keyboard alone, and its dialog keeps the focus", async () => {
   await world.visit({ who: "keys" }, async ({ page }) => {
     await page.getByText("7 services").waitFor();
     await tabTo(page, "Bind Widgets");
@@ -80,7 +80,7 @@ Deno.test("a bind needs nothing but the keyboard, and its dialog keeps the focus
     await focusIsOn(page, "Apply");
     await tabTo(page, "or paste it here");
     await page.keyboard.press("Home");
-    // Round and round: whatever gets the focus is inside, or the browser's own frame.
+    // Tab cycles through the dialog and the browser's own controls only.
     for (let presses = 0; presses < 20; presses++) {
       await page.keyboard.press("Tab");
       const isInside = await page.evaluate(
@@ -90,13 +90,13 @@ Deno.test("a bind needs nothing but the keyboard, and its dialog keeps the focus
     }
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    await eventually("the address follows", () => page.url().endsWith("#/catalog"));
+    await eventually("the address changes", () => page.url().endsWith("#/catalog"));
     const button = /^Bind( again:)? Widgets$/;
     await eventually("the focus is back", async () => button.test(await focused(page)));
   });
 });
 
-Deno.test("details open and close by keyboard, and give the focus back", async () => {
+Deno.test("details open and close by keyboard, and return the focus", async () => {
   await world.visit({}, async ({ page }) => {
     await page.getByText("7 services").waitFor();
     for (const close of ["Escape", "button"]) {
@@ -114,7 +114,7 @@ Deno.test("details open and close by keyboard, and give the focus back", async (
   });
 });
 
-Deno.test("a slash goes to the search, but not while one types or a dialog is open", async () => {
+Deno.test("a slash focuses the search, but not in a text field or a dialog", async () => {
   await world.visit({}, async ({ page }) => {
     await page.getByText("7 services").waitFor();
     await page.keyboard.press("/");
@@ -128,7 +128,7 @@ Deno.test("a slash goes to the search, but not while one types or a dialog is op
   });
 });
 
-Deno.test("the first Tab offers to skip the bar on top", async () => {
+Deno.test("the first Tab leads to a link that skips the header", async () => {
   await world.visit({ at: "#/clusters" }, async ({ page }) => {
     await page.getByText(/\d live/).waitFor();
     await page.keyboard.press("Tab");
@@ -140,13 +140,13 @@ Deno.test("the first Tab offers to skip the bar on top", async () => {
   });
 });
 
-Deno.test("nothing moves for those who want less motion", async () => {
+Deno.test("the page has no animation with reduced motion", async () => {
   const moving = (page: Page) =>
     page.evaluate<number>(`document.getAnimations().filter(
       ({ effect }) => effect.getComputedTiming().duration > 0).length`);
   for (const reducedMotion of [false, true]) {
     await world.visit({ reducedMotion, at: undefined }, async ({ page }) => {
-      await page.route("**/api/clusters", () => {}); // so that the page goes on loading
+      await page.route("**/api/clusters", () => {}); // the page keeps loading
       await page.goto("/#/clusters?connect=1");
       await page.getByRole("dialog").waitFor();
       await page.getByLabel("Loading the clusters").waitFor({ state: "attached" });
@@ -155,7 +155,7 @@ Deno.test("nothing moves for those who want less motion", async () => {
   }
 });
 
-Deno.test("name and sign-out are to be seen at every width", async (t) => {
+Deno.test("the user name and Sign out are visible at every width", async (t) => {
   await world.visit({ who: "somebody-with-quite-a-long-name" }, async ({ page }) => {
     for (const width of [320, 360, 480, 705, 768, 1024, 1920]) {
       await t.step(`${width} px`, async () => {

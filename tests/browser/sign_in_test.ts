@@ -5,17 +5,17 @@ import { once, UiWorld } from "../support/worlds/ui_world.ts";
 import { SAMPLE_GROUPS, SAMPLE_OFFERS } from "../testdata/sample_catalog.ts";
 
 let world: UiWorld;
-/** Where the mock issuer asks people to sign in. */
-let issuer = "";
+/** The origin of the mock identity provider. */
+let idpOrigin = "";
 
 Deno.test.beforeEach(once(async () => {
   world = await UiWorld.start(["--provider-name=Northwind platform"]);
   await world.offer(SAMPLE_OFFERS, SAMPLE_GROUPS);
-  issuer = new URL((await world.gateway.startLogin()).authorizationUrl).origin;
+  idpOrigin = new URL((await world.gateway.startLogin()).authorizationUrl).origin;
 }));
 Deno.test.afterAll(() => world?.[Symbol.asyncDispose]());
 
-/** The browser itself tells of the answer that sends people to the login page. */
+/** The browser logs the 401 that leads to the login page. */
 const UNAUTHORIZED = /status of 401/;
 const PLACES = [
   "",
@@ -26,10 +26,10 @@ const PLACES = [
   "#/catalog?q=%F0%9F%90%98%26%23%25&bound=1",
 ];
 
-Deno.test("whoever is not signed in lands on the login page, and a login leads back", async (t) => {
+Deno.test("a page without a session redirects to the login page, and a login leads back", async (t) => {
   for (const place of PLACES) {
     await t.step(place || "the start page", async () => {
-      const options = { at: place, origins: [issuer], complaints: UNAUTHORIZED };
+      const options = { at: place, origins: [idpOrigin], complaints: UNAUTHORIZED };
       await world.visitAnonymously(options, async ({ page }) => {
         await page.getByRole("heading", { name: "Sign in to Northwind platform" }).waitFor();
         assert.equal(new URL(page.url()).pathname, "/login");
@@ -42,15 +42,15 @@ Deno.test("whoever is not signed in lands on the login page, and a login leads b
   }
 });
 
-Deno.test("a session that ends in the middle leads to the login page and back", async (t) => {
+Deno.test("a session that ends during a visit redirects to the login page, and a login leads back:", async (t) => {
   const endings: [how: string, cookie: string | undefined][] = [
-    ["its cookie is gone", undefined],
-    ["it has expired", await world.session("ada", new Date(0))],
+    ["the cookie is deleted", undefined],
+    ["the session has expired", await world.session("ada", new Date(0))],
   ];
   for (const [how, cookie] of endings) {
     await t.step(how, async () => {
       const place = "#/catalog?q=sql&collection=data";
-      const options = { at: place, origins: [issuer], complaints: UNAUTHORIZED };
+      const options = { at: place, origins: [idpOrigin], complaints: UNAUTHORIZED };
       await world.visit(options, async ({ page, context }) => {
         await page.getByRole("link", { name: "PostgreSQL", exact: true }).waitFor();
         await context.clearCookies();
@@ -67,8 +67,8 @@ Deno.test("a session that ends in the middle leads to the login page and back", 
   }
 });
 
-Deno.test("a bind without a session is not lost: the login leads back to its dialog", async () => {
-  const options = { origins: [issuer], complaints: UNAUTHORIZED };
+Deno.test("a bind without a session redirects to the login page, which leads back to its dialog", async () => {
+  const options = { origins: [idpOrigin], complaints: UNAUTHORIZED };
   await world.visit(options, async ({ page, context }) => {
     await page.getByRole("button", { name: "Bind MySQL" }).click();
     await context.clearCookies();
@@ -80,7 +80,7 @@ Deno.test("a bind without a session is not lost: the login leads back to its dia
   });
 });
 
-Deno.test("signing out forgets the session, and Back does not bring it back", async () => {
+Deno.test("Sign out deletes the session, and Back does not restore it", async () => {
   await world.visit({ complaints: UNAUTHORIZED }, async ({ page, context }) => {
     await page.getByText("7 services").waitFor();
     await page.getByRole("button", { name: "Sign out" }).click();
@@ -92,10 +92,10 @@ Deno.test("signing out forgets the session, and Back does not bring it back", as
   });
 });
 
-Deno.test("the login page never leads to another site", async (t) => {
+Deno.test("the login page never redirects to another site", async (t) => {
   for (const redirect of ["//evil.example", "https://evil.example/", "/\\evil.example", "x"]) {
     await t.step(redirect, async () => {
-      await world.visitAnonymously({ origins: [issuer] }, async ({ page }) => {
+      await world.visitAnonymously({ origins: [idpOrigin] }, async ({ page }) => {
         await page.goto(`/login?redirect=${encodeURIComponent(redirect)}`);
         await page.getByRole("heading", { name: "Sign in to Northwind platform" }).waitFor();
         await page.getByRole("link", { name: "Sign in" }).click();

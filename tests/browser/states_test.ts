@@ -13,7 +13,7 @@ const COLOURS = ["amber", "blue", "crimson", "denim", "ebony", "fuchsia", "green
 const colourOf = (index: number) => COLOURS[index % COLOURS.length] ?? "";
 const nameOf = (index: number) => `service-${String(index).padStart(3, "0")}`;
 
-/** Of which kind the tests need many. */
+/** The Exports of a large catalog. */
 const OFFERS = Array.from({ length: COUNT }, (_, index) => ({
   name: nameOf(index),
   title: `The ${colourOf(index)} service ${index}`,
@@ -34,7 +34,7 @@ Deno.test.afterAll(() => world?.[Symbol.asyncDispose]());
 
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
 
-Deno.test("a provider without Exports and clusters says so, and how to begin", async () => {
+Deno.test("empty views say so, and how to connect a cluster", async () => {
   await world.visit({}, async ({ page }) => {
     await page.getByText("Nothing is offered yet").waitFor();
     await page.getByText("0 services").waitFor();
@@ -49,7 +49,7 @@ Deno.test("a provider without Exports and clusters says so, and how to begin", a
   });
 });
 
-Deno.test("what cannot be loaded is told, and can be tried again", async (t) => {
+Deno.test("a view that cannot be loaded shows an error, and can be retried", async (t) => {
   await using proxy = await FaultProxy.start(world.plane);
   const fails = (
     type: { plural: string },
@@ -68,8 +68,8 @@ Deno.test("what cannot be loaded is told, and can be tried again", async (t) => 
         const alert = page.getByRole("alert");
         await alert.getByText(`Cannot load ${what}`).waitFor();
         proxy.faults = () => undefined;
-        await eventually("trying again helps", async () => {
-          // It goes by itself when the page looks again meanwhile.
+        await eventually("the retry works", async () => {
+          // The button disappears if the page refreshes meanwhile.
           await button(page, "Try again").click({ timeout: 1_000 }).catch(() => {});
           return await page.getByText(then).isVisible();
         }, { everyMs: 500 });
@@ -79,11 +79,11 @@ Deno.test("what cannot be loaded is told, and can be tried again", async (t) => 
   }
 });
 
-Deno.test("five hundred services can be searched, filtered and scrolled through", async (t) => {
+Deno.test("a catalog of 500 services can be searched, filtered and scrolled", async (t) => {
   await world.offer(OFFERS, GROUPS);
   await world.visit({}, async ({ page }) => {
     await page.getByText(`${COUNT} services`, { exact: true }).waitFor();
-    // At one moment: a locator finds the cards first and reads them later, when they may be gone.
+    // Read in one step: a locator finds the cards first, and they may be gone when it reads them.
     const titles = () =>
       page.evaluate<string[]>(
         'Array.from(document.querySelectorAll(".card-title"), (title) => title.textContent)',
@@ -110,7 +110,7 @@ Deno.test("five hundred services can be searched, filtered and scrolled through"
     assert.ok(before < 100, `${before} cards are drawn at once`);
     await page.evaluate("scrollTo(0, document.body.scrollHeight)");
     await eventually("more cards are drawn", async () => (await titles()).length > before);
-    await eventually("all are drawn in the end", async () => {
+    await eventually("all cards are drawn", async () => {
       const more = page.getByRole("button", { name: /^Show more/ });
       if (await more.count() > 0) await more.click({ timeout: 1_000 });
       return (await titles()).length === COUNT;
@@ -118,10 +118,10 @@ Deno.test("five hundred services can be searched, filtered and scrolled through"
   });
 });
 
-Deno.test("a gateway that is gone is told beside what was known, until it is back", async () => {
+Deno.test("the page shows stale data with a notice while the gateway is down", async () => {
   const flags = [`--listen-address=127.0.0.1:${freePort()}`];
   await using gateway = await world.anotherGateway(flags);
-  // What a browser calls it depends on how far its connections were when the gateway died.
+  // The error depends on the state of the connections when the gateway was killed.
   const complaints = /ERR_CONNECTION_|ERR_EMPTY|ERR_SOCKET_NOT_CONNECTED/;
   const options = { gateway, at: undefined, complaints };
   await world.visit(options, async ({ page }) => {
