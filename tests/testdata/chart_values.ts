@@ -1,4 +1,4 @@
-/** Another value for one of the chart's, and what else must be set for it to matter. */
+/** A value other than the default, and the values that must be set for it to have an effect. */
 export interface OtherValue {
   readonly other: unknown;
   readonly given?: Readonly<Record<string, unknown>>;
@@ -8,7 +8,7 @@ const SECRET = { "cookieKeys.existingSecret": "keys" };
 const MONITOR = { "metrics.serviceMonitor.enabled": true };
 const CONFIG_MAP = { existingConfigMap: "cas" };
 
-/** For each value of the chart one that people could want instead, in a release with all modules. */
+/** One realistic other value for each value of the chart, in a release with all modules. */
 export const OTHER_VALUES: Readonly<Record<string, OtherValue>> = {
   replicaCount: { other: 3 },
   "image.repository": { other: "registry.example.org/backend" },

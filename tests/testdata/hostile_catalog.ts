@@ -3,7 +3,7 @@ import type { Group, Offer } from "../support/worlds/ui_world.ts";
 
 const MARKUP = `<img src=x onerror="globalThis.wasHit=1"><script>globalThis.wasHit=1</script>`;
 const UNBROKEN = "w".repeat(200);
-/** Text that runs the other way, and a character that would turn what follows around. */
+/** Right-to-left text, and text with a right-to-left override. */
 const RIGHT_TO_LEFT = "خدمة قواعد البيانات المُدارة";
 const OVERRIDE = "\u202Eevil\u202D";
 const LONG_NAME = `${"a".repeat(60)}.${"b".repeat(60)}.${"c".repeat(60)}.${"d".repeat(60)}`;
@@ -21,7 +21,7 @@ export const BAD_LINKS = [
   "//evil.example/x.svg",
 ];
 
-/** What somebody writes into a catalog who means harm, or does not think of phones. */
+/** Returns Exports with malicious texts, or with texts that do not fit a phone. */
 export const hostileOffers = (gateway: string): Offer[] => [
   ...BAD_LINKS.map((url, index) => ({
     name: `link-${index}`,
@@ -69,7 +69,7 @@ export const hostileOffers = (gateway: string): Offer[] => [
   { name: "emoji", title: "🐘".repeat(100), apis: ["widgets.example.org"] },
 ];
 
-/** Collections of the same kind. */
+/** Collections with the same texts. */
 export const HOSTILE_GROUPS: readonly Group[] = [
   { name: "markup", title: MARKUP, description: MARKUP, exports: ["markup", "unbroken"] },
   { name: "unbroken", title: UNBROKEN, description: UNBROKEN, exports: [LONG_NAME, "blank"] },

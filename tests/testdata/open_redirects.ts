@@ -1,6 +1,6 @@
 const ESCAPES: Record<string, string> = { t: "\t", n: "\n", r: "\r", "0": "\0", "\\": "\\" };
 
-/** The values of `open_redirects.txt` as callers would send them. */
+/** The values of `open_redirects.txt`, with escapes replaced. */
 export const OPEN_REDIRECTS: readonly string[] = Deno
   .readTextFileSync(new URL("open_redirects.txt", import.meta.url))
   .split("\n")

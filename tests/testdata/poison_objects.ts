@@ -1,7 +1,7 @@
 import { CATALOG_API_VERSION, IAM_API_VERSION } from "../../common/api/groups.ts";
 import { ANNOTATIONS } from "../../common/api/names.ts";
 
-/** An object that no schema of ours would let through, and its status, which is written apart. */
+/** An object that our schemas would refuse, and its status, which is written separately. */
 export interface Poison {
   readonly what: string;
   readonly spec?: unknown;
@@ -12,7 +12,7 @@ export interface Poison {
 const API = { name: "widgets.example.org" };
 const READY = { conditions: [{ type: "Ready", status: "True", reason: "AsExpected" }] };
 const HUGE = "x".repeat(100_000);
-/** Moves the cursor, changes the title, writes from right to left, and is markup on top. */
+/** Text with terminal escapes, right-to-left overrides and markup. */
 export const ESCAPES =
   "\u001b[2J\u001b]0;evil\u0007\u202etxet\u202c\u0000\r\n<img src=x onerror=alert(1)>&amp;\"'`${x}";
 
@@ -28,7 +28,7 @@ const STATUSES: readonly unknown[] = [
   { conditions: [{ type: 7, status: {} }], namespace: {}, serviceAccount: [], tokenSecret: 7 },
 ];
 
-/** Exports that look Ready where they can, so that they are shown unless somebody looks closer. */
+/** Malformed Exports, Ready where possible, so that only a check of their fields hides them. */
 export const POISON_EXPORTS: readonly Poison[] = [
   { what: "no spec", status: READY },
   { what: "a spec that is null", spec: null, status: READY },
@@ -38,13 +38,13 @@ export const POISON_EXPORTS: readonly Poison[] = [
   { what: "no APIs", spec: { title: "a" }, status: READY },
   { what: "APIs that are null", spec: { title: "a", apis: null }, status: READY },
   { what: "APIs that are text", spec: { title: "a", apis: "text" }, status: READY },
-  { what: "APIs of all kinds", spec: { title: "a", apis: [null, 7, [], {}, "x"] }, status: READY },
+  { what: "mixed APIs", spec: { title: "a", apis: [null, 7, [], {}, "x"] }, status: READY },
   { what: "an API that is a number", spec: { title: "a", apis: [{ name: 7 }] }, status: READY },
   { what: "a path as API", spec: { title: "a", apis: [{ name: "../../x" }] }, status: READY },
   { what: "an icon that is text", spec: { title: "a", apis: [API], icon: "x" }, status: READY },
   { what: "an icon that is null", spec: { title: "a", apis: [API], icon: null }, status: READY },
   {
-    what: "an icon that is code",
+    what: "an icon with a toString field",
     spec: { title: "a", apis: [API], icon: { url: { toString: "x" } }, docs: [] },
     status: READY,
   },
@@ -74,7 +74,7 @@ export const POISON_EXPORTS: readonly Poison[] = [
   })),
 ];
 
-/** Collections of wrong types. */
+/** Malformed Collections. */
 export const POISON_COLLECTIONS: readonly Poison[] = [
   undefined,
   null,
@@ -88,7 +88,7 @@ export const POISON_COLLECTIONS: readonly Poison[] = [
 const identity = { subject: "https://idp.example#poison" };
 const goodGrant = { identity, exportName: "widgets", apis: [API] };
 
-/** Grants of wrong types, and Grants whose annotations are garbage. */
+/** Malformed Grants, and Grants with malformed annotations. */
 export const POISON_GRANTS: readonly Poison[] = [
   { what: "no spec" },
   ...[
@@ -137,7 +137,7 @@ export const POISON_GRANTS: readonly Poison[] = [
     status,
   })),
   {
-    what: "annotations that are garbage",
+    what: "malformed annotations",
     spec: goodGrant,
     annotations: {
       [ANNOTATIONS.pickupSha256]: "x",
@@ -151,7 +151,7 @@ export const POISON_GRANTS: readonly Poison[] = [
   },
 ];
 
-/** The kinds to poison. */
+/** The malformed objects of each kind. */
 export const POISONED_KINDS = [
   { plural: "exports", apiVersion: CATALOG_API_VERSION, kind: "Export", poisons: POISON_EXPORTS },
   {

@@ -3,7 +3,7 @@ import type { Group, Offer } from "../support/worlds/ui_world.ts";
 
 const docs = (name: string) => `https://docs.example.org/${name}`;
 
-/** A catalog as a provider might have it. */
+/** The Exports of a realistic catalog. */
 export const SAMPLE_OFFERS: readonly Offer[] = [
   {
     name: "postgresql",

@@ -1,4 +1,4 @@
-/** Prints who the API server says we are: `whoami.ts <kubeconfig>`, with exec plugins allowed. */
+/** Prints the user of a kubeconfig: `whoami.ts <kubeconfig>`. Exec plugins are allowed. */
 import { runExecPlugin } from "../../common/kube/exec_credential.ts";
 import { connect, whoAmI } from "../support/planes/kube.ts";
 

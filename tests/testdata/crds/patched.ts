@@ -4,7 +4,7 @@ import { SAMPLES } from "./samples.ts";
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The target after a JSON merge patch (RFC 7386); neither argument changes. */
+/** Returns the target after a JSON merge patch (RFC 7386), without changing either argument. */
 export const mergePatch = (target: unknown, patch: unknown): unknown => {
   if (!isObject(patch)) return patch;
   const result = isObject(target) ? { ...target } : {};
@@ -15,7 +15,7 @@ export const mergePatch = (target: unknown, patch: unknown): unknown => {
   return result;
 };
 
-/** The complete sample of a kind under a name, after a merge patch. */
+/** Returns the complete sample of a kind under a name, after a merge patch. */
 export const patchedSample = (
   type: ResourceType,
   name: string,

@@ -13,7 +13,7 @@ import {
 import { sharedProvider } from "../../support/planes/control_planes.ts";
 import { CRDS_FOLDER } from "./schema.ts";
 
-/** The six kinds. */
+/** The six kinds of xbind. */
 export const TYPES: ResourceType[] = [
   EXPORTS,
   COLLECTIONS,
@@ -23,18 +23,18 @@ export const TYPES: ResourceType[] = [
   BINDINGS,
 ];
 
-/** The name by which kubectl finds a kind without doubt. */
+/** Returns the full name of a kind for kubectl: `plural.group`. */
 export const resourceName = (type: ResourceType): string => `${type.plural}.${type.group}`;
 
-/** An object as kubectl takes it: `Kind.version.group/name`. */
+/** Returns the full name of an object for kubectl: `Kind.version.group/name`. */
 export const reference = ({ apiVersion, kind, metadata }: KubeObject): string =>
   `${[kind, ...apiVersion.split("/").toReversed()].join(".")}/${metadata.name}`;
 
-// Before any test, so that no test is charged with processes it does not end.
+// Started outside the tests: Deno would report it as a leak of the test that starts it.
 const provider = await sharedProvider();
 
 const install = async (): Promise<void> => {
-  // Other test files do the same at the same time, hence the forced server-side apply.
+  // Forced, because other test files may apply the CRDs at the same time.
   const applied = await provider.kubectl(
     ["apply", "--server-side", "--force-conflicts", "-f", fileURLToPath(CRDS_FOLDER)],
   );
@@ -44,7 +44,7 @@ const install = async (): Promise<void> => {
     ["wait", "--for=condition=Established", "--timeout=30s", ...names],
   );
   assert.equal(waited.code, 0, waited.stderr);
-  // Discovery follows with some delay; asking this way also renews kubectl's own cache of it.
+  // Discovery lags behind. This command also refreshes kubectl's discovery cache.
   const deadline = AbortSignal.timeout(30_000);
   for (let listed = ""; listed.trim().split("\n").length < TYPES.length;) {
     assert.ok(!deadline.aborted, `kubectl api-resources lists only ${listed}`);
@@ -55,33 +55,33 @@ const install = async (): Promise<void> => {
 
 await install();
 
-/** Runs kubectl as admin of the shared provider, with our definitions in place. */
+/** Runs kubectl as admin of the shared provider, which has our CRDs. */
 export const kubectl = (args: string[], stdin?: string) =>
   provider.kubectl(args, stdin === undefined ? {} : { stdin });
 
-/** What a kubectl command that must succeed writes to stdout. */
+/** Runs a kubectl command that must succeed, and returns its stdout. */
 export const succeed = async (args: string[], stdin?: string): Promise<string> => {
   const { code, stdout, stderr } = await kubectl(args, stdin);
   assert.equal(code, 0, `kubectl ${args.join(" ")}: ${stderr}`);
   return stdout;
 };
 
-/** What a kubectl command that must fail writes to stderr. */
+/** Runs a kubectl command that must fail, and returns its stderr. */
 export const fail = async (args: string[], stdin?: string): Promise<string> => {
   const { code, stdout, stderr } = await kubectl(args, stdin);
   assert.notEqual(code, 0, `kubectl ${args.join(" ")}: ${stdout}`);
   return stderr;
 };
 
-/** An object as it is stored. */
+/** Returns the stored object. */
 export const stored = async (object: KubeObject) =>
   JSON.parse(await succeed(["get", "-o", "json", reference(object)]));
 
-/** Objects as the text of one file. */
+/** Returns the objects as the text of one file. */
 export const documents = (...objects: object[]): string =>
   objects.map((object) => JSON.stringify(object)).join("\n---\n");
 
-/** Creates an object for the time of a test. */
+/** Creates an object, and deletes it when disposed. */
 export const withObject = async (object: KubeObject, test: () => Promise<void>): Promise<void> => {
   try {
     await succeed(["create", "-f", "-"], documents(object));

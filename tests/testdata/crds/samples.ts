@@ -22,12 +22,12 @@ import type {
   RelatedResourceSelector,
 } from "../../../common/api/resources.ts";
 
-/** T with every optional field present, so that a sample of it has to show each one. */
+/** T with every optional field required, so that a sample must have all of them. */
 type Complete<T> = T extends (infer Item)[] ? Complete<Item>[]
   : T extends object ? string extends keyof T ? T : { [K in keyof T]-?: Complete<T[K]> }
   : T;
 
-/** T without its optional fields, so that a sample of it can show none. */
+/** T without its optional fields, so that a sample cannot have any of them. */
 type Minimal<T> = T extends (infer Item)[] ? Minimal<Item>[]
   : T extends object
     ? { [K in keyof T as Record<never, never> extends Pick<T, K> ? never : K]: Minimal<T[K]> }
@@ -134,13 +134,13 @@ const minimalBinding: Minimal<Body<ClusterBinding> & Body<Binding>> = {
   spec: { connectionRef: { name: "widgets" }, apis },
 };
 
-/** What a custom resource has beside its identity. */
+/** The spec and status of a custom resource. */
 export interface Sample {
   spec: object;
   status?: object;
 }
 
-/** Per kind: every field that exists, and only the fields that must exist. */
+/** By kind: a sample with all fields, and one with the required fields only. */
 export const SAMPLES: Record<string, { complete: Sample; minimal: Sample }> = {
   Export: { complete: completeExport, minimal: minimalExport },
   Collection: { complete: completeCollection, minimal: minimalCollection },
@@ -175,7 +175,7 @@ const condition: Minimal<Condition> = {
   message: "",
 };
 
-/** By property name: only the required fields of the objects that minimal samples leave out. */
+/** By property name: the required fields of objects that minimal samples leave out. */
 export const MINIMAL_PARTS: Record<string, object> = {
   status: none,
   defaults: none,
@@ -193,7 +193,7 @@ export const MINIMAL_PARTS: Record<string, object> = {
 const members = <T extends string | undefined>(all: Record<NonNullable<T>, true>): string[] =>
   Object.keys(all);
 
-/** By property name: the values its type allows. */
+/** By property name: the values that its type allows. */
 export const ENUMS: Record<string, string[]> = {
   conflictPolicy: members<ConflictPolicy>({ Fail: true, Adopt: true }),
   group: members<RelatedResource["group"]>({ "": true }),

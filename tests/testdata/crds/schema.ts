@@ -1,7 +1,7 @@
 import { parse } from "yaml";
 import type { CustomResourceDefinition } from "../../../common/api/resources.ts";
 
-/** The parts of a structural schema that the tests look at. */
+/** The parts of a structural schema that tests read. */
 export interface SchemaNode {
   type?: string;
   description?: string;
@@ -12,18 +12,18 @@ export interface SchemaNode {
   enum?: string[];
 }
 
-/** A schema node with its place: `[]` stands for the items of a list, `{}` for the values of a map. */
+/** A schema node with its path: `[]` stands for list items, `{}` for map values. */
 export interface PlacedNode {
   path: string;
-  /** The property it belongs to; items and map values belong to that of their list or map. */
+  /** The property of the node. Items and map values have the property of their list or map. */
   property: string;
   node: SchemaNode;
 }
 
-/** Where the definitions of this repository are. */
+/** The folder of this repository's CRDs. */
 export const CRDS_FOLDER = new URL("../../../crds/", import.meta.url);
 
-/** The definitions of this repository with their file names. */
+/** The CRDs of this repository with their file names. */
 export const readCrds = (): { file: string; crd: CustomResourceDefinition }[] =>
   [...Deno.readDirSync(CRDS_FOLDER)].map(({ name }) => name)
     .filter((name) => name.endsWith(".yaml"))
@@ -32,11 +32,11 @@ export const readCrds = (): { file: string; crd: CustomResourceDefinition }[] =>
       crd: parse(Deno.readTextFileSync(new URL(file, CRDS_FOLDER))) as CustomResourceDefinition,
     }));
 
-/** The schema of the one version a definition has. */
+/** Returns the schema of a CRD's only version. */
 export const schemaOf = (crd: CustomResourceDefinition): SchemaNode =>
   crd.spec.versions[0]?.schema?.openAPIV3Schema ?? {};
 
-/** Every node of a schema, the root first. */
+/** Yields every node of a schema, the root first. */
 export function* nodesOf(node: SchemaNode, path = "", property = ""): Generator<PlacedNode> {
   yield { path, property, node };
   if (node.items) yield* nodesOf(node.items, `${path}[]`, property);

@@ -1,6 +1,6 @@
 import { configOf, GOOD_CLUSTER, GOOD_USER, submitted } from "./parts.ts";
 
-/** What a kubeconfig may try to touch. */
+/** A file, a program and an address that a kubeconfig may try to use. */
 export interface Bait {
   /** The path of a file that must not be opened. */
   readonly file: (name: string) => string;
@@ -10,7 +10,7 @@ export interface Bait {
   readonly address: string;
 }
 
-/** Kubeconfigs that must be refused before anything they name is touched, by what they try. */
+/** Returns kubeconfigs that must be refused before the bait is used, by name. */
 export function baitedKubeconfigs(bait: Bait): Record<string, string> {
   const { file, program, address } = bait;
   const cluster = { ...GOOD_CLUSTER, server: `https://${address}` };
@@ -34,7 +34,7 @@ export function baitedKubeconfigs(bait: Bait): Record<string, string> {
     "exec as text": configOf(cluster, { exec: program }),
     "exec as a list": configOf(cluster, { exec: [program] }),
     "gcp with a command": provider("gcp", { "cmd-path": program, "cmd-args": "gcp" }),
-    "gcp with a token that is over": provider("gcp", {
+    "gcp with an expired token": provider("gcp", {
       "access-token": "a",
       "cmd-path": program,
       expiry: "2001-01-01T00:00:00Z",
@@ -44,7 +44,7 @@ export function baitedKubeconfigs(bait: Bait): Record<string, string> {
     "azure with a command": provider("azure", { "cmd-path": program, "expires-on": "1" }),
     "a provider with exec": provider("anything", { exec: { command: program, args: ["x"] } }),
     "a provider with a file": provider("anything", { tokenFile: file("token") }),
-    "oidc with an issuer": provider("oidc", {
+    "oidc with an identity provider": provider("oidc", {
       "client-id": "a",
       "id-token": "a.b.c",
       "idp-issuer-url": `http://${address}`,
@@ -84,8 +84,8 @@ export function baitedKubeconfigs(bait: Bait): Record<string, string> {
     "a tag that includes": `!include ${file("token")}`,
     "a tag that runs": `!!python/object/apply:os.system ["${program}"]`,
     "a tag that is code": `!!js/function "function () { ${program} }"`,
-    "exec in capitals alone": configOf(cluster, { Exec: { command: program } }),
-    "an exec that comes second": JSON.stringify(configOf(cluster)).replace(
+    "Exec with a capital": configOf(cluster, { Exec: { command: program } }),
+    "a second exec key": JSON.stringify(configOf(cluster)).replace(
       '"token":',
       `"exec":null,"exec":{"command":"${program}"},"token":`,
     ),
@@ -95,7 +95,7 @@ export function baitedKubeconfigs(bait: Bait): Record<string, string> {
   );
 }
 
-/** A kubeconfig that is accepted, whatever the users and clusters beside its own try. */
+/** Returns a valid kubeconfig with unused users and clusters that try to use the bait. */
 export function companionedKubeconfig({ file, program, address }: Bait): string {
   const config = configOf({ ...GOOD_CLUSTER, server: `https://${address}` });
   return submitted({

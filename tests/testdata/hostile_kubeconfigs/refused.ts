@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { base64, configOf, GOOD_CLUSTER, GOOD_USER, PEMS, submitted } from "./parts.ts";
 
-/** What is submitted, and what the refusal must name. */
+/** A submitted kubeconfig, and the words that the refusal must contain. */
 export interface HostileKubeconfig {
   readonly name: string;
   readonly base64: string;
@@ -34,7 +34,7 @@ const raw = (name: string, text: string, names: RegExp): HostileKubeconfig => ({
 const good = configOf();
 const json = JSON.stringify(good);
 const SIZE = 256 * 1024;
-/** As large as may be sent, made of one piece. */
+/** Repeats a piece up to the size limit. */
 const full = (piece: string) => piece.repeat(Math.floor(SIZE / piece.length));
 
 /** Ways to run programs and to read files. */
@@ -95,7 +95,7 @@ const CREDENTIALS = [
     /client key/,
   ),
   config(
-    "a certificate that is garbage",
+    "a malformed certificate",
     configOf(GOOD_CLUSTER, {
       "client-certificate-data": base64("\x30\x82\xff\xff garbage"),
       "client-key-data": base64(PEMS.alice.key),
@@ -103,7 +103,7 @@ const CREDENTIALS = [
     /client certificate/,
   ),
   config(
-    "a key that is garbage",
+    "a malformed key",
     configOf(GOOD_CLUSTER, {
       "client-certificate-data": base64(PEMS.alice.cert),
       "client-key-data": base64("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"),
@@ -158,17 +158,17 @@ const REFERENCES = [
   config("empty current-context", { ...good, "current-context": "" }, /current-context/),
   config("dangling current-context", { ...good, "current-context": "y" }, /current-context/),
   config("current-context that is a number", { ...good, "current-context": 1 }, /current-context/),
-  config("current-context of a prototype", { ...good, "current-context": "__proto__" }, /current/),
+  config("current-context __proto__", { ...good, "current-context": "__proto__" }, /current/),
   config("dangling cluster", { ...good, clusters: [] }, /cluster/),
   config("dangling user", { ...good, users: [] }, /user/),
   config("clusters that are a mapping", { ...good, clusters: { c: {} } }, /clusters/),
   config("users that are text", { ...good, users: "u" }, /users/),
   config("an entry that is text", { ...good, contexts: ["x"] }, /contexts/),
-  config("two clusters of one name", {
+  config("two clusters with one name", {
     ...good,
     clusters: [...good.clusters, { name: "c", cluster: { server: "https://evil.example" } }],
   }, /clusters/),
-  config("two users of one name", { ...good, users: [...good.users, ...good.users] }, /users/),
+  config("two users with one name", { ...good, users: [...good.users, ...good.users] }, /users/),
   config("another kind", { ...good, kind: "Secret" }, /kind/),
   config(
     "fields in a prototype",
@@ -183,16 +183,16 @@ const TEXT = [
   raw("base64 of the URL alphabet", `${submitted(`${json} # ???>>>`)}-_`, /base64/),
   raw("base64 without its padding", "YTogYgo", /base64/),
   raw("base64 with line ends", submitted(json).replace(/.{76}/g, "$&\n"), /base64/),
-  raw("bytes that are no UTF-8", Buffer.from([0x61, 0xff, 0xfe]).toString("base64"), /UTF-8/),
+  raw("invalid UTF-8", Buffer.from([0x61, 0xff, 0xfe]).toString("base64"), /UTF-8/),
   raw("more than 256 KiB", submitted(`${json}${" ".repeat(SIZE)}`), /256 KiB/),
   raw("far more than 256 KiB", "A".repeat(4_000_000), /256 KiB/),
   config("a list", [good], /mapping/),
   config("a number", 7, /mapping/),
-  config("nothing but a comment", "# nothing", /empty/),
+  config("only a comment", "# nothing", /empty/),
   config("broken YAML", "a: [", /YAML/),
   config("two documents", `${json}\n---\n${json}\n`, /several/),
   config("an alias", `{"a": &a {}, "b": *a, ${json.slice(1)}`, /alias/),
-  config("aliases that multiply", laughs(), /alias/),
+  config("a billion laughs", laughs(), /alias/),
   config("deep brackets", full("["), /deep/),
   config("deep mappings", full("{a: "), /deep/),
   config("deep dashes", full("- "), /deep/),
@@ -214,7 +214,7 @@ function laughs(): string {
   return lines.join("\n");
 }
 
-/** Kubeconfigs that must be refused, each with what the refusal names. */
+/** Kubeconfigs that must be refused. */
 export const HOSTILE_KUBECONFIGS: readonly HostileKubeconfig[] = [
   ...COMMANDS_AND_FILES,
   ...IMPERSONATION,

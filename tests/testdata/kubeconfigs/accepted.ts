@@ -1,13 +1,13 @@
 import { type KubeconfigCase, kubeconfigOf, type KubeconfigParts } from "./parts.ts";
 
-/** A case that must lead to a user. */
+/** A kubeconfig that must authenticate as this user. */
 export interface AcceptedCase extends KubeconfigCase {
   readonly user: string;
-  /** We understand what kubectl refuses, without any doubt about what is meant. */
+  /** kubectl refuses it, but we accept it, because its meaning is clear. */
   readonly kubectlRefuses?: true;
 }
 
-/** Kubeconfigs that work. */
+/** Returns kubeconfigs that must work. */
 export const acceptedKubeconfigs = (parts: KubeconfigParts): AcceptedCase[] => {
   const { server, caPem, cluster, alice, bob, root, robotToken: token, secondToken: other } = parts;
   const robot = `system:serviceaccount:${parts.namespace}:robot`;
@@ -18,7 +18,7 @@ export const acceptedKubeconfigs = (parts: KubeconfigParts): AcceptedCase[] => {
   return [
     { name: "an inline token", files: { config: config({ token }) }, user: robot },
     {
-      name: "a token file beside the kubeconfig, with a line end",
+      name: "a token file beside the kubeconfig, with a newline",
       files: { config: config({ tokenFile: "t/token" }), "t/token": `${token}\n` },
       user: robot,
     },
@@ -28,7 +28,7 @@ export const acceptedKubeconfigs = (parts: KubeconfigParts): AcceptedCase[] => {
       user: second,
     },
     {
-      name: "a token and a token file that is missing",
+      name: "a token and a missing token file",
       files: { config: config({ token, tokenFile: "none" }) },
       user: robot,
     },
@@ -73,7 +73,7 @@ export const acceptedKubeconfigs = (parts: KubeconfigParts): AcceptedCase[] => {
       ...is("bob"),
     },
     {
-      name: "an empty current-context gives way to that of a later file",
+      name: "an empty current-context, with another in a later file",
       files: { one: config(alice.data, { "current-context": "" }), two: config(bob.data, {}, "b") },
       list: ["one", "two"],
       ...is("bob"),
@@ -157,7 +157,7 @@ export const acceptedKubeconfigs = (parts: KubeconfigParts): AcceptedCase[] => {
       ...is("alice"),
     },
     {
-      name: "JSON, unknown fields and a slash behind the server",
+      name: "JSON, unknown fields and a slash after the server",
       files: {
         config: JSON.stringify(config(alice.data, {
           clusters: [{

@@ -1,23 +1,23 @@
 import { createAuthority } from "../../../scripts/controlplane/certificates.ts";
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 
-/** Kubeconfig files, how they are used, and what must come of it. */
+/** Kubeconfig files and how they are used. */
 export interface KubeconfigCase {
   readonly name: string;
-  /** Content by file name; objects are written as YAML. */
+  /** Content by file name. Objects are written as YAML. */
   readonly files: Readonly<Record<string, string | object>>;
-  /** The files that KUBECONFIG lists, `config` alone if not given. */
+  /** The files in KUBECONFIG, by default only `config`. */
   readonly list?: readonly string[];
   readonly context?: string;
 }
 
-/** What kubeconfigs for a control plane are made of. */
+/** The parts of kubeconfigs for a control plane. */
 export interface KubeconfigParts {
   readonly server: string;
   readonly caPem: string;
   /** An authority that signed nothing here. */
   readonly otherCaPem: string;
-  /** The fields of a cluster that works. */
+  /** The fields of a working cluster. */
   readonly cluster: { readonly server: string; readonly "certificate-authority-data": string };
   /** Certificates: alice is in two teams, root is an administrator. */
   readonly alice: ClientPair;
@@ -36,7 +36,7 @@ export interface ClientPair {
   readonly data: object;
 }
 
-/** Makes the parts; the users are called `kubeconfig-alice` and so on. */
+/** Creates the parts. The users are named `kubeconfig-alice` and so on. */
 export async function kubeconfigParts(
   plane: ControlPlane,
   accounts: Pick<KubeconfigParts, "namespace" | "robotToken" | "secondToken">,
@@ -59,7 +59,7 @@ export async function kubeconfigParts(
   };
 }
 
-/** A kubeconfig with one entry of each kind, all of the same name. */
+/** Returns a kubeconfig with one cluster, user and context of the same name. */
 export const kubeconfigOf = (
   cluster: object,
   user: object,

@@ -1,12 +1,12 @@
 import { type KubeconfigCase, kubeconfigOf, type KubeconfigParts } from "./parts.ts";
 
-/** A case that kubectl and we must both refuse. */
+/** A kubeconfig that both kubectl and we must refuse. */
 export interface RefusedCase extends KubeconfigCase {
-  /** What our error says. */
+  /** The expected error. */
   readonly says: RegExp;
 }
 
-/** Kubeconfigs that do not work. */
+/** Returns kubeconfigs that must not work. */
 export const refusedKubeconfigs = (parts: KubeconfigParts): RefusedCase[] => {
   const { server, otherCaPem, cluster, alice, bob } = parts;
   const config = (user: object, more: object = {}, name = "main") =>
@@ -28,7 +28,7 @@ export const refusedKubeconfigs = (parts: KubeconfigParts): RefusedCase[] => {
       says: /its client key belongs to another certificate$/,
     },
     {
-      name: "one name in two files, of which the first says less",
+      name: "one name in two files, where the first has no credentials",
       files: { one: config({}), two: config(bob.data) },
       list: ["one", "two"],
       says: /User "system:anonymous" cannot create/,
@@ -40,13 +40,13 @@ export const refusedKubeconfigs = (parts: KubeconfigParts): RefusedCase[] => {
       says: /none, .*nothing: no file of KUBECONFIG exists/,
     },
     {
-      name: "--context that does not exist",
+      name: "an unknown --context",
       files: { config: config(alice.data) },
       context: "b",
       says: /context "b" does not exist \(known: "main"\)/,
     },
     {
-      name: "impersonation without the right to it",
+      name: "impersonation without permission",
       files: { config: config({ ...alice.data, as: "jane" }) },
       says: /User "kubeconfig-alice" cannot impersonate/,
     },
@@ -60,7 +60,7 @@ export const refusedKubeconfigs = (parts: KubeconfigParts): RefusedCase[] => {
       says: /sets both a certificate authority and insecure-skip-tls-verify/,
     },
     {
-      name: "no authority for a server that the system does not know",
+      name: "no authority for a server with a private CA",
       files: {
         config: config(alice.data, {
           clusters: [{ name: "main", cluster: { server: server } }],
@@ -69,7 +69,7 @@ export const refusedKubeconfigs = (parts: KubeconfigParts): RefusedCase[] => {
       says: /not signed by a trusted authority/,
     },
     {
-      name: "the authority of somebody else",
+      name: "another authority",
       files: {
         config: config(alice.data, {
           clusters: [{
@@ -84,7 +84,7 @@ export const refusedKubeconfigs = (parts: KubeconfigParts): RefusedCase[] => {
       says: /not signed by a trusted authority/,
     },
     {
-      name: "an authority file that is missing",
+      name: "a missing authority file",
       files: {
         config: config(alice.data, {
           clusters: [{
@@ -102,17 +102,17 @@ export const refusedKubeconfigs = (parts: KubeconfigParts): RefusedCase[] => {
       says: /it has no current-context; choose one with --context/,
     },
     {
-      name: "a current-context that does not exist",
+      name: "an unknown current-context",
       files: { config: config(alice.data, { "current-context": "none" }) },
       says: /context "none" does not exist/,
     },
     {
-      name: "a context of a cluster that does not exist",
+      name: "a context with an unknown cluster",
       files: { config: config(alice.data, { clusters: [] }) },
       says: /refers to cluster "main", which does not exist/,
     },
     {
-      name: "a context of a user that does not exist",
+      name: "a context with an unknown user",
       files: { config: config(alice.data, { users: [] }) },
       says: /refers to user "main", which does not exist/,
     },
