@@ -1,4 +1,4 @@
-/** What `docs/audit.md` says about a code. */
+/** The entry of a code in `docs/audit.md`. */
 export interface DocumentedCode {
   readonly source: string;
   readonly outcomes: readonly string[];
@@ -8,7 +8,7 @@ export interface DocumentedCode {
 const words = (cell: string): string[] =>
   [...cell.matchAll(/`([^`]+)`/g)].map(([, word = ""]) => word);
 
-/** The codes of `docs/audit.md`. */
+/** Reads the codes in `docs/audit.md`. */
 export async function documentedCodes(): Promise<Map<string, DocumentedCode>> {
   const text = await Deno.readTextFile(new URL("../../../docs/audit.md", import.meta.url));
   const table = text.slice(text.indexOf("\n## Codes"));
@@ -19,7 +19,7 @@ export async function documentedCodes(): Promise<Map<string, DocumentedCode>> {
   ]));
 }
 
-/** The codes that the backend's source gives to audit lines. */
+/** Finds the codes of audit lines in the backend's source. */
 export async function codesInSource(): Promise<Set<string>> {
   const codes = new Set<string>();
   const folders = ["common/", "server/"].map((name) =>

@@ -3,7 +3,7 @@ import type { ControlPlane } from "../../../scripts/controlplane/control_plane.t
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { BACKEND_ENV, BACKEND_SCRIPT_FLAGS } from "../../../scripts/run_flags.ts";
 
-/** The path of the packed backend that the test runner made for all test files. */
+/** The variable with the path of the backend that the test runner packed. */
 export const BACKEND_VARIABLE = "XBIND_TEST_BACKEND";
 
 /** One line of the backend's log. */
@@ -17,17 +17,17 @@ export interface LogLine {
 export interface BackendOptions {
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** The kubeconfig it uses; by default an administrator of its own name. */
+  /** The kubeconfig of the backend, by default of an administrator of its own name. */
   readonly kubeconfig?: string;
-  /** For Deno itself, such as `--inspect`, besides what it ships with. */
+  /** Flags for Deno, such as `--inspect`, besides those of the image. */
   readonly denoFlags?: readonly string[];
-  /** Another program than the packed script, such as an executable, and its first arguments. */
+  /** A program that replaces the packed script, such as an executable, and its first arguments. */
   readonly launch?: readonly string[];
 }
 
 let packed: Promise<string> | undefined;
 
-/** Path of the packed script under test; packs it once if no test runner did. */
+/** Returns the path of the packed script, and packs it if no test runner did. */
 export function backendScript(): Promise<string> {
   packed ??= (async () => {
     const made = Deno.env.get(BACKEND_VARIABLE);
@@ -45,7 +45,7 @@ export class Backend implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #dir: string;
   readonly #reading: Promise<void>;
-  /** Everything it wrote to stderr, line by line. */
+  /** The lines of stderr so far. */
   readonly lines: string[] = [];
   stdout = "";
 
@@ -58,7 +58,7 @@ export class Backend implements AsyncDisposable {
     ]).then(() => {});
   }
 
-  /** Starts a process with these arguments and nothing else, which ends with the control plane. */
+  /** Starts a process with only these arguments. It ends with the control plane. */
   static async spawn(
     plane: ControlPlane,
     args: readonly string[],
@@ -82,7 +82,7 @@ export class Backend implements AsyncDisposable {
     return new Backend(child, dir);
   }
 
-  /** Starts a backend on a provider, its own servers on free ports. */
+  /** Starts a backend on a provider, with its servers on free ports. */
   static async start(plane: ControlPlane, options: BackendOptions = {}): Promise<Backend> {
     const kubeconfig = options.kubeconfig ??
       await plane.kubeconfigFor(`backend-${crypto.randomUUID().slice(0, 8)}`, ["system:masters"]);
@@ -98,7 +98,7 @@ export class Backend implements AsyncDisposable {
     return this.#child.pid;
   }
 
-  /** Its structured log so far. */
+  /** The structured log so far. */
   get log(): LogLine[] {
     return this.lines.flatMap((line) => {
       try {
@@ -109,14 +109,14 @@ export class Backend implements AsyncDisposable {
     });
   }
 
-  /** Waits for a log line of this message. */
+  /** Waits for a log line with this message. */
   logged(msg: string): Promise<LogLine> {
     return eventually(`the backend logs "${msg}"`, () => {
       return this.log.find((line) => line.msg === msg);
     });
   }
 
-  /** The address on which it serves this path, such as `http://127.0.0.1:4711`. */
+  /** Waits for the address that serves this path, such as `http://127.0.0.1:4711`. */
   async addressOf(path: string): Promise<string> {
     return await eventually(`the backend serves ${path}`, () => {
       const line = this.log.find(({ msg, paths }) =>
@@ -131,14 +131,14 @@ export class Backend implements AsyncDisposable {
     this.#child.kill(signal);
   }
 
-  /** Waits for its end, and returns the exit code. */
+  /** Waits until the process ends, and returns the exit code. */
   async ended(): Promise<number> {
     const { code } = await this.#child.status;
     await this.#reading;
     return code;
   }
 
-  /** Asks it to stop, and returns the exit code. */
+  /** Sends SIGTERM, and returns the exit code. */
   async stop(): Promise<number> {
     this.signal("SIGTERM");
     return await this.ended();
@@ -155,7 +155,7 @@ export class Backend implements AsyncDisposable {
   }
 }
 
-/** What Deno itself needs to find its cache. */
+/** The variables that Deno needs to find its cache. */
 function denoEnv(): Record<string, string> {
   const dir = Deno.env.get("DENO_DIR");
   return { NO_COLOR: "1", DENO_NO_UPDATE_CHECK: "1", ...(dir ? { DENO_DIR: dir } : {}) };

@@ -1,20 +1,20 @@
 import { join } from "node:path";
 import { temporaryDir } from "../planes/kube.ts";
 
-/** A file that tells when somebody opens it; whoever does gets its text. */
+/** A file that records whether it was opened. */
 interface Canary {
   readonly path: string;
   readonly writer: Deno.ChildProcess;
   wasOpened: boolean;
 }
 
-/** Files, a program and a listener that nobody may touch, and that remember it. */
+/** Files, a program and a listener that record each use, and must not be used. */
 export class Canaries implements AsyncDisposable {
-  /** What is in the files. */
+  /** The content of the files. */
   readonly text = `canary-${crypto.randomUUID()}`;
   /** A program that leaves a file behind when it runs. */
   readonly program: string;
-  /** How often somebody connected to the listener. */
+  /** The number of connections to the listener. */
   connections = 0;
   readonly #ran: string;
   readonly #dir: Awaited<ReturnType<typeof temporaryDir>>;
@@ -41,7 +41,7 @@ export class Canaries implements AsyncDisposable {
     return `127.0.0.1:${this.#listener.addr.port}`;
   }
 
-  /** The path of a file with this name. It is a pipe: its writer waits until somebody opens it. */
+  /** Creates a file, and returns its path. It is a pipe, whose writer waits for a reader. */
   file(name: string): string {
     const known = this.#files.get(name);
     if (known) return known.path;
@@ -54,7 +54,7 @@ export class Canaries implements AsyncDisposable {
     return path;
   }
 
-  /** Everything that was touched. */
+  /** Returns everything that was used. */
   async touched(): Promise<string[]> {
     const opened = [...this.#files].filter(([, { wasOpened }]) => wasOpened);
     const ran = await Deno.stat(this.#ran).then(() => true, () => false);

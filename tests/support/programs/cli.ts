@@ -4,17 +4,17 @@ import { CLI_ENTRY, packCli } from "../../../scripts/build/pack.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { CLI_RUN_FLAGS } from "../../../scripts/run_flags.ts";
 
-/** The folder of the packed client that the test runner made for all test files. */
+/** The variable with the folder of the client that the test runner packed. */
 export const CLI_VARIABLE = "XBIND_TEST_CLI";
 
-/** How a command line is run. */
+/** The environment and stdin of a command line. */
 export interface CliOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** What stdin holds; it ends after that. */
+  /** The whole content of stdin. */
   readonly stdin?: string;
 }
 
-/** How a command line ended. */
+/** The result of a command line. */
 export interface CliResult {
   readonly code: number;
   readonly stdout: string;
@@ -23,7 +23,7 @@ export interface CliResult {
 
 let packed: Promise<string> | undefined;
 
-/** The folder of the packed client under test; packs it once if no test runner did. */
+/** Returns the folder of the packed client, and packs it if no test runner did. */
 export function cliScripts(): Promise<string> {
   packed ??= (async () => {
     const made = Deno.env.get(CLI_VARIABLE);
@@ -36,7 +36,7 @@ export function cliScripts(): Promise<string> {
   return packed;
 }
 
-/** A user with an empty home, who runs the packed client with the permissions it ships with. */
+/** A user with an empty home, who runs the packed client with its shipped permissions. */
 export class CliUser implements AsyncDisposable {
   /** Home and working directory. */
   readonly home: string;
@@ -48,25 +48,25 @@ export class CliUser implements AsyncDisposable {
     this.#scripts = scripts;
   }
 
-  /** A new user; `folder` holds another copy of the client. */
+  /** Creates a user. `folder` holds another copy of the client. */
   static async create(folder?: string): Promise<CliUser> {
     const home = await Deno.makeTempDir({ prefix: "xbind-cli-" });
     return new CliUser(home, folder ?? await cliScripts());
   }
 
-  /** Where this user's sessions are kept. */
+  /** The path of this user's saved sessions. */
   get configFile(): string {
     return path.join(this.home, ".config", "xbind", "config.json");
   }
 
-  /** Starts a command line; stdin stays open unless it is given. */
+  /** Starts a command line. Stdin stays open unless it is given. */
   start(args: readonly string[], options: CliOptions = {}): RunningCli {
     const entry = path.join(this.#scripts, CLI_ENTRY);
     const flags = ["run", "--quiet", "--no-config", "--no-lock", ...CLI_RUN_FLAGS, entry];
     return this.#spawn(Deno.execPath(), [...flags, ...args], options);
   }
 
-  /** Runs a command line to its end, with an empty stdin unless it is given. */
+  /** Runs a command line, with an empty stdin unless it is given. */
   async run(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
     return await this.start(args, { stdin: "", ...options }).ended();
   }
@@ -82,21 +82,21 @@ export class CliUser implements AsyncDisposable {
     return await this.#spawn(program, args, { stdin: "", ...options, env }).ended();
   }
 
-  /** Fails unless a command line succeeds; gives its stdout. */
+  /** Runs a command line that must succeed, and returns its stdout. */
   async output(args: readonly string[], options?: CliOptions): Promise<string> {
     const { code, stdout, stderr } = await this.run(args, options);
     assert.equal(code, 0, `kubectl bind ${args.join(" ")}: ${stderr}`);
     return stdout;
   }
 
-  /** Keeps a session as a login would. */
+  /** Saves a session as a login does. */
   async saveSession(server: string, token: string): Promise<void> {
     await Deno.mkdir(path.dirname(this.configFile), { recursive: true });
     const config = { current: server, servers: { [server]: { token } } };
     await Deno.writeTextFile(this.configFile, JSON.stringify(config));
   }
 
-  /** What is kept of this user's sessions. */
+  /** Reads this user's saved sessions. */
   async savedConfig(): Promise<unknown> {
     return JSON.parse(await Deno.readTextFile(this.configFile));
   }
@@ -114,7 +114,7 @@ export class CliUser implements AsyncDisposable {
       env: {
         HOME: this.home,
         PATH: "/usr/local/bin:/usr/bin:/bin",
-        // Kept beside the client, so that only its first run compiles it.
+        // The cache is beside the client, so that only the first run compiles it.
         DENO_DIR: Deno.env.get("DENO_DIR") ?? path.join(this.#scripts, ".deno"),
         DENO_NO_UPDATE_CHECK: "1",
         ...options.env,
@@ -129,7 +129,7 @@ export class CliUser implements AsyncDisposable {
   }
 }
 
-/** A command line that has not ended yet. */
+/** A running command line. */
 export class RunningCli implements AsyncDisposable {
   stdout = "";
   stderr = "";
@@ -147,17 +147,17 @@ export class RunningCli implements AsyncDisposable {
     if (stdin !== undefined) this.type(stdin).then(() => this.endStdin());
   }
 
-  /** Writes to stdin; a process that does not read it is none of ours. */
+  /** Writes to stdin, and ignores a process that does not read it. */
   async type(text: string): Promise<void> {
     if (text !== "") await this.#stdin.write(new TextEncoder().encode(text)).catch(() => {});
   }
 
-  /** Ends stdin. */
+  /** Closes stdin. */
   async endStdin(): Promise<void> {
     await this.#stdin.close().catch(() => {});
   }
 
-  /** The first line of stdout, once it is there. */
+  /** Waits for the first line of stdout. */
   async firstLine(): Promise<string> {
     return await eventually("a line of stdout", () => {
       const end = this.stdout.indexOf("\n");
@@ -167,9 +167,9 @@ export class RunningCli implements AsyncDisposable {
     });
   }
 
-  /** Waits until it said so on stderr. */
+  /** Waits until stderr matches this text. */
   async said(text: RegExp): Promise<void> {
-    await eventually(`it says ${text}`, () => text.test(this.stderr));
+    await eventually(`stderr has ${text}`, () => text.test(this.stderr));
   }
 
   /** Sends a signal. */
@@ -177,7 +177,7 @@ export class RunningCli implements AsyncDisposable {
     this.#child.kill(signal);
   }
 
-  /** Waits for the end. */
+  /** Waits until the process ends. */
   async ended(): Promise<CliResult> {
     const { code } = await this.#child.status;
     await this.#reading;

@@ -5,17 +5,17 @@ import { ConfigError } from "../../../common/flags/config_error.ts";
 /** Variables of the environment. */
 export type Env = Readonly<Record<string, string>>;
 
-/** The least that a gateway needs. */
+/** The flags that a gateway needs at least. */
 export const OIDC = ["--oidc-issuer-url=https://idp.example.com", "--oidc-client-id=xbind"];
 
-/** The settings that these arguments give, which must be good. */
+/** Parses valid arguments. */
 export const run = (args: readonly string[], env: Env = {}): Config => {
   const invocation = parseConfig(args, env);
   assert.ok(invocation.kind === "run");
   return invocation.config;
 };
 
-/** What is wrong with these arguments. */
+/** Returns the problems of invalid arguments. */
 export const problems = (args: readonly string[], env: Env = {}): readonly string[] => {
   try {
     parseConfig(args, env);
@@ -26,5 +26,5 @@ export const problems = (args: readonly string[], env: Env = {}): readonly strin
   return [];
 };
 
-/** A key of that many bytes. */
+/** Returns a key with this number of bytes. */
 export const base64 = (length: number) => btoa("k".repeat(length));

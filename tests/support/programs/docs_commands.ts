@@ -11,26 +11,26 @@ import { cliScripts } from "./cli.ts";
 import { browse } from "../peers/scripted_browser.ts";
 
 const ROOT = path.join(import.meta.dirname ?? "", "..", "..", "..");
-/** What a clone has and a reader of the pages does not touch. */
+/** Folders that the copy of the sources leaves out, because the pages do not use them. */
 const LEFT_OUT = [".git", "dist", "coverage", "node_modules"];
-/** Where the pages say that the backend listens; here another port may be free. */
+/** The backend's address on the pages, which tests replace by a free port. */
 const DOCUMENTED = "localhost:8080";
 const PATIENCE = { timeoutMs: 240_000, everyMs: 50 };
-/** A login that a browser has to finish. */
+/** The URL of a login that a browser must finish. */
 const LOGIN_URL = /^https?:\S+\/api\/auth\/oidc\/login\?redirect=\S+$/gm;
 
-/** What a terminal is opened with. */
+/** The programs and files of a terminal. */
 export interface TerminalOptions {
-  /** Directory of the real kubectl and the rest of a control plane. */
+  /** The directory of the real kubectl and the other programs of a control plane. */
   readonly programs: string;
   /** Files that the page expects in the working directory, as links. */
   readonly files?: Readonly<Record<string, string>>;
 }
 
 /**
- * Somebody who follows a page: a shell in what looks like a clone of the sources, with an empty
- * home, the backend, the real kubectl and the plugin on the `PATH`, and a browser at hand that
- * finishes every login that a command asks for.
+ * A reader who follows a page: a shell in a copy of the sources, with an empty home, the backend,
+ * the real kubectl and the plugin on the `PATH`, and a browser that finishes every login of a
+ * command.
  */
 export class Terminal implements AsyncDisposable {
   readonly #guard: Guard;
@@ -76,12 +76,12 @@ export class Terminal implements AsyncDisposable {
       KUBEBUILDER_ASSETS: programs,
       KUBECONFIG: "",
       NO_COLOR: "1",
-      // So that no browser appears on the screen of whoever runs the tests.
+      // Opens no browser on the screen of the developer.
       SSH_TTY: "none",
     });
   }
 
-  /** Does what a page tells, and fails unless it succeeds and prints what the page shows. */
+  /** Runs a block, and fails unless it succeeds and prints the output on the page. */
   async follow({ commands, mode, prints }: CommandBlock): Promise<void> {
     const text = filledIn(this.#here(commands), this.#staying ? await read(this.#staying.log) : "");
     if (mode.kind === "stays") return await this.#stay(text, mode.until);
@@ -103,7 +103,7 @@ export class Terminal implements AsyncDisposable {
     }
   }
 
-  /** Presses Ctrl-C where something still runs. */
+  /** Sends Ctrl-C to commands that still run. */
   async stop(): Promise<void> {
     const process = this.#staying?.process;
     this.#staying = undefined;
@@ -131,7 +131,7 @@ export class Terminal implements AsyncDisposable {
     if (process.status) await failed(text, log, "it ended");
   }
 
-  /** Every block has a shell of its own, and finds the variables and directory of the last one. */
+  /** Starts a shell for a block, with the variables and the directory of the previous block. */
   async #start(commands: string): Promise<{ process: GuardedProcess; log: string }> {
     const { dir } = this.#guard;
     const name = `block-${++this.#blocks}`;
@@ -157,7 +157,7 @@ async function failed(commands: string, log: string, cause: unknown): Promise<ne
   });
 }
 
-/** Where Deno keeps what it downloaded, which does not depend on the home that it is given. */
+/** The directory of Deno's downloads, which the reader's empty home must not change. */
 async function denoDir(): Promise<string> {
   const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
   return JSON.parse(new TextDecoder().decode(stdout)).denoDir;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import path from "node:path";
 import { runProgram, untar } from "../worlds/build_world.ts";
 
-/** The parts of an image's configuration that matter to whoever runs it. */
+/** The parts of an image's configuration that a container runtime reads. */
 export interface RunConfig {
   readonly User: string;
   readonly Env: string[];
@@ -29,7 +29,7 @@ export interface ReadImage {
   readonly run: RunConfig;
 }
 
-/** The file of a blob. */
+/** Returns the path of a blob. */
 export const blobFile = (layout: string, { digest }: Pick<Descriptor, "digest">): string =>
   path.join(layout, "blobs", ...digest.split(":"));
 
@@ -45,12 +45,12 @@ export async function readImage(layout: string): Promise<ReadImage> {
   return { manifest, config, layers, diffIds: rootfs.diff_ids, architecture, run };
 }
 
-/** Unpacks the root file system of an image, layer upon layer. */
+/** Unpacks the root file system of an image, layer by layer. */
 export async function unpackRoot(layout: string, image: ReadImage, dir: string): Promise<void> {
   for (const layer of image.layers) await untar(blobFile(layout, layer), dir);
 }
 
-/** Whether this process may make mounts and change its root. */
+/** Tells whether this process may mount file systems and change its root. */
 export async function mayChroot(): Promise<boolean> {
   if (Deno.build.os !== "linux" || Deno.uid() !== 0) return false;
   try {
@@ -61,9 +61,9 @@ export async function mayChroot(): Promise<boolean> {
 }
 
 /**
- * The command line that starts a program as a container runtime does: the root file system read-only
- * with /proc and /dev, the image's user, no capabilities and no way to get any. Each step becomes
- * the next, so that the process is the program's own.
+ * Returns the command line that starts a program as a container runtime does: with a read-only root
+ * with /proc and /dev, the image's user, no capabilities and no way to get any. Each step replaces
+ * itself by the next, so that the process id is the program's.
  */
 export async function containerCommand(root: string, { User }: RunConfig): Promise<string[]> {
   for (const name of ["proc", "dev"]) await Deno.mkdir(path.join(root, name));

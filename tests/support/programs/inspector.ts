@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { type Backend, backendScript } from "./backend.ts";
 
-/** What the inspector tells without being asked. */
+/** An event of the inspector. */
 export interface InspectorEvent {
   readonly method: string;
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** Lets Deno wait for an inspector on a free port; for `BackendOptions.denoFlags`. */
+/** Values of `BackendOptions.denoFlags` that open an inspector on a free port. */
 export const INSPECTABLE = ["--inspect=127.0.0.1:0"];
 
-/** V8's inspector of a backend that was started with `INSPECTABLE`. */
+/** A client of V8's inspector in a backend that was started with `INSPECTABLE`. */
 export class Inspector implements AsyncDisposable {
-  /** Told of everything that comes unasked. */
+  /** Is called with every event. */
   onEvent: (event: InspectorEvent) => void = () => {};
   readonly #socket: WebSocket;
   readonly #asked = new Map<number, PromiseWithResolvers<Record<string, unknown>>>();
@@ -31,7 +31,7 @@ export class Inspector implements AsyncDisposable {
       this.#asked.delete(id);
     };
     socket.onclose = () => {
-      for (const { reject } of this.#asked.values()) reject(new Error("the inspector went away"));
+      for (const { reject } of this.#asked.values()) reject(new Error("the inspector is closed"));
     };
   }
 
@@ -47,7 +47,7 @@ export class Inspector implements AsyncDisposable {
     return new Inspector(socket);
   }
 
-  /** Asks for something; resolves with the answer. */
+  /** Sends a command, and returns the answer. */
   async ask(method: string, params: object = {}): Promise<Record<string, unknown>> {
     const id = ++this.#lastId;
     const asked = Promise.withResolvers<Record<string, unknown>>();
@@ -56,7 +56,7 @@ export class Inspector implements AsyncDisposable {
     return await asked.promise;
   }
 
-  /** Halts the process whenever it comes to the one place that follows this text in its script. */
+  /** Halts the process whenever it reaches the only place after this text in its script. */
   async haltAfter(text: string): Promise<string> {
     const path = await backendScript();
     const parts = (await Deno.readTextFile(path)).split(text);
@@ -72,7 +72,7 @@ export class Inspector implements AsyncDisposable {
     return String(breakpointId);
   }
 
-  /** Waits until the process has halted so many times. */
+  /** Waits until the process has halted this many times. */
   async halted(times: number): Promise<void> {
     await eventually(`the process halts ${times} times`, () => this.#halts >= times);
   }

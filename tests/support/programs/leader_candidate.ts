@@ -5,7 +5,7 @@ import { Leader, type LeaderOptions, type LeaderTiming } from "../../../common/k
 import { createLogger } from "../../../common/log/log.ts";
 import { aborted, type Runnable } from "../../../common/time/runnable.ts";
 
-/** An election in seconds instead of a quarter of a minute, in about the same proportions. */
+/** The default timings of an election, scaled down to seconds. */
 export const LEADER_TIMING: LeaderTiming = {
   leaseMs: 3_000,
   renewDeadlineMs: 2_000,
@@ -17,18 +17,18 @@ export const LEADER_TIMING: LeaderTiming = {
 export const leaderLease = (kube: KubeClient, namespace: string): Promise<Lease> =>
   kube.get(LEASES, { name: "leader", namespace });
 
-/** One process of an election: what it did, and when. */
+/** A candidate of an election, which records when it led. */
 export class Candidate implements AsyncDisposable {
   readonly leader: Leader;
   readonly changes: boolean[] = [];
   readonly startedAt: number[] = [];
   readonly stoppedAt: number[] = [];
-  /** Messages of the log. */
+  /** The messages in the log. */
   readonly said: string[] = [];
   readonly running: Promise<void>;
   readonly #stop = new AbortController();
 
-  /** Campaigns at once; without `run` it just leads until it is stopped. */
+  /** Campaigns at once. Without `run`, it only leads until it is stopped. */
   constructor(options: Omit<LeaderOptions, "log" | "name">, run: Runnable = aborted) {
     this.leader = new Leader({
       name: "leader",
@@ -51,14 +51,14 @@ export class Candidate implements AsyncDisposable {
         this.stoppedAt.push(performance.now());
       }
     })(this.#stop.signal);
-    this.running.catch(() => {}); // tests look at it later, if at all
+    this.running.catch(() => {}); // tests may await it later
   }
 
   get isRunning(): boolean {
     return this.startedAt.length > this.stoppedAt.length;
   }
 
-  /** Resolves when it has begun to run so many times. */
+  /** Waits until it has started to lead this many times. */
   async runs(times = 1): Promise<void> {
     await eventually("the candidate leads", () => this.startedAt.length >= times);
   }

@@ -1,6 +1,6 @@
 /**
- * A process that leads: arguments are a kubeconfig, a namespace and an identity. While it leads it
- * writes its identity into the ConfigMap `owner` again and again, through a guarded client.
+ * A leader in its own process. The arguments are a kubeconfig, a namespace and an identity. While
+ * it leads, it keeps writing its identity to the ConfigMap `owner` through a guarded client.
  */
 import { CONFIG_MAPS } from "../../../common/api/resources.ts";
 import { KubeClient } from "../../../common/kube/client.ts";
@@ -40,7 +40,7 @@ const owner = {
 const keepWriting: Runnable = async (signal) => {
   while (!signal.aborted) {
     await guarded.apply(CONFIG_MAPS, owner, FIELD_MANAGERS.issuer, signal);
-    await sleep(20, signal); // after a stop of the process this is due before the leader's timers
+    await sleep(20, signal); // due before the leader's timers after a SIGSTOP
   }
 };
 

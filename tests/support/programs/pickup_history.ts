@@ -1,4 +1,4 @@
-/** A bind that was answered; times are in milliseconds since 1970. */
+/** A bind that was answered. Times are in milliseconds since 1970. */
 export interface BindRecord {
   readonly grant: string;
   readonly token: string;
@@ -14,16 +14,16 @@ export interface DeliveryRecord {
   readonly endedAt: number;
 }
 
-/** What callers saw of binds and pickups, in no particular order. */
+/** All answered binds and pickups, in any order. */
 export interface PickupHistory {
   readonly binds: readonly BindRecord[];
   readonly deliveries: readonly DeliveryRecord[];
 }
 
 /**
- * What cannot have happened if pickups work once, until they expire or a newer bind ends them. An
- * answer tells that something happened between question and answer, so only what began after
- * another answer is known to come later.
+ * Lists violations of the rule that a pickup works once, until it expires or a newer bind replaces
+ * it. A call takes effect between its request and its answer, so a call counts as later only if it
+ * began after the other was answered.
  */
 export function impossibilities({ binds, deliveries }: PickupHistory): string[] {
   const found: string[] = [];

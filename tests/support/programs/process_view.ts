@@ -1,4 +1,4 @@
-/** What the kernel tells about a process. */
+/** Reads a process's state from /proc. */
 export class ProcessView {
   readonly #dir: string;
 
@@ -6,12 +6,12 @@ export class ProcessView {
     this.#dir = `/proc/${pid}`;
   }
 
-  /** Its arguments, the program first. */
+  /** Returns the arguments, the program first. */
   commandLine(): string[] {
     return this.#read("cmdline").split("\0").filter((argument) => argument !== "");
   }
 
-  /** The processes that it started and that still run. */
+  /** Returns the running child processes. */
   children(): number[] {
     return [...Deno.readDirSync(`${this.#dir}/task`)].flatMap(({ name }) =>
       this.#read(`task/${name}/children`).split(" ").filter(Boolean).map(Number)
@@ -19,38 +19,38 @@ export class ProcessView {
   }
 
   /**
-   * Page faults of all processes that it ever started and waited for; no program can run without
-   * any, so 0 means that there were none.
+   * Returns the page faults of all child processes that have ended. Every program causes some, so 0
+   * means that no child process ever ran.
    */
   faultsOfEndedChildren(): number {
     const stat = this.#read("stat");
-    // The name in parentheses may hold anything; minor and major faults are fields 11 and 13.
+    // Skip the name, which may hold anything. Minor and major faults are fields 11 and 13.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return Number(fields[8]) + Number(fields[10]);
   }
 
-  /** The most memory that it ever held at once. */
+  /** Returns the peak memory in bytes. */
   peakResidentBytes(): number {
     const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(this.#read("status")) ?? [];
-    if (!kilobytes) throw new Error(`${this.#dir} tells no peak`);
+    if (!kilobytes) throw new Error(`${this.#dir} has no peak`);
     return Number(kilobytes) * 1024;
   }
 
-  /** The memory that it holds now. */
+  /** Returns the current memory in bytes. */
   residentBytes(): number {
     const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(this.#read("status")) ?? [];
-    if (!kilobytes) throw new Error(`${this.#dir} tells no memory`);
+    if (!kilobytes) throw new Error(`${this.#dir} has no memory`);
     return Number(kilobytes) * 1024;
   }
 
-  /** How many sockets it has open. */
+  /** Counts the open sockets. */
   sockets(): number {
     const dir = `${this.#dir}/fd`;
     return [...Deno.readDirSync(dir)].filter(({ name }) => {
       try {
         return Deno.readLinkSync(`${dir}/${name}`).startsWith("socket:");
       } catch {
-        return false; // closed in between
+        return false; // closed meanwhile
       }
     }).length;
   }

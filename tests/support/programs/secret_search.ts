@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 
-/** Every way in which a secret could be written down, by intent or by accident. */
+/** Returns all encodings in which a secret could leak. */
 function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
   const base64 = bytes.toString("base64").replace(/=+$/, "");
@@ -17,12 +17,12 @@ function formsOf(secret: string): string[] {
   ];
 }
 
-/** Secrets that were planted, and places where none of them may show. */
+/** A search for planted secrets in places where they must not appear. */
 export class SecretSearch {
   readonly #secrets = new Map<string, string>();
   readonly #places = new Map<string, string>();
 
-  /** Remembers a secret; the parts of a token count too, as each of them is worth hiding. */
+  /** Adds a secret. The last part of a token is a secret, too. */
   plant(name: string, secret: string | undefined): void {
     assert.ok(secret !== undefined && secret.length >= 8, `${name} is too short to search for`);
     this.#secrets.set(name, secret);
@@ -30,17 +30,17 @@ export class SecretSearch {
     if (last !== secret && last.length >= 16) this.#secrets.set(`the end of ${name}`, last);
   }
 
-  /** How many are known. */
+  /** The number of planted secrets. */
   get size(): number {
     return this.#secrets.size;
   }
 
-  /** Remembers a place. */
+  /** Adds the text of a place. */
   look(name: string, text: string): void {
     this.#places.set(name, `${this.#places.get(name) ?? ""}\n${text}`);
   }
 
-  /** Fails when a place holds a secret, or when one of the places was never filled. */
+  /** Fails if a place holds a secret, or if one of these places has no text. */
   assertNothingFound(places: readonly string[]): void {
     assert.deepEqual([...this.#places.keys()].sort(), [...places].sort());
     for (const [place, text] of this.#places) {

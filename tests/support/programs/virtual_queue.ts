@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Queue } from "../../../common/control/queue.ts";
 
-/** Time that passes only when told to, for the queue's clock and for its timers. */
+/** Virtual time for the queue's clock and timers, which passes only on request. */
 export class VirtualTime implements Disposable {
   #now = 1_000;
   #timers = new Map<number, { at: number; run: () => void }>();
@@ -41,17 +41,17 @@ export class VirtualTime implements Disposable {
   }
 }
 
-/** Nobody breaks it off. */
+/** A signal that never aborts. */
 export const NEVER = new AbortController().signal;
 
-/** Takes what waits right now. */
+/** Takes all keys that are due now. */
 export async function takeAll(queue: Queue): Promise<string[]> {
   const keys: string[] = [];
   while (queue.depth > 0) keys.push(await queue.take(NEVER));
   return keys;
 }
 
-/** A queue in virtual time whose back-offs are not shortened by chance. */
+/** Creates a queue in virtual time, without jitter in its back-off. */
 export function virtualQueue() {
   const time = new VirtualTime();
   const queue = new Queue({ now: time.now, random: () => 1 });
