@@ -9,21 +9,21 @@ import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 import type { BindingWorld } from "./binding_world.ts";
 import { connect, type Connected } from "../planes/kube.ts";
 
-/** Longer than anything here takes. */
+/** Returns a signal that aborts after far longer than any step takes. */
 export const patience = (): AbortSignal => AbortSignal.timeout(60_000);
 
-/** The token in the pickup URL of a bind. */
+/** Returns the token in the pickup URL of a bind. */
 export const tokenOf = ({ pickupURL }: { pickupURL: string }): string =>
   pickupURL.replace("/api/bundle/", "");
 
-/** For `assert.rejects`: a failure of that code. */
+/** Returns a check for `assert.rejects` that demands this error code. */
 export const hasCode = (wanted: ErrorCode) => (error: unknown): boolean => {
   assert.ok(error instanceof XbindError, String(error));
   assert.equal(error.code, wanted, error.message);
   return true;
 };
 
-/** Binds an Export for somebody. */
+/** Binds an Export as this user. */
 export const bind = (
   world: BindingWorld,
   name: string,
@@ -31,14 +31,14 @@ export const bind = (
   who = "ada",
 ): Promise<BindResult> => bindExport(world.deps(edit), world.identity(who), name, patience());
 
-/** Spends a pickup. */
+/** Consumes a pickup. */
 export const pickUp = (
   world: BindingWorld,
   token: string,
   now = () => new Date(),
 ): Promise<Grant> => consumePickup({ kube: world.kube, now }, token, patience());
 
-/** A client that counts what it sends, by method. */
+/** Connects a client that counts its requests by method. */
 export async function counting(
   plane: ControlPlane,
 ): Promise<Connected & { readonly counts: Record<string, number> }> {
@@ -47,7 +47,7 @@ export async function counting(
   return Object.assign(await connect(plane, { onAnswer }), { counts });
 }
 
-/** Changes the metadata of a Grant as somebody else would. */
+/** Changes the metadata of a Grant as another client. */
 export async function patchGrant(
   world: BindingWorld,
   name: string,

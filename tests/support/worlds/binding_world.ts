@@ -27,10 +27,10 @@ import { running } from "../planes/kube.ts";
 import { removeGrant } from "../planes/remove_grant.ts";
 import { TestProvider } from "./provider.ts";
 
-/** One test's Exports, people and Grants on a provider, with a small issuer that can be held. */
+/** The Exports, users and Grants of one test on a provider, with a small issuer that can pause. */
 export class BindingWorld implements AsyncDisposable {
   readonly plane: ControlPlane;
-  /** As the gateway sees them. */
+  /** The gateway's cache of Grants. */
   readonly grants = new Cache(wholeObjects(GRANTS));
   readonly #id = crypto.randomUUID().slice(0, 8);
   readonly #provider: TestProvider;
@@ -48,7 +48,7 @@ export class BindingWorld implements AsyncDisposable {
     await provider.installCrds();
     const world = new BindingWorld(provider);
     world.#stack.use(await running(world.grants, world.kube));
-    // A cache of its own, as in another process.
+    // The issuer has its own cache, as in another process.
     const seen = new Cache(wholeObjects(GRANTS));
     seen.onChange(({ after }) => {
       if (after && world.#isIssuing) world.#issueInBackground(after);
@@ -61,7 +61,7 @@ export class BindingWorld implements AsyncDisposable {
     return this.#provider.kube;
   }
 
-  /** What a bind needs; tests replace parts of it. */
+  /** Returns the dependencies of a bind, some of them replaced. */
   deps(edit: Partial<BindDeps> = {}): BindDeps {
     return {
       kube: this.kube,
@@ -77,7 +77,7 @@ export class BindingWorld implements AsyncDisposable {
     return { subject: `binding-test#${this.#id}-${who}`, displayName: who, groups: ["dev", who] };
   }
 
-  /** An Export that is Ready. */
+  /** Creates a Ready Export. */
   async export(name: string, spec: Partial<ExportSpec> = {}): Promise<string> {
     const created = await this.#provider.offer(`${name}-${this.#id}`, [WIDGETS], {
       title: name,
@@ -87,7 +87,7 @@ export class BindingWorld implements AsyncDisposable {
     return created.metadata.name;
   }
 
-  /** Replaces the spec of an Export, which is Ready again afterwards. */
+  /** Replaces the spec of an Export, and makes it Ready again. */
   async changeExport(name: string, spec: Partial<ExportSpec>): Promise<void> {
     const found = await this.kube.get(EXPORTS, { name });
     const changed = { ...found, spec: exportFor(name, [WIDGETS], spec).spec };
@@ -102,19 +102,19 @@ export class BindingWorld implements AsyncDisposable {
     return await this.kube.get(GRANTS, { name });
   }
 
-  /** No Grant becomes Ready any more until `release`. */
+  /** Pauses the issuer until `release`. */
   async hold(): Promise<void> {
     this.#isIssuing = false;
     await Promise.all(this.#work);
   }
 
-  /** Issues again, and what came up meanwhile. */
+  /** Resumes the issuer, which also issues the Grants of the pause. */
   async release(): Promise<void> {
     this.#isIssuing = true;
     for (const grant of await this.kube.list(GRANTS)) this.#issueInBackground(grant);
   }
 
-  /** Does what an issuer does until the Grant is Ready, but for the rights. */
+  /** Makes a Grant Ready as the issuer does, but without RBAC. */
   async issue({ apiVersion, kind, metadata, spec }: Grant): Promise<void> {
     const { name } = metadata;
     const namespace = boundaryName(spec.identity.subject);
@@ -133,7 +133,7 @@ export class BindingWorld implements AsyncDisposable {
       metadata: { ...secretKey, annotations },
       type: "kubernetes.io/service-account-token",
     }, FIELD_MANAGERS.issuer);
-    await eventually("the token is there", async () => {
+    await eventually("the token is issued", async () => {
       return (await this.kube.find(SECRETS, secretKey))?.data?.["token"];
     });
     const status = {
@@ -169,7 +169,7 @@ export class BindingWorld implements AsyncDisposable {
   #issueInBackground(grant: Grant): void {
     if (!this.#isOwn(grant.spec.exportName) || isDeleting(grant) || isReady(grant)) return;
     const work = this.issue(grant).catch((error) => {
-      // It was deleted or changed meanwhile, which brings the next event.
+      // The Grant was deleted or changed meanwhile. That change brings the next event.
       if (!isNotFound(error) && !isConflict(error)) throw error;
     });
     this.#work.add(work);
@@ -177,6 +177,6 @@ export class BindingWorld implements AsyncDisposable {
   }
 }
 
-/** Two Grants of one identity share their boundary. */
+/** Ignores a boundary that was deleted with another Grant of the same identity. */
 const unlessGone = (error: unknown): void =>
   assert.ok(isNotFound(error) || isConflict(error), String(error));

@@ -3,23 +3,23 @@ import { createHash } from "node:crypto";
 import path from "node:path";
 import { copyTree } from "../../../scripts/build/files.ts";
 
-/** The tree under test. */
+/** The source tree under test. */
 export const SOURCES: string = path.join(import.meta.dirname ?? "", "..", "..", "..");
 
 /**
- * A small executable of this machine in the place of Deno's compile runtime, which not every
- * machine can download: what is compiled with it does nothing, but is packed like the real thing.
+ * A small executable of this machine that stands in for Deno's compile runtime, which not every
+ * machine can download. A program compiled with it does nothing, but is packed like a real one.
  */
 export const STAND_IN_RUNTIME = "/bin/true";
 
-/** How a program ended. */
+/** The result of a program. */
 export interface ProgramResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Runs a program to its end. */
+/** Runs a program, and returns its result. */
 export async function runProgram(
   program: string,
   args: readonly string[],
@@ -34,7 +34,7 @@ export async function runProgram(
   return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
 }
 
-/** Runs a script of `scripts/` in a tree, as the tasks do. */
+/** Runs a script of `scripts/` in a source tree, as the tasks do. */
 export const runScript = (
   script: string,
   args: readonly string[],
@@ -46,7 +46,7 @@ export const runScript = (
     env: { NO_COLOR: "1", ...env },
   });
 
-/** A new folder, removed at the end. */
+/** A temporary folder, removed when disposed. */
 export class Folder implements AsyncDisposable {
   readonly path: string;
 
@@ -58,7 +58,7 @@ export class Folder implements AsyncDisposable {
     return new Folder(await Deno.makeTempDir({ prefix: "xbind-build-" }));
   }
 
-  /** A path in it. */
+  /** Returns a path in the folder. */
   at(...names: string[]): string {
     return path.join(this.path, ...names);
   }
@@ -68,7 +68,7 @@ export class Folder implements AsyncDisposable {
   }
 }
 
-/** Copies everything that a build reads, but no history. */
+/** Copies everything that a build reads, without the git history. */
 export async function copySources(to: string): Promise<void> {
   await Deno.mkdir(to, { recursive: true });
   const parts = [
@@ -86,7 +86,7 @@ export async function copySources(to: string): Promise<void> {
   for (const part of parts) await copyTree(path.join(SOURCES, part), path.join(to, part));
 }
 
-/** Every file under a folder with mode and SHA-256 sum. */
+/** Lists every file under a folder with its mode and SHA-256 sum. */
 export async function fileSums(dir: string): Promise<Record<string, string>> {
   const sums: Record<string, string> = {};
   const visit = async (folder: string) => {
@@ -106,7 +106,7 @@ export async function fileSums(dir: string): Promise<Record<string, string>> {
   return Object.fromEntries(Object.entries(sums).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Unpacks an archive with the system's own tar. */
+/** Unpacks an archive with the system's tar. */
 export async function untar(archive: string, dir: string): Promise<void> {
   await Deno.mkdir(dir, { recursive: true });
   const { code, stderr } = await runProgram("tar", ["-xzf", archive, "-C", dir]);

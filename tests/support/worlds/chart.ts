@@ -10,22 +10,22 @@ export const CHART = new URL("../../../deploy/chart/", import.meta.url).pathname
 
 const readChart = (file: string): Promise<string> => Deno.readTextFile(`${CHART}${file}`);
 
-/** The values that people can set, with their defaults. */
+/** The values of the chart, with their defaults. */
 export const VALUES: readonly ChartValue[] = chartValues(await readChart("values.yaml"));
 
-/** Which value sets which flag. */
+/** The flag that each value sets. */
 export const CHART_FLAGS = chartFlags(await readChart("templates/_flags.tpl"));
 
 /** Values for a render, by group or by dotted path. */
 export type Values = Readonly<Record<string, unknown>>;
 
-/** Where a release is rendered for. */
+/** The name and namespace of a release. */
 export interface Release {
   readonly name?: string;
   readonly namespace?: string;
 }
 
-/** What Helm answered. */
+/** The result of a Helm command. */
 export interface HelmResult {
   readonly code: number;
   readonly stdout: string;
@@ -34,7 +34,7 @@ export interface HelmResult {
 
 let binary: Promise<string> | undefined;
 
-/** Runs Helm to its end; values go to it as YAML. Without a kubeconfig it knows no cluster. */
+/** Runs Helm with these values. Without a kubeconfig it has no cluster. */
 export async function helm(
   args: readonly string[],
   values?: Values,
@@ -54,7 +54,7 @@ export async function helm(
   return { code, stdout: text(stdout), stderr: text(stderr) };
 }
 
-/** `{"a.b": 1}` as `{a: {b: 1}}`; later paths win. */
+/** Turns `{"a.b": 1}` into `{a: {b: 1}}`. Later paths win. */
 export function nested(values: Values): Record<string, unknown> {
   const whole: Record<string, unknown> = {};
   for (const [path, value] of Object.entries(values)) {
@@ -62,7 +62,7 @@ export function nested(values: Values): Record<string, unknown> {
     const last = keys.pop() ?? "";
     let place = whole;
     for (const key of keys) place = (place[key] ??= {}) as Record<string, unknown>;
-    place[last] = structuredClone(value); // later paths may lead into it
+    place[last] = structuredClone(value); // later paths may change it
   }
   return whole;
 }
@@ -70,7 +70,7 @@ export function nested(values: Values): Record<string, unknown> {
 const template = ({ name = "xbind", namespace = "xbind-system" }: Release, values: Values) =>
   helm(["template", name, CHART, `--namespace=${namespace}`], values);
 
-/** The objects of a release with these values. */
+/** Renders the objects of a release with these values. */
 export async function render(values: Values, release: Release = {}): Promise<KubeObject[]> {
   const { code, stdout, stderr } = await template(release, values);
   assert.equal(code, 0, stderr);
@@ -79,14 +79,14 @@ export async function render(values: Values, release: Release = {}): Promise<Kub
   return documents.map((document) => document.toJS()).filter((object) => object !== null);
 }
 
-/** Why a render with these values is refused. */
+/** Returns the error of a render that must fail. */
 export async function refusal(values: Values): Promise<string> {
   const { code, stderr } = await template({}, values);
   assert.notEqual(code, 0, `rendered with ${JSON.stringify(values)}`);
   return stderr;
 }
 
-/** What people are told after an installation. */
+/** Renders the NOTES of a release. */
 export async function notes(values: Values): Promise<string> {
   const install = ["install", "xbind", CHART, "--namespace=xbind-system", "--dry-run=client"];
   const { code, stdout, stderr } = await helm([...install, "--output=json"], values);
@@ -94,7 +94,7 @@ export async function notes(values: Values): Promise<string> {
   return JSON.parse(stdout).info.notes;
 }
 
-/** A variable of a container. */
+/** An environment variable of a container. */
 export interface EnvVar {
   readonly name: string;
   readonly value?: string;
@@ -104,13 +104,13 @@ export interface EnvVar {
   };
 }
 
-/** A probe over HTTP. */
+/** An HTTP probe. */
 export interface Probe {
   readonly httpGet: { readonly path: string; readonly port: number };
   readonly [field: string]: unknown;
 }
 
-/** The backend's container as far as tests look at it. */
+/** The fields of the backend's container that tests read. */
 export interface Container {
   readonly image: string;
   readonly args: readonly string[];
@@ -121,7 +121,7 @@ export interface Container {
   readonly readinessProbe?: Probe;
 }
 
-/** The Deployment of a release as far as tests look at it. */
+/** The fields of the Deployment that tests read. */
 export interface RenderedDeployment extends KubeObject {
   readonly spec: {
     readonly replicas: number;
@@ -135,22 +135,22 @@ export interface RenderedDeployment extends KubeObject {
   };
 }
 
-/** The objects of one kind. */
+/** Returns the objects of one kind. */
 export const ofKind = <T extends KubeObject>(objects: readonly KubeObject[], kind: string): T[] =>
   objects.filter((object): object is T => object.kind === kind);
 
-/** The one Deployment of a release. */
+/** Returns the only Deployment of a release. */
 export function deploymentOf(objects: readonly KubeObject[]): RenderedDeployment {
   const [deployment, ...others] = ofKind<RenderedDeployment>(objects, "Deployment");
   assert.deepEqual(others, []);
   return deployment ?? assert.fail("no Deployment");
 }
 
-/** The one container of a release. */
+/** Returns the only container of a release. */
 export const containerOf = (objects: readonly KubeObject[]): Container =>
   deploymentOf(objects).spec.template.spec.containers[0];
 
-/** The roles of a release by the end of their name: a module, `crds` or `leader`. */
+/** Returns the rules of a release by the suffix of the role: a module, `crds` or `leader`. */
 export function rulesOf(objects: readonly KubeObject[]): Map<string, readonly PolicyRule[]> {
   const roles = objects.filter(({ kind }) =>
     kind === "ClusterRole" || kind === "Role"

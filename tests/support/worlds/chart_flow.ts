@@ -50,7 +50,7 @@ const CONSUMER = "0123456789-consumer";
 const GADGETS = "gadgets.example.org";
 const { installer } = FIELD_MANAGERS;
 
-/** All that people, consumers and administrators do with a provider, step by step. */
+/** Every step of users, consumers and administrators at a provider. */
 export class ChartFlow implements AsyncDisposable {
   readonly #gateway: Gateway;
   readonly #provider: TestProvider;
@@ -73,7 +73,7 @@ export class ChartFlow implements AsyncDisposable {
     return this.#provider.kube;
   }
 
-  /** Offers two APIs, one of them with related objects both ways, and a Collection. */
+  /** Offers two APIs, one with related resources in both directions, and a Collection. */
   async offer(): Promise<void> {
     for (const api of [WIDGETS, GADGETS]) await this.#provider.define(api);
     await this.#provider.makeNamespace("team");
@@ -94,7 +94,7 @@ export class ChartFlow implements AsyncDisposable {
     }, installer);
   }
 
-  /** Signs in and looks at the catalog. */
+  /** Signs in and reads the catalog. */
   async logIn(): Promise<void> {
     ({ token: this.#token } = await this.#gateway.login());
     const { subject } = await this.#gateway.read<Identity>(this.#token, "/api/me");
@@ -106,7 +106,7 @@ export class ChartFlow implements AsyncDisposable {
     });
   }
 
-  /** Binds, in spite of a boundary that was there before, and picks the bundle up. */
+  /** Binds into an existing boundary, and picks the bundle up. */
   async bind(): Promise<void> {
     await this.#provider.makeNamespace(this.#boundary);
     const { grant, pickupURL } = await this.#gateway.bind(this.#token, "widgets");
@@ -121,10 +121,10 @@ export class ChartFlow implements AsyncDisposable {
     assert.equal(grant, this.#grant);
   }
 
-  /** Syncs as a konnector does from now on, and finds it in the inventories. */
+  /** Starts to sync as a konnector does, and finds the objects in the inventories. */
   async sync(): Promise<void> {
     const konnector = this.#konnector ?? assert.fail("nothing is bound");
-    await eventually("it may beat", () => konnector.beat());
+    await eventually("the konnector may write its heartbeat", () => konnector.beat());
     this.#beating = beating(konnector);
     await konnector.sync(customType(WIDGETS), "team", "small");
     const related = { [ANNOTATIONS.relatedBinding]: this.#grant };
@@ -138,7 +138,7 @@ export class ChartFlow implements AsyncDisposable {
       const { clusters } = await this.#gateway.read<Clusters>(this.#token, "/api/clusters");
       return clusters[0]?.live && clusters[0].bindings[0]?.apis[0]?.syncedCount === 1;
     });
-    await eventually("all instances are there", async () => {
+    await eventually("all instances are listed", async () => {
       const path = "/api/catalog/widgets/instances";
       const { instances } = await this.#gateway.read<Instances>(this.#token, path);
       const rows = instances.map(({ api, name }) => `${api} ${name}`);
@@ -147,7 +147,7 @@ export class ChartFlow implements AsyncDisposable {
     });
   }
 
-  /** Has the gateway install konnector and bundle on a consumer. */
+  /** Makes the gateway install the konnector and the bundle on a consumer. */
   async apply(consumer: ControlPlane): Promise<void> {
     const { server, caPem } = consumer;
     const credentials = await consumer.userCertificate("admin", ["system:masters"]);
@@ -159,7 +159,7 @@ export class ChartFlow implements AsyncDisposable {
     assert.equal(applied.at(-1), `ClusterBinding/${this.#grant}`);
   }
 
-  /** Binds with a token of the provider cluster, and never connects; gives the Grant's name. */
+  /** Binds as a ServiceAccount that never connects, and returns the Grant's name. */
   async bindAsAccount(): Promise<string> {
     const token = await accountToken(this.#kube, "team", "caller");
     const { subject } = await this.#gateway.read<Identity>(token, "/api/me");
@@ -167,7 +167,7 @@ export class ChartFlow implements AsyncDisposable {
     return (await this.#gateway.bind(token, "gadgets")).grant;
   }
 
-  /** Waits until a silent Grant is told to be stale, and is gone with its boundary. */
+  /** Waits until a silent Grant was reported stale and deleted with its boundary. */
   async reaped(grant: string): Promise<void> {
     await this.#gone(GRANTS, grant);
     await this.#gone(NAMESPACES, boundaryName("kubernetes#system:serviceaccount:team:caller"));
@@ -175,17 +175,17 @@ export class ChartFlow implements AsyncDisposable {
     await this.#told("Revoked");
   }
 
-  /** Spoils the rights of the Grant, which the issuer mends. */
+  /** Breaks the RBAC of the Grant, and waits until the issuer repairs it. */
   async repair(): Promise<void> {
     const inBoundary = { name: this.#grant, namespace: this.#boundary };
     const everywhere = { name: clusterRoleName(this.#grant) };
-    await this.#mended(ROLES, inBoundary, { rules: [] });
-    await this.#mended(ROLE_BINDINGS, inBoundary, { subjects: [] });
-    await this.#mended(CLUSTER_ROLES, everywhere, { rules: [] });
-    await this.#mended(CLUSTER_ROLE_BINDINGS, everywhere, { subjects: [] });
+    await this.#repaired(ROLES, inBoundary, { rules: [] });
+    await this.#repaired(ROLE_BINDINGS, inBoundary, { subjects: [] });
+    await this.#repaired(CLUSTER_ROLES, everywhere, { rules: [] });
+    await this.#repaired(CLUSTER_ROLE_BINDINGS, everywhere, { subjects: [] });
   }
 
-  /** Leaves something of a Grant that never was, which the issuer takes back. */
+  /** Creates a role of a Grant that does not exist, and waits until the issuer deletes it. */
   async leaveBehind(): Promise<void> {
     const name = clusterRoleName("vanished");
     await this.#kube.create(CLUSTER_ROLES, {
@@ -196,7 +196,7 @@ export class ChartFlow implements AsyncDisposable {
     await this.#gone(CLUSTER_ROLES, name);
   }
 
-  /** Deletes the Grant, upon which its rights and heartbeats go. */
+  /** Deletes the Grant, and waits until its rights and heartbeats are deleted. */
   async revoke(): Promise<void> {
     await this.#told("Provisioned");
     await this.#beating?.[Symbol.asyncDispose]();
@@ -206,7 +206,7 @@ export class ChartFlow implements AsyncDisposable {
     assert.deepEqual(await this.#kube.list(LEASES, { namespace: this.#boundary }), []);
   }
 
-  /** Takes the label off an API, and sees its Export not Ready. */
+  /** Removes the label of an API, and waits until its Export is not Ready. */
   async withdraw(): Promise<void> {
     const labels = { [LABELS.exported]: null };
     await this.#edit(CRDS, { name: GADGETS }, { metadata: { labels } });
@@ -231,12 +231,12 @@ export class ChartFlow implements AsyncDisposable {
     });
   }
 
-  async #mended(type: ResourceType, key: ObjectKey, damage: object): Promise<void> {
+  async #repaired(type: ResourceType, key: ObjectKey, damage: object): Promise<void> {
     const [field = ""] = Object.keys(damage);
     const read = async () => Object.entries(await this.#kube.get(type, key));
     const sound = (await read()).find(([name]) => name === field);
     await this.#edit(type, key, damage);
-    await eventually(`${type.kind} ${key.name} is mended`, async () => {
+    await eventually(`${type.kind} ${key.name} is repaired`, async () => {
       assert.deepEqual((await read()).find(([name]) => name === field), sound);
       return true;
     });
@@ -255,7 +255,7 @@ export class ChartFlow implements AsyncDisposable {
   }
 }
 
-/** Beats each second, until it is disposed; its rights may be gone for a moment. */
+/** Writes a heartbeat each second until disposed. Its rights may be missing for a moment. */
 function beating(konnector: TestKonnector): AsyncDisposable {
   const stop = new AbortController();
   const run = (async () => {

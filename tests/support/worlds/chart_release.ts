@@ -21,12 +21,12 @@ import { sessionKeys } from "./gateway_world.ts";
 import { accountToken, connect } from "../planes/kube.ts";
 import { isHeld, type Right, rightsIn } from "../planes/used_rights.ts";
 
-/** Free ports instead of those of a pod: the last of several flags of a name counts. */
+/** Replaces the ports of a pod by free ports: the last flag of a name counts. */
 const FREE_PORTS = ["listen-address", "metrics-bind-address", "health-probe-bind-address"]
   .map((flag) => `--${flag}=127.0.0.1:0`);
 const COOKIE_KEYS = "cookie-keys";
 
-/** A release that Helm installed; its backend runs as its ServiceAccount, but here. */
+/** A release installed by Helm, whose backend runs on this machine as its ServiceAccount. */
 export class ChartRelease {
   readonly plane: ControlPlane;
   readonly namespace: string;
@@ -38,7 +38,7 @@ export class ChartRelease {
     this.objects = objects;
   }
 
-  /** Installs a release in a namespace of its name; its rights are in force when this resolves. */
+  /** Installs a release in a namespace of its name, and waits until its rights are in effect. */
   static async install(plane: ControlPlane, name: string, given: Values): Promise<ChartRelease> {
     using admin = await connect(plane);
     await makeKeys(admin.kube, name);
@@ -52,17 +52,17 @@ export class ChartRelease {
     return release;
   }
 
-  /** Such as `system:serviceaccount:xbind:xbind-backend`. */
+  /** The user name, such as `system:serviceaccount:xbind:xbind-backend`. */
   get user(): string {
     return `system:serviceaccount:${this.namespace}:${this.#account}`;
   }
 
-  /** Everything the release may do. */
+  /** All rights of the release. */
   get rights(): readonly Right[] {
     return rightsIn(rulesOf(this.objects), this.namespace);
   }
 
-  /** Runs the backend with the rendered arguments and variables, perhaps through a proxy. */
+  /** Starts the backend with the rendered arguments and variables, optionally behind a proxy. */
   async start(through?: FaultProxy): Promise<Backend> {
     using admin = await connect(this.plane);
     const token = await accountToken(admin.kube, this.namespace, this.#account);
@@ -87,7 +87,7 @@ export class ChartRelease {
     return path;
   }
 
-  /** What the kubelet would put into a variable. */
+  /** Returns the value of a variable as the kubelet sets it. */
   async #resolve(kube: KubeClient, { name, value, valueFrom }: EnvVar): Promise<string> {
     if (value !== undefined) return value;
     if (valueFrom?.fieldRef?.fieldPath === "metadata.namespace") return this.namespace;
@@ -97,7 +97,7 @@ export class ChartRelease {
     return new TextDecoder().decode(Uint8Array.fromBase64(data));
   }
 
-  /** A new role takes effect a moment after it was written. */
+  /** Waits until the roles are in effect, which takes a moment. */
   async #hasRights(kube: KubeClient): Promise<void> {
     for (const right of this.rights) {
       const { verb, resource } = right;
@@ -109,7 +109,7 @@ export class ChartRelease {
   }
 }
 
-/** Makes the namespace of a release, and a Secret in it as the notes say. */
+/** Creates the namespace of a release, and the Secret with cookie keys. */
 async function makeKeys(kube: KubeClient, namespace: string): Promise<void> {
   const { XBIND_COOKIE_SIGNING_KEY = "", XBIND_COOKIE_ENCRYPTION_KEY = "" } = sessionKeys().env;
   const place = { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } };

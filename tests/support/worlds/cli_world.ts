@@ -23,10 +23,10 @@ import { TestProvider } from "./provider.ts";
 import { readyCondition, WIDGETS } from "../planes/issuer_samples.ts";
 import { connect, type Connected, uniqueName } from "../planes/kube.ts";
 
-/** The image that the gateway of a world serves. */
+/** The konnector image that the gateway serves. */
 export const SERVED_IMAGE = "registry.example.org/konnector:served";
 
-/** The konnector's objects as results name them, in order. */
+/** The names of the konnector's objects in the output, in order. */
 export const KONNECTOR = [
   "CustomResourceDefinition/bindings.core.xbind.io",
   "CustomResourceDefinition/clusterbindings.core.xbind.io",
@@ -41,8 +41,8 @@ export const KONNECTOR = [
 ];
 
 const WRITES = ["create", "update", "patch", "delete", "deletecollection"];
-/** Stores nothing. */
-const isRehearsal = ({ requestURI }: AuditEvent): boolean => requestURI.includes("dryRun=");
+/** Tells whether a request is a dry run, which stores nothing. */
+const isDryRun = ({ requestURI }: AuditEvent): boolean => requestURI.includes("dryRun=");
 const isReview = ({ objectRef }: AuditEvent): boolean =>
   objectRef?.resource?.startsWith("selfsubject") ?? false;
 
@@ -65,7 +65,7 @@ export class CliWorld implements AsyncDisposable {
     this.grant = grantName(this.exportName, subject);
   }
 
-  /** Boots everything; the gateway gets these flags besides. */
+  /** Starts everything. The gateway gets these additional flags. */
   static async start(...flags: string[]): Promise<CliWorld> {
     await using made = new AsyncDisposableStack();
     const [providerPlane, consumerPlane] = await Promise.all([
@@ -100,12 +100,12 @@ export class CliWorld implements AsyncDisposable {
     return world;
   }
 
-  /** A client of the consumer as its administrator. */
+  /** An administrator's client of the consumer. */
   get kube(): KubeClient {
     return this.consumer.kube;
   }
 
-  /** Runs `kubectl bind` as the user, on the consumer unless `KUBECONFIG` says otherwise. */
+  /** Runs `kubectl bind` as the user, on the consumer unless `KUBECONFIG` is set. */
   async bind(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
     return await this.user.run(args, { ...options, env: this.#env(options.env) });
   }
@@ -127,14 +127,14 @@ export class CliWorld implements AsyncDisposable {
     return await this.user.runWithPlugin("/bin/sh", ["-c", line], { env: this.#env({ PATH }) });
   }
 
-  /** The lines of what must have succeeded. */
+  /** Runs `kubectl bind`, which must succeed, and returns its lines. */
   async lines(args: readonly string[], options: CliOptions = {}): Promise<string[]> {
     const { code, stdout, stderr } = await this.bind(args, options);
     assert.equal(code, 0, stderr);
     return stdout.split("\n").slice(0, -1);
   }
 
-  /** Checks that a command line fails with this code and these words; gives stderr. */
+  /** Asserts that a command line fails with this code and these words, and returns stderr. */
   async fails(args: readonly string[], code: number, words: RegExp, options: CliOptions = {}) {
     const result = await this.bind(args, options);
     assert.equal(result.code, code, `${args.join(" ")}: ${result.stderr}`);
@@ -142,35 +142,35 @@ export class CliWorld implements AsyncDisposable {
     return result.stderr;
   }
 
-  /** The bundle's objects as results name them, in order. */
+  /** The names of the bundle's objects in the output, in order. */
   get bundle(): string[] {
     return ["Secret", "Connection", "ClusterBinding"].map((kind) => `${kind}/${this.grant}`);
   }
 
-  /** An object of the bundle on the consumer, if it is there. */
+  /** Finds an object of the bundle on the consumer. */
   async bound(type: ResourceType): Promise<KubeObject | undefined> {
     const namespace = type.namespaced ? { namespace: "xbind" } : {};
     return await this.kube.find(type, { name: this.grant, ...namespace });
   }
 
-  /** The kinds of the bundle that are on the consumer. */
+  /** Returns the kinds of the bundle that exist on the consumer. */
   async boundKinds(): Promise<string[]> {
     const types: ResourceType[] = [SECRETS, CONNECTIONS, CLUSTER_BINDINGS];
     const found = await Promise.all(types.map((type) => this.bound(type)));
     return found.flatMap((object) => object ? [object.kind] : []);
   }
 
-  /** What `kubectl bind` wrote to the consumer while `run` ran, as `verb resource/name`. */
+  /** Returns the writes of `kubectl bind` to the consumer during `run`, as `verb resource/name`. */
   async writesDuring(run: () => Promise<unknown>): Promise<string[]> {
     const before = (await this.#requests()).length;
     await run();
     await this.#settled();
     return (await this.#requests()).slice(before)
-      .filter((event) => WRITES.includes(event.verb) && !isReview(event) && !isRehearsal(event))
+      .filter((event) => WRITES.includes(event.verb) && !isReview(event) && !isDryRun(event))
       .map(({ verb, objectRef }) => `${verb} ${objectRef?.resource}/${objectRef?.name ?? ""}`);
   }
 
-  /** How many requests of `kubectl bind` the consumer got while `run` ran. */
+  /** Counts the requests of `kubectl bind` to the consumer during `run`. */
   async requestsDuring(run: () => Promise<unknown>): Promise<number> {
     const before = (await this.#requests()).length;
     await run();
@@ -178,13 +178,13 @@ export class CliWorld implements AsyncDisposable {
     return (await this.#requests()).length - before;
   }
 
-  /** Plays the konnector: sets Ready of an object, at its present generation. */
+  /** Plays the konnector: sets Ready of an object at its current generation. */
   async judge(type: ResourceType, status: Condition["status"], message: string): Promise<void> {
     const object = await eventually(`${type.kind} ${this.grant} is there`, () => this.bound(type));
     await this.judgeFound(type, object, status, message);
   }
 
-  /** The same for an object that was just read. */
+  /** Sets Ready of an object that was just read. */
   async judgeFound(
     type: ResourceType,
     found: KubeObject,
@@ -223,7 +223,7 @@ export class CliWorld implements AsyncDisposable {
     );
   }
 
-  /** Waits until the audit log has caught up with everything before now. */
+  /** Waits until the audit log has all earlier requests. */
   async #settled(): Promise<void> {
     const name = uniqueName("mark");
     await this.kube.get(NAMESPACES, { name }).catch((error) => assert.ok(isNotFound(error)));

@@ -32,12 +32,12 @@ const ISSUED_TYPES = [
   CLUSTER_ROLE_BINDINGS,
 ];
 
-/** A provider whose backends, one after the other, sit behind a gate that can kill them. */
+/** A provider whose successive backends run behind a gate that can kill them. */
 export class CrashWorld implements AsyncDisposable {
   readonly provider: IssuerWorld;
   readonly proxy: FaultProxy;
   readonly gate = new WriteGate();
-  /** What went wrong behind the back of the tests. */
+  /** Finalizers that were removed too early. */
   readonly violations: string[] = [];
   readonly #flags: readonly string[];
   #backend: Backend | undefined;
@@ -50,7 +50,7 @@ export class CrashWorld implements AsyncDisposable {
     proxy.faults = this.gate.faults;
   }
 
-  /** Boots the provider; the first backend with these flags runs. */
+  /** Starts the provider, and the first backend with these flags. */
   static async start(...flags: string[]): Promise<CrashWorld> {
     const provider = await IssuerWorld.start();
     await provider.stop();
@@ -65,7 +65,7 @@ export class CrashWorld implements AsyncDisposable {
     return this.#backend ?? assert.fail("no backend runs");
   }
 
-  /** Starts a backend in the place of one that is dead, and opens the gate. */
+  /** Starts a backend after the last one was killed, and opens the gate. */
   async succeed(): Promise<void> {
     await this.#backend?.[Symbol.asyncDispose]();
     this.gate.open();
@@ -76,7 +76,7 @@ export class CrashWorld implements AsyncDisposable {
     await this.#backend.logged("issuing");
   }
 
-  /** Lets something happen in the course of which the backend is killed. */
+  /** Runs a step during which the backend is killed. */
   async killedAt<T>(point: KillPoint, happen: () => Promise<T>): Promise<T> {
     const { backend, gate } = this;
     gate.ambush(point, () => backend.signal("SIGKILL"));
@@ -86,7 +86,7 @@ export class CrashWorld implements AsyncDisposable {
     return happened;
   }
 
-  /** The writes that something takes until it is settled. */
+  /** Returns the writes of a step, once they have settled. */
   async writesOf(happen: () => Promise<unknown>): Promise<string[]> {
     await this.gate.settled();
     this.gate.passed.length = 0;
@@ -96,7 +96,7 @@ export class CrashWorld implements AsyncDisposable {
     return [...this.gate.passed];
   }
 
-  /** Waits until a Grant is Ready; then exactly what it needs must exist, and work. */
+  /** Waits until a Grant is Ready, and asserts that exactly its objects exist and work. */
   async provisioned(grant: Grant): Promise<void> {
     await this.provider.ready(grant);
     const expected = issuedKeys(grant).filter(([type]) => type !== NAMESPACES)
@@ -116,7 +116,7 @@ export class CrashWorld implements AsyncDisposable {
     });
   }
 
-  /** The present version of everything that belongs to a Grant. */
+  /** Returns the versions of all objects of a Grant. */
   async versionsOf(grant: Grant): Promise<string[]> {
     const objects = await this.belongings(grant);
     return objects.map(([plural, { metadata }]) =>
@@ -124,7 +124,7 @@ export class CrashWorld implements AsyncDisposable {
     ).sort();
   }
 
-  /** Waits until a Grant is gone; then nothing of it may be left. */
+  /** Waits until a Grant is deleted, and asserts that none of its objects is left. */
   async revoked(grant: Grant): Promise<void> {
     const { name } = grant.metadata;
     await eventually(
@@ -134,12 +134,12 @@ export class CrashWorld implements AsyncDisposable {
     assert.deepEqual(names(await this.belongings(grant)), []);
   }
 
-  /** Beats once for a Grant, as its consumer does. */
+  /** Writes one heartbeat for a Grant, as its consumer does. */
   async beat(grant: Grant): Promise<void> {
     await this.provider.beat(grant);
   }
 
-  /** Everything anywhere that says it belongs to a Grant, its heartbeats included. */
+  /** Returns all objects of a Grant in all namespaces, with its heartbeats. */
   async belongings(grant: Grant): Promise<[string, KubeObject][]> {
     const { name } = grant.metadata;
     const labelSelector = `${LABELS.grant}=${name}`;
@@ -156,7 +156,7 @@ export class CrashWorld implements AsyncDisposable {
     return found;
   }
 
-  /** The finalizer may go only when nothing else is left. */
+  /** Records a violation if the finalizer is removed while objects are left. */
   async #inspect({ what, name }: Write): Promise<void> {
     if (what !== "patch grants") return;
     const grant = await this.provider.kube.find(GRANTS, { name });
@@ -175,7 +175,7 @@ export class CrashWorld implements AsyncDisposable {
 const names = (objects: readonly [string, KubeObject][]): string[] =>
   objects.map(([plural, { metadata }]) => `${plural} ${keyText(metadata)}`).sort();
 
-/** Whether a call was refused: the rights are gone, or even the account is. */
+/** Tells whether a call was refused because the rights or the account were deleted. */
 export const isRefused = (call: Promise<unknown>): Promise<boolean> =>
   call.then(
     () => false,

@@ -5,13 +5,13 @@ import { WIDGETS } from "../planes/issuer_samples.ts";
 import { IssuerWorld } from "./issuer_world.ts";
 import { type SealedSessions, sealedSessions } from "../planes/sealed_sessions.ts";
 
-/** Who the audit log says the gateway is. */
+/** The gateway's user in the audit log. */
 export const EXHAUSTED_USER = "exhausted";
-/** How often somebody asks before giving up, and for how long each time. */
+/** How often a caller tries, and how long it waits each time. */
 const TRIES = 3;
 const PATIENCE_MS = 10_000;
 
-/** A gateway with every way in, whose issuer has stopped. */
+/** A gateway with all login methods, whose issuer is stopped. */
 export class ExhaustionWorld implements AsyncDisposable {
   readonly provider: IssuerWorld;
   readonly #sessions: SealedSessions;
@@ -22,7 +22,7 @@ export class ExhaustionWorld implements AsyncDisposable {
     this.#sessions = sessions;
   }
 
-  /** Starts it; the Export `widgets` is Ready. */
+  /** Starts the gateway, with the Ready Export `widgets`. */
   static async start(): Promise<ExhaustionWorld> {
     const provider = await IssuerWorld.start();
     await provider.offerReady("widgets", [WIDGETS]);
@@ -36,7 +36,7 @@ export class ExhaustionWorld implements AsyncDisposable {
     return this.#gateway ?? assert.fail("no gateway runs");
   }
 
-  /** A new process in the place of the old one; its reaper is there for the metrics alone. */
+  /** Replaces the process by a new one. Its reaper runs only for the metrics. */
   async renew(): Promise<void> {
     await this.#gateway?.[Symbol.asyncDispose]();
     const { plane } = this.provider;
@@ -47,12 +47,12 @@ export class ExhaustionWorld implements AsyncDisposable {
     });
   }
 
-  /** A session of somebody. */
+  /** Creates a session for this user. */
   seal(who: string): Promise<string> {
     return this.#sessions.seal(who);
   }
 
-  /** Asserts that somebody who means no harm gets answers, each within a few tries. */
+  /** Asserts that an honest caller gets answers, each within a few tries. */
   async othersAreServed(): Promise<void> {
     const token = await this.seal("other");
     await persistently(async (signal) => {
@@ -70,7 +70,7 @@ export class ExhaustionWorld implements AsyncDisposable {
     });
   }
 
-  /** A number that its metrics show. */
+  /** Reads a metric. */
   async metric(name: string): Promise<number> {
     const address = await this.gateway.backend.addressOf("/metrics");
     const text = await (await fetch(`${address}/metrics`)).text();

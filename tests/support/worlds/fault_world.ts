@@ -22,11 +22,11 @@ import { customType, exportFor, grantFor, issuedKeys, WIDGETS } from "../planes/
 import { type SealedSessions, sealedSessions } from "../planes/sealed_sessions.ts";
 import { objectsIn, TestKonnector } from "./test_konnector.ts";
 
-/** The Export that people bind. */
+/** The Export that the tests bind. */
 const EXPORT = "widgets";
 const HEALTH_EVERY_MS = 100;
 
-/** A provider on which others are busy, and a backend with all modules that is cut off from it. */
+/** A provider with other clients, and a backend with all modules behind a fault proxy. */
 export class FaultWorld implements AsyncDisposable {
   readonly provider: TestProvider;
   readonly #site: GatewayBehindProxy;
@@ -39,7 +39,7 @@ export class FaultWorld implements AsyncDisposable {
     this.#sessions = sessions;
   }
 
-  /** Boots all of it; an Export can be bound. */
+  /** Starts everything, with an Export that can be bound. */
   static async start(): Promise<FaultWorld> {
     const plane = await ownPlane({ auditLog: true });
     const sessions = await sealedSessions();
@@ -50,7 +50,7 @@ export class FaultWorld implements AsyncDisposable {
     const world = new FaultWorld(await TestProvider.of(plane), site, sessions);
     await world.provider.define(WIDGETS);
     await world.provider.offerReady(EXPORT, [WIDGETS]);
-    await world.changeThings(); // so that there is something to go when the first fault comes
+    await world.changeThings(); // so that the first fault has something to delete
     return world;
   }
 
@@ -72,17 +72,17 @@ export class FaultWorld implements AsyncDisposable {
     await this.#site.succeed();
   }
 
-  /** Makes what people bind once more, when it is gone. */
+  /** Creates the Export again after its deletion. */
   async offerAgain(): Promise<void> {
     await this.#offer(EXPORT, EXPORT);
   }
 
-  /** Asks for a bind, whatever comes of it. */
+  /** Sends a bind, and returns any answer. */
   async tryBind(who: string): Promise<Response> {
     return await this.gateway.tryBind(await this.#sessions.seal(who), EXPORT);
   }
 
-  /** Somebody binds, picks up and beats. */
+  /** Binds as this user, picks the bundle up, and uses it. */
   async bindWorks(who: string): Promise<void> {
     const { pickupURL } = await okJson<BindResult>(await this.tryBind(who));
     const answer = await this.gateway.request(pickupURL);
@@ -93,7 +93,7 @@ export class FaultWorld implements AsyncDisposable {
     await konnector.beat();
   }
 
-  /** What others do meanwhile: Exports and Grants come, change and go. */
+  /** Creates, changes and deletes Exports and Grants as other clients do. */
   async changeThings(): Promise<void> {
     const round = ++this.#round;
     const { kube } = this.provider;
@@ -114,9 +114,9 @@ export class FaultWorld implements AsyncDisposable {
     }
   }
 
-  /** Waits until all that it shows is as it is, all that it has to do is done, and all works. */
+  /** Waits until the backend's views are current, its work is done, and a bind works. */
   async recovers(patience: Patience): Promise<void> {
-    await eventually("what is shown is what there is", () => this.#isCurrent(), patience);
+    await eventually("the views are current", () => this.#isCurrent(), patience);
     const tries = { ...patience, everyMs: 200 };
     await eventually("a bind works", async () => {
       await this.bindWorks(`new-${crypto.randomUUID()}`);
@@ -124,7 +124,7 @@ export class FaultWorld implements AsyncDisposable {
     }, tries);
   }
 
-  /** Everything that is wrong with the process while something runs. */
+  /** Returns the failed health checks of the process during `run`. */
   async complaintsDuring(run: () => Promise<unknown>): Promise<string[]> {
     const complaints = new Set<string>();
     let isOver = false;
@@ -145,13 +145,13 @@ export class FaultWorld implements AsyncDisposable {
     return [...complaints];
   }
 
-  /** Compares what callers are shown, and what the issuer has done, with live lists. */
+  /** Compares the gateway's views and the issuer's work with live lists. */
   async #isCurrent(): Promise<true> {
     const token = await this.#sessions.seal("auditor");
     const view = async <T>(path: string): Promise<T> => {
       const answer = await this.gateway.as(token, path);
       const shown = await okJson<T>(answer);
-      assert.equal(answer.headers.get("Age"), null, "the view is an old one");
+      assert.equal(answer.headers.get("Age"), null, "the view is stale");
       return shown;
     };
     const exports = await this.provider.kube.list(EXPORTS);
@@ -174,14 +174,14 @@ export class FaultWorld implements AsyncDisposable {
     return true;
   }
 
-  /** Of a Grant that is gone, only its boundary may be there. */
+  /** Asserts that only the boundary of a deleted Grant is left. */
   async #assertNothingLeft(gone: Grant): Promise<void> {
     for (const [type, key] of issuedKeys(gone).slice(1)) {
       assert.equal(await this.provider.kube.find(type, key), undefined, type.plural);
     }
   }
 
-  /** May be asked for again when nobody knows what became of it. */
+  /** Applies an Export. It can be retried after an unknown outcome. */
   async #offer(name: string, title: string): Promise<void> {
     const offer = exportFor(name, [WIDGETS], { title });
     await this.provider.kube.apply(EXPORTS, offer, FIELD_MANAGERS.installer);

@@ -4,10 +4,10 @@ import type { BackendOptions } from "../programs/backend.ts";
 import { FaultProxy } from "../faults/fault_proxy.ts";
 import { Gateway } from "./gateway_world.ts";
 
-/** A gateway process, and after its end another one, all of whose requests a fault proxy sees. */
+/** A gateway process and its successors, whose requests all pass a fault proxy. */
 export class GatewayBehindProxy implements AsyncDisposable {
   readonly plane: ControlPlane;
-  /** Who the API server's audit log says it is. */
+  /** The gateway's user in the audit log. */
   readonly user: string;
   readonly proxy: FaultProxy;
   readonly #options: BackendOptions;
@@ -25,7 +25,7 @@ export class GatewayBehindProxy implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Starts one with the mock issuer; its bundles lead to the API server itself. */
+  /** Starts one with the mock identity provider. Its bundles point to the API server itself. */
   static async start(
     plane: ControlPlane,
     user: string,
@@ -43,19 +43,19 @@ export class GatewayBehindProxy implements AsyncDisposable {
     return site;
   }
 
-  /** The process that runs; for a moment after a kill there is none. */
+  /** The running process. There is none between a kill and the next start. */
   get gateway(): Gateway {
     return this.#gateway ?? assert.fail("no gateway runs");
   }
 
-  /** Ends the process without warning. */
+  /** Kills the process. */
   async kill(): Promise<void> {
     const { gateway } = this;
     this.#gateway = undefined;
     await gateway[Symbol.asyncDispose]();
   }
 
-  /** Starts another in the place of the one that was killed. */
+  /** Starts a new process after a kill. */
   async succeed(): Promise<void> {
     assert.equal(this.#gateway, undefined, "a gateway runs");
     this.#gateway = await Gateway.start(this.plane, {

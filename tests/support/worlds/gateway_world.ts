@@ -4,22 +4,22 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import type { BindResult } from "../../../common/api/wire.ts";
 import { Backend, type BackendOptions } from "../programs/backend.ts";
 
-/** What a login by hand left behind. */
+/** The result of a login. */
 export interface Login {
   /** `Set-Cookie` of the first step. */
   readonly stateCookie: string;
   /** All `Set-Cookie` of the last step. */
   readonly cookies: readonly string[];
-  /** Where the browser is sent in the end. */
+  /** The final redirect. */
   readonly location: string;
   /** The session token. */
   readonly token: string;
 }
 
-/** A backend process with the mock issuer, and its callers. */
+/** A backend process with the mock identity provider, and its callers. */
 export class Gateway implements AsyncDisposable {
   readonly backend: Backend;
-  /** Such as `http://127.0.0.1:4711`. */
+  /** The address, such as `http://127.0.0.1:4711`. */
   readonly url: string;
 
   private constructor(backend: Backend, url: string) {
@@ -27,7 +27,7 @@ export class Gateway implements AsyncDisposable {
     this.url = url;
   }
 
-  /** Starts a backend on a free port; it answers when this resolves. */
+  /** Starts a backend on a free port, and waits until it answers. */
   static async start(plane: ControlPlane, options: BackendOptions = {}): Promise<Gateway> {
     const backend = await Backend.start(plane, {
       ...options,
@@ -36,7 +36,7 @@ export class Gateway implements AsyncDisposable {
     return await Gateway.of(backend);
   }
 
-  /** The gateway of a backend that has just been started; ends that if it does not answer. */
+  /** Waits until a started backend answers, and ends it otherwise. */
   static async of(backend: Backend): Promise<Gateway> {
     try {
       return new Gateway(backend, await backend.addressOf("/"));
@@ -46,7 +46,7 @@ export class Gateway implements AsyncDisposable {
     }
   }
 
-  /** Sends a request and follows nothing. */
+  /** Sends a request without following redirects. */
   async request(path: string, init: RequestInit = {}): Promise<Response> {
     return await fetch(new URL(path, this.url), { redirect: "manual", ...init });
   }
@@ -58,12 +58,12 @@ export class Gateway implements AsyncDisposable {
     return await this.request(path, { ...init, headers });
   }
 
-  /** What a path answers to this token, which must be 200 and JSON. */
+  /** Reads a path with a token. The answer must be 200 and JSON. */
   async read<T>(token: string, path: string): Promise<T> {
     return await okJson<T>(await this.as(token, path));
   }
 
-  /** Asks for a bind, whatever comes of it. */
+  /** Sends a bind, and returns any answer. */
   async tryBind(token: string, exportName: string): Promise<Response> {
     return await this.as(token, "/api/bind", postJson({ export: exportName }));
   }
@@ -73,10 +73,10 @@ export class Gateway implements AsyncDisposable {
     return await okJson<BindResult>(await this.tryBind(token, exportName));
   }
 
-  /** Begins a login; gives the cookie and the way to the mock issuer. */
+  /** Starts a login, and returns the cookie and the URL of the mock identity provider. */
   async startLogin(redirect?: string): Promise<{ stateCookie: string; authorizationUrl: string }> {
     const query = redirect === undefined ? "" : `?redirect=${encodeURIComponent(redirect)}`;
-    const started = await eventually("the mock issuer is known", async () => {
+    const started = await eventually("the mock identity provider is known", async () => {
       const answer = await this.request(`/api/auth/oidc/login${query}`);
       const text = await answer.text();
       assert.equal(answer.status, 302, text);
@@ -110,10 +110,10 @@ export class Gateway implements AsyncDisposable {
   }
 }
 
-/** `name=value` of a `Set-Cookie` value, as browsers send it back. */
+/** Returns `name=value` of a `Set-Cookie` header, as browsers send it back. */
 export const cookiePair = (setCookie: string): string => setCookie.split(";")[0] ?? "";
 
-/** A POST of this value. */
+/** Returns the options of a POST with this JSON value. */
 export const postJson = (body: unknown): RequestInit => ({
   method: "POST",
   headers: { "Content-Type": "application/json" },
@@ -123,7 +123,7 @@ export const postJson = (body: unknown): RequestInit => ({
 const locationOf = (response: Response): string =>
   response.headers.get("Location") ?? assert.fail(`${response.status} without a Location`);
 
-/** The body of an answer that must be 200 and JSON. */
+/** Returns the body of an answer that must be 200 and JSON. */
 export async function okJson<T>(response: Response): Promise<T> {
   const text = await response.text();
   assert.equal(response.status, 200, text);
@@ -131,7 +131,7 @@ export async function okJson<T>(response: Response): Promise<T> {
   return JSON.parse(text);
 }
 
-/** Checks that an answer is a failure of that status in the one JSON form; gives its message. */
+/** Asserts that an answer is a JSON error with this status, and returns its message. */
 export async function failure(response: Response, status: number, message = /./): Promise<string> {
   const text = await response.text();
   assert.equal(response.status, status, text);
@@ -144,14 +144,14 @@ export async function failure(response: Response, status: number, message = /./)
   return error;
 }
 
-/** Keys that several processes share; `env` is how they get them. */
+/** Keys that several processes share, also as environment variables. */
 export interface SessionKeys {
   readonly signingKey: Uint8Array;
   readonly encryptionKey: Uint8Array;
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** New keys of sessions. */
+/** Creates new session keys. */
 export function sessionKeys(): SessionKeys {
   const signingKey = crypto.getRandomValues(new Uint8Array(64));
   const encryptionKey = crypto.getRandomValues(new Uint8Array(32));

@@ -35,14 +35,14 @@ const TEST_LABEL = "inventory-test";
 const READ = ["get", "list", "watch"];
 const WIDGETS = new URL("../../../examples/widgets/crd.yaml", import.meta.url);
 
-/** A running inventory and what it says to its log. */
+/** A running inventory and its log. */
 export interface TestInventory extends AsyncDisposable {
   readonly inventory: Inventory;
   readonly apis: ApiCaches;
   readonly logged: readonly string[];
 }
 
-/** One test's Exports, Grants, consumers and services on a provider. */
+/** The Exports, Grants, consumers and services of one test on a provider. */
 export class InventoryWorld implements AsyncDisposable {
   readonly id: string;
   /** A namespace for the test's objects. */
@@ -63,7 +63,7 @@ export class InventoryWorld implements AsyncDisposable {
     const id = crypto.randomUUID().slice(0, 8);
     const provider = await TestProvider.of(plane);
     await provider.installCrds();
-    // As the chart does, but for one group that nobody may read.
+    // The rights of the chart, except for one forbidden group.
     const gateway = await provider.connectAs(userOf(id), [
       { apiGroups: ["catalog.xbind.io", "iam.xbind.io"], resources: ["*"], verbs: READ },
       { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: READ },
@@ -79,12 +79,12 @@ export class InventoryWorld implements AsyncDisposable {
     return this.#provider.kube;
   }
 
-  /** The name of the widgets API in one of the test's own groups. */
+  /** Returns the name of the widgets API in one of the test's groups. */
   api(group: string): string {
     return `widgets.${groupOf(this.id, group)}`;
   }
 
-  /** The type of those widgets. */
+  /** Returns the type of these widgets. */
   widgets(group: string): ResourceType {
     return {
       group: groupOf(this.id, group),
@@ -95,7 +95,7 @@ export class InventoryWorld implements AsyncDisposable {
     };
   }
 
-  /** Installs the sample service under a group of the test's own. */
+  /** Installs the sample service in one of the test's groups. */
   async define(group: string): Promise<void> {
     const crd: CustomResourceDefinition = parse(await Deno.readTextFile(WIDGETS));
     crd.metadata.name = this.api(group);
@@ -119,7 +119,7 @@ export class InventoryWorld implements AsyncDisposable {
     return `inventory-test#${this.id}-${who}`;
   }
 
-  /** An Export over the test's own groups, Ready if so wanted. */
+  /** Creates an Export of the test's APIs, optionally not Ready. */
   async offer(
     name: string,
     groups: readonly string[],
@@ -135,17 +135,17 @@ export class InventoryWorld implements AsyncDisposable {
     return await this.judge(created, isReady);
   }
 
-  /** Says of an Export, as it is now, whether it is Ready. */
+  /** Sets Ready of an Export at its current generation. */
   async judge(offer: Export, isReady = true): Promise<Export> {
     return await this.#provider.judge(offer, isReady ? "True" : "False");
   }
 
-  /** A Collection of these Exports. */
+  /** Creates a Collection of these Exports. */
   async collect(title: string, exports: readonly string[]): Promise<void> {
     await this.#provider.collect(`${title}-${this.id}`, exports, { title }, this.#labels);
   }
 
-  /** The Grant that a bind of this person would make, and the boundary. */
+  /** Creates the Grant of a bind by this user, and its boundary. */
   async grant(offer: Export, who: string): Promise<Grant> {
     const subject = this.subject(who);
     await this.makeNamespace(boundaryName(subject));
@@ -163,7 +163,7 @@ export class InventoryWorld implements AsyncDisposable {
     return await this.#provider.beat(grant, { consumerUid, spec });
   }
 
-  /** Writes an object of the sample service as a konnector does, or as somebody else. */
+  /** Writes an object of the sample service with this metadata. */
   async widget(group: string, name: string, metadata: Partial<ObjectMeta>): Promise<KubeObject> {
     const type = this.widgets(group);
     const widget = {
@@ -175,7 +175,7 @@ export class InventoryWorld implements AsyncDisposable {
     return await this.kube.create(type, widget, FIELD_MANAGERS.cli);
   }
 
-  /** An inventory over this test's Grants and Exports, with the rights of a gateway. */
+  /** Starts an inventory of this test's Grants and Exports, with the rights of a gateway. */
   async inventory(timing?: ApiCachesTiming): Promise<TestInventory> {
     const { kube } = this.#gateway;
     const logged: string[] = [];
@@ -208,7 +208,7 @@ export class InventoryWorld implements AsyncDisposable {
     };
   }
 
-  /** What the inventories asked of the API server while something ran, their watches aside. */
+  /** Returns the inventories' requests to the API server during `run`, without watches. */
   async requests(run: () => Promise<unknown>): Promise<AuditEvent[]> {
     return await requestsDuring(
       this.#provider.plane,
@@ -217,7 +217,7 @@ export class InventoryWorld implements AsyncDisposable {
     );
   }
 
-  /** The watches on a resource that the inventories opened so far. */
+  /** Returns the watches on a resource that the inventories have opened. */
   async watches(resource: string): Promise<AuditEvent[]> {
     return await auditEvents(
       this.#provider.plane,
@@ -244,7 +244,7 @@ export class InventoryWorld implements AsyncDisposable {
   }
 }
 
-/** Metadata of an object that a konnector synced for a consumer cluster. */
+/** Returns the metadata of an object that a konnector synced for a consumer cluster. */
 export const synced = (uid: string, binding?: string): Partial<ObjectMeta> => ({
   labels: { [LABELS.managed]: "true" },
   annotations: {
@@ -253,7 +253,7 @@ export const synced = (uid: string, binding?: string): Partial<ObjectMeta> => ({
   },
 });
 
-/** These tests break watches; calls have tests of their own. */
+/** No outage: these tests break watches only, and other tests cover failed calls. */
 const NO_OUTAGE = new Outage({ probe: () => Promise.resolve() });
 
 const userOf = (id: string): string => `inventory-test-${id}`;

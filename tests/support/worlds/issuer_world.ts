@@ -29,11 +29,11 @@ import { TestProvider } from "./provider.ts";
 
 const USER = "xbind-backend";
 
-/** A provider of its own, with a backend that has the rights of an issuer. */
+/** A separate provider, with a backend that has the rights of an issuer. */
 export class IssuerWorld extends TestProvider implements AsyncDisposable {
   #backend: Backend | undefined;
 
-  /** Boots the provider and starts a backend with these flags on it. */
+  /** Starts the provider and a backend with these flags. */
   static async start(...flags: string[]): Promise<IssuerWorld> {
     const plane = await ownPlane({ auditLog: true });
     await allowUser(plane, USER, BACKEND_RULES);
@@ -60,7 +60,7 @@ export class IssuerWorld extends TestProvider implements AsyncDisposable {
     this.#backend = undefined;
   }
 
-  /** Stops the backend and starts one with these flags; returns when it issues. */
+  /** Restarts the backend with these flags, and waits until it issues. */
   async restart(...flags: string[]): Promise<void> {
     await this.stop();
     this.#backend = await Backend.start(this.plane, {
@@ -70,14 +70,14 @@ export class IssuerWorld extends TestProvider implements AsyncDisposable {
     await this.#backend.logged("issuing");
   }
 
-  /** Sets or, with `null`, removes the label that makes a CRD exportable. */
+  /** Sets the label that makes a CRD exportable, or removes it with `null`. */
   async label(api: string, value: string | null): Promise<CustomResourceDefinition> {
     return await this.edit(CRDS, { name: api }, {
       metadata: { labels: { [LABELS.exported]: value } },
     });
   }
 
-  /** Waits until the credentials of a Grant, as it is now, are issued. */
+  /** Waits until the credentials of a Grant's current version are issued. */
   async ready(
     { metadata: { name } }: Pick<Grant, "metadata">,
     patience: Patience = {},
@@ -89,7 +89,7 @@ export class IssuerWorld extends TestProvider implements AsyncDisposable {
     }, patience);
   }
 
-  /** Waits until a Grant or Export is not Ready for a reason; gives its condition. */
+  /** Waits until a Grant or Export is not Ready for this reason, and returns the condition. */
   async unready(
     type: ResourceType<Grant> | ResourceType<Export>,
     { metadata: { name } }: Pick<KubeObject, "metadata">,
@@ -107,7 +107,7 @@ export class IssuerWorld extends TestProvider implements AsyncDisposable {
     });
   }
 
-  /** A client that speaks with the credentials of a Grant, as soon as there are some. */
+  /** Waits for the credentials of a Grant, and connects with them. */
   async issued(grant: Grant): Promise<Connected> {
     const namespace = boundaryOf(grant);
     const name = tokenSecretName(grant.metadata.name);
@@ -125,7 +125,7 @@ export class IssuerWorld extends TestProvider implements AsyncDisposable {
     return await connect(path);
   }
 
-  /** Everything that exists for a Grant, by kind; what is absent is left out. */
+  /** Returns the existing objects of a Grant, by kind. */
   async issuedObjects(grant: Grant): Promise<Map<string, KubeObject>> {
     const found = new Map<string, KubeObject>();
     for (const [type, key] of issuedKeys(grant)) {
@@ -135,7 +135,7 @@ export class IssuerWorld extends TestProvider implements AsyncDisposable {
     return found;
   }
 
-  /** The Events about an object, oldest first, such as `Warning APINotExported: …`. */
+  /** Returns the Events of an object, oldest first, such as `Warning APINotExported: …`. */
   async eventsOf({ metadata: { uid } }: KubeObject): Promise<string[]> {
     const events = await this.kube.list(EVENTS, { namespace: "default" });
     const byTime = (a: Event, b: Event) => a.eventTime < b.eventTime ? -1 : 1;
@@ -143,7 +143,7 @@ export class IssuerWorld extends TestProvider implements AsyncDisposable {
       .map(({ type, reason, note }) => `${type} ${reason}: ${note}`);
   }
 
-  /** What the backend changes on the API server while something runs, as `verb resource name`. */
+  /** Returns the backend's writes during `run`, as `verb resource name`. */
   async writesDuring(run: () => Promise<unknown>): Promise<string[]> {
     return (await this.requestsDuring(run))
       .filter(({ verb }) => !["get", "list", "watch"].includes(verb))
@@ -153,13 +153,13 @@ export class IssuerWorld extends TestProvider implements AsyncDisposable {
       );
   }
 
-  /** What the backend asks of the API server while something runs, in order. */
+  /** Returns the backend's requests to the API server during `run`, in order. */
   async requestsDuring(run: () => Promise<unknown>): Promise<AuditEvent[]> {
     using asBackend = await connect(await this.plane.kubeconfigFor(USER));
     return await requestsDuring(this.plane, { kube: asBackend.kube, user: USER }, run);
   }
 
-  /** How many reconciles of a controller the backend has counted. */
+  /** Reads the backend's count of a controller's reconciles. */
   async reconciles(controller: "grant" | "export"): Promise<number> {
     const text = await (await fetch(`${await this.backend.addressOf("/metrics")}/metrics`)).text();
     const counts = text.matchAll(

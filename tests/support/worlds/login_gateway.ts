@@ -4,26 +4,26 @@ import { Backend } from "../programs/backend.ts";
 import { sharedProvider } from "../planes/control_planes.ts";
 import { type Answer, GATEWAY_URL, LoginBrowser } from "../peers/login_browser.ts";
 
-/** What a gateway and its users must know of an identity provider. */
+/** The parts of an identity provider that a gateway and its users need. */
 export interface Issuer {
   readonly issuer: string;
   readonly caPem: string;
   readonly caFile: string;
 }
 
-/** How a gateway for logins is started. */
+/** The options of a gateway for logins. */
 export interface LoginGatewayOptions {
-  /** A public client unless given. */
+  /** By default a public client. */
   readonly client?: { readonly id: string; readonly secret: string };
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Goes into `--oidc-ca-file`: by default the issuer's own authority; empty leaves the flag out. */
+  /** The `--oidc-ca-file`, by default the provider's own authority. Empty omits the flag. */
   readonly caFile?: string;
-  /** An HTTP proxy that the browsers use. */
+  /** An HTTP proxy for the browsers. */
   readonly browserProxy?: string;
 }
 
-/** A whole backend process with the gateway alone, and browsers to log in with. */
+/** A backend process with only the gateway, and browsers that log in. */
 export class LoginGateway implements AsyncDisposable {
   readonly backend: Backend;
   readonly address: string;
@@ -38,7 +38,7 @@ export class LoginGateway implements AsyncDisposable {
     this.#proxy = proxy;
   }
 
-  /** Starts it; the identity provider may be away. */
+  /** Starts the gateway. The identity provider may be down. */
   static async start(issuer: Issuer, options: LoginGatewayOptions = {}): Promise<LoginGateway> {
     const { client, caFile = issuer.caFile } = options;
     const backend = await Backend.start(await sharedProvider(), {
@@ -61,7 +61,7 @@ export class LoginGateway implements AsyncDisposable {
     return new LoginGateway(backend, address, issuer, options.browserProxy);
   }
 
-  /** A browser with no cookies, closed with the gateway. */
+  /** Opens a browser without cookies, which is closed with the gateway. */
   browser(): LoginBrowser {
     const browser = new LoginBrowser({
       gateway: this.address,
@@ -72,7 +72,7 @@ export class LoginGateway implements AsyncDisposable {
     return browser;
   }
 
-  /** Who a new browser is after a login, as `/api/me` tells. */
+  /** Logs in with a new browser, and returns its identity from `/api/me`. */
   async identityAfterLogin(): Promise<unknown> {
     const browser = this.browser();
     const answer = await browser.logIn();
@@ -89,19 +89,19 @@ export class LoginGateway implements AsyncDisposable {
     });
   }
 
-  /** Why the identity provider cannot be used, as the log tells. */
+  /** Waits for the logged reason why the identity provider cannot be used. */
   async complaint(): Promise<string> {
     const { reason } = await this.backend.logged("identity provider cannot be used");
     return String(reason);
   }
 
-  /** Fails when the process has ended or does not answer. */
+  /** Asserts that the process answers. */
   async assertUp(): Promise<void> {
     const { status, text } = await this.browser().get("/api/healthz");
     assert.deepEqual({ status, text }, { status: 200, text: "ok" });
   }
 
-  /** Fails when one of these texts, as it is or in base64, stands in anything the process wrote. */
+  /** Asserts that the process wrote none of these texts, neither plain nor in base64. */
   assertNotLogged(secrets: readonly string[]): void {
     const written = `${this.backend.lines.join("\n")}\n${this.backend.stdout}`;
     assert.ok(written.includes('"msg":"listening"'), "the log was read");
@@ -119,7 +119,7 @@ export class LoginGateway implements AsyncDisposable {
   }
 }
 
-/** Fails unless the callback was refused with this status, in plain text and without a session. */
+/** Asserts that the callback was refused with this status, in plain text and without a session. */
 export async function assertRefused(
   browser: LoginBrowser,
   answer: Answer,

@@ -46,7 +46,7 @@ const LOG = createLogger({
   timeEncoding: "rfc3339",
 });
 
-/** How a heartbeat differs from a usual one. */
+/** The changes of a heartbeat to the default one. */
 export interface Beat {
   readonly renewTimeMs?: number;
   readonly connection?: string;
@@ -57,7 +57,7 @@ export interface Beat {
 
 type Labels = Record<string, string>;
 
-/** A provider as its administrator sees it: services, Exports, Grants, boundaries, heartbeats. */
+/** A provider's services, Exports, Grants, boundaries and heartbeats, as administrator. */
 export class TestProvider implements Disposable {
   readonly plane: ControlPlane;
   readonly #admin: Connected;
@@ -82,7 +82,7 @@ export class TestProvider implements Disposable {
     await installCrds(deps, serviceCrds(), AbortSignal.timeout(30_000));
   }
 
-  /** Creates an object whose type gives its kind. */
+  /** Creates an object with the kind of its type. */
   async create<T extends KubeObject>(
     type: ResourceType<T>,
     object: Omit<T, "apiVersion" | "kind">,
@@ -112,7 +112,7 @@ export class TestProvider implements Disposable {
     });
   }
 
-  /** Makes an API, once an earlier one of that name is gone, and waits until it is served. */
+  /** Creates an API once an earlier one of that name is deleted, and waits until it is served. */
   async define(api: string, labels: Labels = EXPORTED): Promise<void> {
     await eventually(
       `${api} can be made`,
@@ -121,7 +121,7 @@ export class TestProvider implements Disposable {
     await eventually(`${api} is served`, () => this.kube.list(customType(api)).then(() => true));
   }
 
-  /** Makes a namespace, unless it is there. */
+  /** Creates a namespace unless it exists. */
   async makeNamespace(
     name: string,
     metadata: Partial<ObjectMeta> = {},
@@ -131,7 +131,7 @@ export class TestProvider implements Disposable {
     return await this.kube.apply(NAMESPACES, namespace, manager);
   }
 
-  /** Offers APIs; waits for the CRD of Exports, which a backend may be about to install. */
+  /** Creates an Export. Waits for its CRD, which a backend may still be installing. */
   async offer(
     name: string,
     apis: readonly string[],
@@ -145,7 +145,7 @@ export class TestProvider implements Disposable {
     );
   }
 
-  /** Offers APIs, and waits until the issuer finds the Export in order. */
+  /** Creates an Export, and waits until the issuer makes it Ready. */
   async offerReady(...offer: Parameters<TestProvider["offer"]>): Promise<Export> {
     const { metadata: { name } } = await this.offer(...offer);
     return await eventually(`Export ${name} is Ready`, async () => {
@@ -154,7 +154,7 @@ export class TestProvider implements Disposable {
     });
   }
 
-  /** Makes a Collection of Exports. */
+  /** Creates a Collection of Exports. */
   async collect(
     name: string,
     exports: readonly string[],
@@ -169,7 +169,7 @@ export class TestProvider implements Disposable {
     }, FIELD_MANAGERS.installer);
   }
 
-  /** Sets the Ready condition of an Export at its present generation, as the issuer does. */
+  /** Sets the Ready condition of an Export at its current generation, as the issuer does. */
   async judge(
     { apiVersion, kind, metadata }: Export,
     status: Condition["status"] = "True",
@@ -208,7 +208,7 @@ export class TestProvider implements Disposable {
     return connected;
   }
 
-  /** Takes the rights of `connectAs` back. */
+  /** Removes the rights of `connectAs`. */
   async removeUsers(...users: string[]): Promise<void> {
     for (const kind of ["clusterrolebinding", "clusterrole"]) {
       await this.plane.kubectl(["delete", "--ignore-not-found", kind, ...users]);

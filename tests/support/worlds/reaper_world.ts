@@ -25,7 +25,7 @@ import { type ReaperFlags, startTestReaper, type TestReaper } from "./test_reape
 const TEST_LABEL = "reaper-test";
 const IAM = ["iam.xbind.io"];
 
-/** The documented rights of a reaper, and nothing more. */
+/** Only the documented rights of a reaper. */
 const REAPER_RULES = [
   { apiGroups: IAM, resources: ["grants"], verbs: ["get", "list", "watch", "patch", "delete"] },
   { apiGroups: IAM, resources: ["grants/status"], verbs: ["patch"] },
@@ -33,13 +33,13 @@ const REAPER_RULES = [
   { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "list", "watch"] },
 ];
 
-/** How a Grant differs from a usual one. */
+/** The changes of a Grant to the default one. */
 export type ReaperSample = GrantSample & { readonly readyAtMs?: number };
 
-/** One test's Grants, boundaries and consumers on a provider, and the reapers over them. */
+/** The Grants, boundaries and consumers of one test on a provider, and its reapers. */
 export class ReaperWorld implements AsyncDisposable {
   readonly plane: ControlPlane;
-  /** The user as whom the reapers speak. */
+  /** The reapers' user. */
   readonly reaperUser: string;
   readonly #id: string;
   readonly #provider: TestProvider;
@@ -62,7 +62,7 @@ export class ReaperWorld implements AsyncDisposable {
     return new ReaperWorld(provider, id, reaper);
   }
 
-  /** Issuer, gateway and consumers, all in one. */
+  /** The client of the issuer, the gateway and the consumers. */
   get kube(): KubeClient {
     return this.#provider.kube;
   }
@@ -71,7 +71,7 @@ export class ReaperWorld implements AsyncDisposable {
     return `reaper-test#${this.#id}-${who}`;
   }
 
-  /** A Grant that its issuer marked Ready, and its boundary. */
+  /** Creates a Ready Grant and its boundary. */
   async grant({ readyAtMs = Date.now(), ...sample }: ReaperSample = {}): Promise<Grant> {
     const { who = "ada" } = sample;
     await this.boundary(who);
@@ -96,7 +96,7 @@ export class ReaperWorld implements AsyncDisposable {
     );
   }
 
-  /** The boundary namespace as the issuer makes it. */
+  /** Creates the boundary as the issuer does. */
   async boundary(who: string, annotations?: Record<string, string>): Promise<Namespace> {
     const subject = this.subject(who);
     const labels = {
@@ -117,7 +117,7 @@ export class ReaperWorld implements AsyncDisposable {
     return await this.#provider.beat(grant, beat);
   }
 
-  /** Beats until it is disposed; like a konnector it tries again when a beat fails. */
+  /** Writes heartbeats until disposed, and retries a failed one as a konnector does. */
   beating(grant: Grant, everyMs: number, beat: () => Beat = () => ({})): AsyncDisposable {
     let isStopped = false;
     const running = (async () => {
@@ -134,7 +134,7 @@ export class ReaperWorld implements AsyncDisposable {
     };
   }
 
-  /** The Grant as it is stored; undefined once it is gone. */
+  /** Reads the stored Grant, or undefined once it is deleted. */
   async stored({ metadata: { name } }: Grant): Promise<Grant | undefined> {
     return await this.kube.find(GRANTS, { name });
   }
@@ -147,14 +147,14 @@ export class ReaperWorld implements AsyncDisposable {
     await this.kube.mergePatch(GRANTS, { name }, patch, FIELD_MANAGERS.gateway);
   }
 
-  /** A reaper over this world's Grants; it ends with the world. */
+  /** Starts a reaper of this world's Grants, which ends with the world. */
   async reaper(flags: ReaperFlags = {}, kube = this.#reaper.kube): Promise<TestReaper> {
     const reaper = await startTestReaper(kube, `${TEST_LABEL}=${this.#id}`, flags);
     this.#reapers.push(reaper);
     return reaper;
   }
 
-  /** Waits until a reaper's caches hold the present version of everything. */
+  /** Waits until a reaper's caches are current. */
   async upToDate({ deps: { caches: { grants, heartbeats } } }: TestReaper): Promise<void> {
     await eventually("the caches are up to date", async () => {
       const live = await this.#grants();
@@ -171,13 +171,13 @@ export class ReaperWorld implements AsyncDisposable {
     });
   }
 
-  /** What the reapers asked of the API server while something ran, their watches aside. */
+  /** Returns the reapers' requests to the API server during `run`, without watches. */
   async reaperRequests(run: () => Promise<unknown>): Promise<AuditEvent[]> {
     const reaper = { kube: this.#reaper.kube, user: this.reaperUser };
     return await requestsDuring(this.plane, reaper, run);
   }
 
-  /** A client whose rights are these instead of the reaper's. */
+  /** Connects a client with these rights instead of the reaper's. */
   async limited(rules: object[]): Promise<Connected> {
     const user = `${this.reaperUser}-limited`;
     return await this.#provider.connectAs(user, rules);
@@ -187,7 +187,7 @@ export class ReaperWorld implements AsyncDisposable {
     return await this.kube.list(GRANTS, { labelSelector: `${TEST_LABEL}=${this.#id}` });
   }
 
-  /** Stops the reapers and removes what the test made. */
+  /** Stops the reapers, and deletes the test's objects. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const reaper of this.#reapers) await reaper[Symbol.asyncDispose]();
     for (const { metadata: { name } } of await this.#grants()) await removeGrant(this.kube, name);
@@ -203,7 +203,7 @@ export class ReaperWorld implements AsyncDisposable {
 
 const userOf = (id: string): string => `reaper-test-${id}`;
 
-/** A reaper may have begun to delete it. */
+/** Ignores an object that a reaper has begun to delete. */
 const unlessGone = (error: unknown): void => {
   if (!isNotFound(error) && !isConflict(error)) throw error;
 };

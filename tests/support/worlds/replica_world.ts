@@ -8,11 +8,11 @@ import { IssuerWorld } from "./issuer_world.ts";
 
 const LEASE = "backend.xbind.io";
 
-/** One of several backends of a provider, known to the API server by its own name. */
+/** One of several backends of a provider, with its own user name. */
 export class Replica implements AsyncDisposable {
   readonly user: string;
   readonly backend: Backend;
-  /** All its requests go through here. */
+  /** The proxy for all its requests. */
   readonly proxy: FaultProxy;
 
   private constructor(user: string, backend: Backend, proxy: FaultProxy) {
@@ -36,7 +36,7 @@ export class Replica implements AsyncDisposable {
     return new Replica(user, backend, proxy);
   }
 
-  /** What its metrics say: 1 for the leader, 0 for a standby. */
+  /** Reads its leader metric: 1 for the leader, 0 for a standby. */
   async masterStatus(): Promise<number> {
     const text = await (await fetch(`${await this.backend.addressOf("/metrics")}/metrics`)).text();
     const [, value] = new RegExp(`^leader_election_master_status\\{name="${LEASE}"\\} (\\d)$`, "m")
@@ -44,13 +44,13 @@ export class Replica implements AsyncDisposable {
     return Number(value);
   }
 
-  /** Waits until it leads, and says so. */
+  /** Waits until its metric says that it leads. */
   async leads(patience: Patience = {}): Promise<void> {
     const leads = async () => await this.masterStatus() === 1;
     await eventually(`${this.user} leads`, leads, patience);
   }
 
-  /** Waits until it has stood by so many times, and says so. */
+  /** Waits until it has become a standby this many times, by its log and its metric. */
   async standsBy(times = 1): Promise<void> {
     await eventually(`${this.user} stands by`, async () => {
       const said = this.backend.log.filter(({ msg }) => msg === "standing by").length;
@@ -58,7 +58,7 @@ export class Replica implements AsyncDisposable {
     });
   }
 
-  /** What its readiness probe answers. */
+  /** Reads its readiness probe. */
   async readiness(): Promise<string> {
     const answer = await fetch(`${await this.backend.addressOf("/readyz")}/readyz`);
     return `${answer.status} ${await answer.text()}`;
@@ -70,7 +70,7 @@ export class Replica implements AsyncDisposable {
   }
 }
 
-/** Every change that a user asked for and the API server has heard of by now, in order. */
+/** Returns all writes of a replica that have reached the API server, in order. */
 export async function writesBy(
   { plane, kube }: IssuerWorld,
   { user }: Replica,
@@ -84,23 +84,23 @@ export async function writesBy(
   });
 }
 
-/** Reviews are created too, but change nothing. */
+/** Reviews do not count: they are created but change nothing. */
 const isWrite = ({ verb, objectRef }: AuditEvent): boolean =>
   ["create", "update", "patch", "delete"].includes(verb) &&
   !objectRef?.resource?.endsWith("reviews");
 
-/** Whether a write was about the leader's Lease. */
+/** Tells whether a write changed the leader's Lease. */
 export const isElection = ({ objectRef }: AuditEvent): boolean =>
   objectRef?.resource === "leases" && objectRef.name === LEASE;
 
-/** Whether the API server did what was asked. */
+/** Tells whether a write succeeded. */
 export const isDone = ({ responseStatus }: AuditEvent): boolean =>
   (responseStatus?.code ?? 500) < 300;
 
-/** When a user first got the Lease after some moment, both as the API server tells the time. */
+/** Returns the API server's time of the first Lease write after a moment. */
 export function acquiredAfter(writes: readonly AuditEvent[], moment: string): string {
   const taken = writes.find((event) =>
     isElection(event) && isDone(event) && event.requestReceivedTimestamp > moment
   );
-  return taken?.requestReceivedTimestamp ?? assert.fail("the Lease was not taken");
+  return taken?.requestReceivedTimestamp ?? assert.fail("the Lease was not acquired");
 }

@@ -13,13 +13,13 @@ import { ANNOTATIONS, FIELD_MANAGERS, LABELS } from "../../../common/api/names.t
 import { leaseFor } from "../planes/issuer_samples.ts";
 import { connect, type Connected, temporaryDir } from "../planes/kube.ts";
 
-/** The objects in the documents of a YAML text. */
+/** Parses the objects of a YAML text. */
 export const objectsIn = (yaml: string): KubeObject[] =>
   parseAllDocuments(yaml).map((document) => document.toJS());
 
-/** Writes to the provider what a konnector writes, with nothing but the bundle's kubeconfig. */
+/** Writes to the provider as a konnector does, with only the bundle's kubeconfig. */
 export class TestKonnector implements Disposable {
-  /** As the bundle's kubeconfig names it. */
+  /** The boundary in the bundle's kubeconfig. */
   readonly boundary: string;
   readonly #connection: string;
   readonly #uid: string;
@@ -32,7 +32,7 @@ export class TestKonnector implements Disposable {
     this.#provider = provider;
   }
 
-  /** A konnector on a consumer cluster with this UID. */
+  /** Starts a konnector of a consumer cluster with this UID. */
   static async start(bundle: readonly KubeObject[], uid: string): Promise<TestKonnector> {
     const secret = bundle.find(({ kind }) => kind === "Secret") as Secret | undefined;
     const kubeconfig = secret?.stringData?.["kubeconfig"] ?? assert.fail("no kubeconfig");

@@ -6,10 +6,10 @@ import { createOidc, type Oidc, type OidcDeps } from "../../../server/gateway/id
 import type { OidcSettings } from "../../../server/gateway/idp/settings.ts";
 import { HOSTILE_CLIENT, type HostileIdp, type Plan } from "../peers/hostile_idp.ts";
 
-/** The callback URL that is registered with the identity provider. */
+/** The callback URL that the identity provider has registered. */
 export const CALLBACK = "https://gw.example/api/auth/oidc/callback";
 
-/** Starts the gateway's side of logins in this process, as a public client unless told otherwise. */
+/** Starts the gateway's login code in this process, by default as a public client. */
 export const startOidc = async (
   settings: Partial<OidcSettings> & { readonly issuerUrl: string },
   deps: Partial<OidcDeps> = {},
@@ -53,7 +53,7 @@ export const startOidc = async (
   });
 };
 
-/** Logs in with a code that is worth what the plan says. */
+/** Logs in with a code that the identity provider answers by this plan. */
 export const logIn = async (idp: HostileIdp, oidc: Oidc, plan?: Plan, redirect?: string) => {
   const { authorizationUrl, stateCookie } = await oidc.startLogin(redirect);
   return await oidc.finishLogin(new URL(idp.approve(authorizationUrl, plan)), stateCookie);
@@ -69,7 +69,7 @@ export const fails = (promise: Promise<unknown>, code: string, message = /./) =>
     return true;
   });
 
-/** Asserts that a text holds neither the client's secret nor a code. */
+/** Asserts that a text has neither the client's secret nor a code. */
 export const assertHides = (text: string): void => {
   const { secret } = HOSTILE_CLIENT;
   for (const hidden of [secret, encodeURIComponent(secret)]) {

@@ -16,32 +16,32 @@ import {
 } from "../../../server/reaper/sweep.ts";
 import { createLogger } from "../../../common/log/log.ts";
 
-/** The flags a test sets; the others are those of a reaper that only marks. */
+/** The flags of a test. The defaults are those of a reaper that only marks. */
 export type ReaperFlags = Partial<ReaperDeps["config"]>;
 
-/** What its sweeps work with; tests also look up single heartbeats. */
+/** The dependencies of its sweeps. Tests also read single heartbeats. */
 interface TestDeps extends SweepDeps {
   readonly caches: SweepDeps["caches"] & { readonly heartbeats: Pick<Cache<Heartbeat>, "get"> };
 }
 
-/** A reaper of one test, with caches of its own. */
+/** A reaper of one test, with its own caches. */
 export interface TestReaper extends AsyncDisposable {
   readonly deps: TestDeps;
-  /** What it logged. */
+  /** Its log lines. */
   readonly records: readonly Readonly<Record<string, unknown>>[];
-  /** What it published, such as `pg-1 Warning Stale: …`. */
+  /** Its Events, such as `pg-1 Warning Stale: …`. */
   readonly events: readonly string[];
-  /** What its sweeps found. */
+  /** The counts of its sweeps. */
   readonly counts: readonly SweepCounts[];
-  /** One sweep now. */
+  /** Sweeps once. */
   sweep(edit?: Partial<SweepDeps>): Promise<SweepCounts | undefined>;
-  /** Sweeps at the interval until it is disposed. */
+  /** Sweeps at the interval until disposed. */
   run(): void;
-  /** Freezes the caches as they are. */
+  /** Stops the updates of the caches. */
   freeze(): Promise<void>;
 }
 
-/** Starts caches over the Grants of a selection and over all Leases, and waits for their sync. */
+/** Starts caches of the selected Grants and of all Leases, and waits for their sync. */
 export async function startTestReaper(
   kube: KubeClient,
   labelSelector: string,

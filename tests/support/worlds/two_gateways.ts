@@ -8,16 +8,16 @@ import { IssuerWorld } from "./issuer_world.ts";
 import { type SealedSessions, sealedSessions } from "../planes/sealed_sessions.ts";
 import { objectsIn, TestKonnector } from "./test_konnector.ts";
 
-/** The Export that everybody binds. */
+/** The Export that all users bind. */
 const EXPORT = "widgets";
 
-/** What became of a pickup; status 0 stands for no answer. */
+/** The answer of a pickup. Status 0 means no answer. */
 export interface PickupAnswer {
   readonly status: number;
   readonly bundle?: readonly KubeObject[];
 }
 
-/** Two gateways with the same keys, each behind a proxy of its own, and an issuer beside them. */
+/** Two gateways with the same keys, each behind its own proxy, and an issuer. */
 export class TwoGateways implements AsyncDisposable {
   readonly issuer: IssuerWorld;
   readonly sites: readonly [GatewayBehindProxy, GatewayBehindProxy];
@@ -34,7 +34,7 @@ export class TwoGateways implements AsyncDisposable {
     this.#sessions = sessions;
   }
 
-  /** Starts all of them; an Export can be bound. */
+  /** Starts all of them, with an Export that can be bound. */
   static async start(...flags: string[]): Promise<TwoGateways> {
     const issuer = await IssuerWorld.start();
     await issuer.offerReady(EXPORT, [WIDGETS]);
@@ -44,7 +44,7 @@ export class TwoGateways implements AsyncDisposable {
     return new TwoGateways(issuer, [await start("first"), await start("second")], sessions);
   }
 
-  /** Binds at one of them; undefined when that does not work now. */
+  /** Binds at one gateway. Returns undefined if that fails. */
   async tryBind(who: string, nth: number): Promise<BindResult | undefined> {
     try {
       const token = await this.#sessions.seal(who);
@@ -52,11 +52,11 @@ export class TwoGateways implements AsyncDisposable {
       const text = await answer.text();
       return answer.status === 200 ? JSON.parse(text) : undefined;
     } catch {
-      return undefined; // it is being killed, or not there yet
+      return undefined; // the gateway is down
     }
   }
 
-  /** Picks up at one of them, whatever comes of it. */
+  /** Picks up at one gateway, and returns any answer. */
   async pickUp(pickupURL: string, nth: number): Promise<PickupAnswer> {
     try {
       const answer = await this.#site(nth).gateway.request(pickupURL);
@@ -70,7 +70,7 @@ export class TwoGateways implements AsyncDisposable {
     }
   }
 
-  /** Asserts that everybody to whom a bundle was delivered can use it; tells how many differ. */
+  /** Asserts that every delivered bundle works, and returns the number of distinct bundles. */
   async everyBundleWorks(): Promise<number> {
     for (const bundle of this.#bundles.values()) {
       assert.deepEqual(

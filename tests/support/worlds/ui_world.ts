@@ -17,13 +17,13 @@ import { TestProvider } from "./provider.ts";
 import { crdFor, EXPORTED } from "../planes/issuer_samples.ts";
 import { objectsIn, TestKonnector } from "./test_konnector.ts";
 
-/** An Export as tests write it down. */
+/** An Export in the short form of tests. */
 export interface Offer extends Partial<Omit<ExportSpec, "apis">> {
   readonly name: string;
   readonly apis: readonly string[];
 }
 
-/** A Collection as tests write it down. */
+/** A Collection in the short form of tests. */
 export interface Group {
   readonly name: string;
   readonly title: string;
@@ -33,7 +33,7 @@ export interface Group {
 
 const SESSION_TTL_MS = 3_600_000;
 
-/** A provider with its gateway, and a browser to look at it. */
+/** A provider, its gateway and a browser. */
 export class UiWorld implements AsyncDisposable {
   readonly plane: ControlPlane;
   readonly provider: TestProvider;
@@ -68,12 +68,12 @@ export class UiWorld implements AsyncDisposable {
     return new UiWorld(parts, browser, keys, stack.move());
   }
 
-  /** The gateway's address as its users know it, to which the identity provider sends them back. */
+  /** The gateway's public origin, to which the identity provider sends browsers back. */
   get origin(): string {
     return originOf(this.gateway);
   }
 
-  /** Another gateway of the same provider with the same sessions. */
+  /** Starts another gateway of the same provider, with the same session keys. */
   async anotherGateway(flags: readonly string[], kubeconfig?: string): Promise<Gateway> {
     return await Gateway.start(this.plane, {
       flags: ["--enable-issuer=false", ...flags],
@@ -82,7 +82,7 @@ export class UiWorld implements AsyncDisposable {
     });
   }
 
-  /** The session of somebody, whose address is made of the same word; it lasts an hour. */
+  /** Creates a session of one hour for a user, whose email has the same name. */
   async session(who: string, since = new Date()): Promise<string> {
     const codec = await createSessionCodec({
       ...this.#keys,
@@ -105,7 +105,7 @@ export class UiWorld implements AsyncDisposable {
     await this.#browser.visit(originOf(gateway), { session, at: "", ...rest }, test);
   }
 
-  /** Runs a test as somebody who is not signed in. */
+  /** Runs a test without a session. */
   async visitAnonymously(
     options: VisitOptions,
     test: (visit: Visit) => Promise<void>,
@@ -113,7 +113,7 @@ export class UiWorld implements AsyncDisposable {
     await this.#browser.visit(this.origin, options, test);
   }
 
-  /** Makes the APIs, Exports and Collections, and waits until all are in the catalog. */
+  /** Creates the APIs, Exports and Collections, and waits until the catalog has them. */
   async offer(offers: readonly Offer[], groups: readonly Group[] = []): Promise<void> {
     const { kube } = this.provider;
     const apis = new Set(offers.flatMap((offer) => offer.apis));
@@ -133,18 +133,18 @@ export class UiWorld implements AsyncDisposable {
     });
   }
 
-  /** Binds for somebody without the browser. */
+  /** Binds as this user without the browser. */
   async bind(who: string, exportName: string): Promise<BindResult> {
     return await this.gateway.bind(await this.session(who), exportName);
   }
 
-  /** The bundle that somebody gets for an Export. */
+  /** Binds as this user, and returns the bundle. */
   async bundle(who: string, exportName: string): Promise<KubeObject[]> {
     const { pickupURL } = await this.bind(who, exportName);
     return objectsIn(await (await this.gateway.request(pickupURL)).text());
   }
 
-  /** Binds, and lets a konnector in a cluster of this UID use what it gets. */
+  /** Binds, and starts a konnector of a cluster with this UID. */
   async connect(who: string, exportName: string, uid: string): Promise<TestKonnector> {
     return await TestKonnector.start(await this.bundle(who, exportName), uid);
   }
@@ -154,13 +154,13 @@ export class UiWorld implements AsyncDisposable {
   }
 }
 
-/** The subject of somebody in these tests. */
+/** Returns the subject of a user in these tests. */
 export const subjectOf = (who: string): string => `https://login.example.org#${who}`;
 
-/** By this name the identity provider sends browsers back, and browsers trust it like https. */
+/** The identity provider redirects to this host, and browsers trust it like https. */
 const originOf = ({ url }: Gateway): string => url.replace("127.0.0.1", "localhost");
 
-/** Sets up what the tests of a file share, before the first of them that is run. */
+/** Runs a set-up once, before the first test of a file. */
 export function once(setUp: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined;
   return () => done ??= setUp();
