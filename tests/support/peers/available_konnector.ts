@@ -4,11 +4,11 @@ import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 
 const KEY = { name: "konnector", namespace: "xbind" };
 
-/** The konnector's Deployment as it stands. */
+/** Reads the konnector's Deployment. */
 export const konnectorDeployment = (kube: KubeClient): Promise<Deployment> =>
   kube.get(DEPLOYMENTS, KEY);
 
-/** Writes what the controller of Deployments would once the konnector runs. */
+/** Marks the konnector as available, as the Deployment controller does. */
 export async function makeAvailable(kube: KubeClient): Promise<void> {
   const { metadata: { generation } } = await konnectorDeployment(kube);
   const status = {

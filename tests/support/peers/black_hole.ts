@@ -1,4 +1,4 @@
-/** A server that takes connections and never says a word. */
+/** A server that accepts connections and never answers. */
 export class BlackHole implements AsyncDisposable {
   readonly #listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   readonly #taken: Deno.Conn[] = [];

@@ -5,51 +5,51 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 import { chromiumBinary } from "../../../scripts/tools/chromium.ts";
 import { noProgress } from "../../../scripts/tools/progress.ts";
 
-/** Where tests put pictures for people to look at; git ignores it. */
+/** The folder of screenshots for reviewers, ignored by git. */
 const SCREENSHOTS = new URL("../../browser/screenshots", import.meta.url).pathname;
 
-/** How long anything in a page may take: the machine may be busy with other tests. */
+/** The timeout of each step in a page. It is long because the machine may be busy. */
 const PATIENCE_MS = 30_000;
 
-/** The sizes that a page is looked at. */
+/** The sizes of the viewport. */
 export const SIZES = {
   desktop: { width: 1280, height: 800 },
   phone: { width: 360, height: 740 },
 } as const;
 
-/** Host of the pictures in catalogs of tests; nothing is ever sent there. */
+/** The host of the icons in test catalogs. Requests to it never leave the browser. */
 export const ICON_HOST = "icons.example.org";
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 40">
 <rect width="40" height="40" rx="9" fill="#1f7a8c"/>
 <path d="M10 14c0-5 20-5 20 0v12c0 5-20 5-20 0zM10 14c0 5 20 5 20 0M10 20c0 5 20 5 20 0"
  fill="none" stroke="#fff" stroke-width="2"/></svg>`;
 
-/** How a page is visited. */
+/** The options of a visit. */
 export interface VisitOptions {
-  /** Value of the session cookie; without one nobody is signed in. */
+  /** The session cookie. Without it, the visitor is not signed in. */
   readonly session?: string;
-  /** The fragment to open; undefined where the test navigates by itself. */
+  /** The fragment to open, or undefined if the test navigates itself. */
   readonly at?: string | undefined;
   readonly size?: keyof typeof SIZES;
   readonly scheme?: "light" | "dark";
   readonly reducedMotion?: boolean;
-  /** Origins besides the gateway's that the browser is sent to. */
+  /** The allowed origins besides the gateway's. */
   readonly origins?: readonly string[];
-  /** What the console may complain about. */
+  /** The allowed errors in the console. */
   readonly complaints?: RegExp;
 }
 
-/** One page, and what it did that tests look at. */
+/** One page, and its requests and errors. */
 export interface Visit {
   readonly page: Page;
   readonly context: BrowserContext;
   /** `METHOD URL` of all requests, in order. */
   readonly requests: readonly string[];
-  /** Complaints of the console and the like, so far. */
+  /** The errors so far. */
   readonly troubles: readonly string[];
 }
 
-/** One browser for the tests of a file; each visit has cookies and storage of its own. */
+/** One browser for the tests of a file. Each visit has its own cookies and storage. */
 export class TestBrowser implements AsyncDisposable {
   readonly #browser: Browser;
 
@@ -67,8 +67,8 @@ export class TestBrowser implements AsyncDisposable {
   }
 
   /**
-   * Runs a test on a page of this origin. Fails after it when there was an error or a violation of
-   * the policy in the console, a dialog of the browser, or a request to a host that is not named.
+   * Runs a test on a page of this origin. Fails afterwards if the console has an error or a policy
+   * violation, if a browser dialog opened, or if a request went to a host that is not allowed.
    */
   async visit(
     origin: string,
@@ -103,7 +103,7 @@ export class TestBrowser implements AsyncDisposable {
   }
 }
 
-/** The cookie of a session at this origin. */
+/** Returns the cookie of a session at this origin. */
 export const sessionCookie = (origin: string, value: string) => ({
   name: "xbind_session",
   value,
@@ -147,16 +147,16 @@ async function watched(
   return { page, context, requests, troubles };
 }
 
-/** Keeps a picture of what is to be seen under this name. */
+/** Saves a screenshot under this name. */
 export async function picture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), animations: "disabled" });
 }
 
-/** What axe finds that keeps people from using the page, which has no frames. */
+/** Returns the serious accessibility violations that axe finds. The page must have no frames. */
 export async function seriousFindings(page: Page): Promise<string[]> {
-  await page.evaluate(MOTION_ENDED); // half-drawn colours are hard to read
+  await page.evaluate(MOTION_ENDED); // axe misreads colours during an animation
   const { violations, passes } = await new AxeBuilder({ page }).setLegacyMode().analyze();
-  assert.ok(passes.length > 0, "axe has looked at nothing");
+  assert.ok(passes.length > 0, "axe has checked nothing");
   return violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));

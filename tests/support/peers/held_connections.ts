@@ -1,6 +1,6 @@
 const AT_ONCE = 100;
 
-/** Connections on which something was said, and on which nobody listens. */
+/** Open connections that have sent a text and do not read the answer. */
 export class HeldConnections implements AsyncDisposable {
   readonly #connections: Deno.TcpConn[];
 
@@ -8,7 +8,7 @@ export class HeldConnections implements AsyncDisposable {
     this.#connections = connections;
   }
 
-  /** Opens so many to a server, and says the same on each, as far as the server takes it. */
+  /** Opens connections to a server, and sends the same text on each. */
   static async open(url: string, count: number, said: string): Promise<HeldConnections> {
     const { hostname, port } = new URL(url);
     const octets = new TextEncoder().encode(said);
@@ -18,7 +18,7 @@ export class HeldConnections implements AsyncDisposable {
       connections.push(
         ...await Promise.all(Array.from({ length: size }, async () => {
           const connection = await Deno.connect({ hostname, port: Number(port) });
-          await connection.write(octets).catch(() => {}); // the server may have heard enough
+          await connection.write(octets).catch(() => {}); // the server may have closed it
           return connection;
         })),
       );
@@ -33,7 +33,7 @@ export class HeldConnections implements AsyncDisposable {
       try {
         while (await connection.read(buffer) !== null);
       } catch {
-        // A reset is an end, too.
+        // A reset closes the connection, too.
       }
     }));
   }

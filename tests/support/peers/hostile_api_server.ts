@@ -8,7 +8,7 @@ import {
 } from "../../../scripts/controlplane/certificates.ts";
 import { base64, configOf, submitted } from "../../testdata/hostile_kubeconfigs/parts.ts";
 
-/** What a server does with a request; on the raw socket it may say whatever it likes. */
+/** Answers a request, or writes anything to the raw socket. */
 export type HostileAnswer = (
   answer: ServerResponse,
   socket: TLSSocket,
@@ -18,11 +18,11 @@ export type HostileAnswer = (
 const authority = await createAuthority("hostile API server");
 const certificate = await issueServerCertificate(authority, ["127.0.0.1", "localhost"]);
 
-/** A server over TLS that pretends to be a consumer's API server. */
+/** A TLS server that pretends to be a consumer's API server. */
 export class HostileApiServer implements AsyncDisposable {
   readonly url: string;
   readonly caPem = authority.cert;
-  /** How many requests came. */
+  /** The number of requests. */
   requests = 0;
   readonly #server: https.Server;
 
@@ -48,7 +48,7 @@ export class HostileApiServer implements AsyncDisposable {
     return hostile;
   }
 
-  /** One that says it stored whatever it was given. */
+  /** Starts a server that confirms every write. */
   static yielding(): Promise<HostileApiServer> {
     return HostileApiServer.start(async (answer, _, request) => {
       let body = "";
@@ -57,7 +57,7 @@ export class HostileApiServer implements AsyncDisposable {
     });
   }
 
-  /** A kubeconfig for it as callers send it. */
+  /** Returns a kubeconfig for it, encoded as callers send it. */
   kubeconfig(token = "bait"): string {
     const cluster = { server: this.url, "certificate-authority-data": base64(this.caPem) };
     return submitted(configOf(cluster, { token }));

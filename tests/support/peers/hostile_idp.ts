@@ -14,7 +14,7 @@ import {
   issueServerCertificate,
 } from "../../../scripts/controlplane/certificates.ts";
 
-/** An answer that is sent as it is. */
+/** A raw answer. */
 export interface Reply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -23,39 +23,39 @@ export interface Reply {
   readonly stall?: "head" | "body";
 }
 
-/** What the token endpoint does with one code; an empty plan gives an honest ID token. */
+/** The answer of the token endpoint to one code. An empty plan gives an honest ID token. */
 export interface Plan {
-  /** Replaces honest claims; `undefined` removes one. */
+  /** Replaces honest claims. `undefined` removes one. */
   readonly claims?: Readonly<Record<string, unknown>>;
   readonly header?: JWTHeaderParameters;
   readonly key?: CryptoKey | Uint8Array;
-  /** Makes the whole ID token from the claims. */
+  /** Creates the whole ID token from the claims. */
   readonly idToken?: (claims: JWTPayload) => string | Promise<string>;
   /** Replaces the answer. */
   readonly reply?: Reply;
 }
 
-/** A request that the identity provider got. */
+/** A request to the identity provider. */
 export interface Asked {
   readonly path: string;
   readonly authorization: string | undefined;
   readonly form: URLSearchParams;
 }
 
-/** The client that it knows; the secret needs encoding in headers and forms. */
+/** The registered client. Its secret needs encoding in headers and forms. */
 export const HOSTILE_CLIENT = { id: "gateway-1", secret: "client/+ secret that must not leak" };
 
 const honest = await generateKeyPair("RS256");
 const kid = "the-key";
 
-/** An identity provider that answers as a test says, and remembers every secret it saw. */
+/** An identity provider whose answers a test controls, and which records every secret. */
 export class HostileIdp implements AsyncDisposable {
   readonly issuer: string;
   readonly caPem: string;
   readonly caFile: string;
-  /** Codes, verifiers, tokens and client credentials that it saw. */
+  /** The received and issued codes, verifiers, tokens and client credentials. */
   readonly secrets: string[] = [HOSTILE_CLIENT.secret];
-  /** Requests in order. */
+  /** The requests, in order. */
   readonly requests: Asked[] = [];
   /** Replaces every answer. */
   outage: Reply | undefined;
@@ -89,17 +89,17 @@ export class HostileIdp implements AsyncDisposable {
     return new HostileIdp(server, scheme, authority.cert, caFile);
   }
 
-  /** The JWK of the key that it publishes. */
+  /** Returns the JWK of its published key. */
   static async publicJwk() {
     return { ...await exportJWK(honest.publicKey), kid, use: "sig", alg: "RS256" };
   }
 
-  /** Paths that were asked for, in order. */
+  /** The requested paths, in order. */
   get asked(): string[] {
     return this.requests.map(({ path }) => path);
   }
 
-  /** How often the keys were fetched. */
+  /** The number of requests for the keys. */
   get keyFetches(): number {
     return this.asked.filter((path) => path === "/jwks").length;
   }
@@ -109,7 +109,7 @@ export class HostileIdp implements AsyncDisposable {
     this.jwks = json({ keys });
   }
 
-  /** Approves a login: returns the callback, with a code that is worth what the plan says. */
+  /** Approves a login, and returns the callback with a code that is answered by this plan. */
   approve(authorizationUrl: string, plan: Plan = {}): string {
     const asked = new URL(authorizationUrl).searchParams;
     const code = `code-${crypto.randomUUID()}`;
@@ -121,7 +121,7 @@ export class HostileIdp implements AsyncDisposable {
     return callback.href;
   }
 
-  /** Stops listening; connections are refused from then on. */
+  /** Stops listening, so that connections are refused. */
   async close(): Promise<void> {
     if (!this.#server.listening) return;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));

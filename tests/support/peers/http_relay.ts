@@ -1,26 +1,26 @@
 import { Buffer } from "node:buffer";
 import type http from "node:http";
 
-/** A request and the answer that it will get. */
+/** A request and its answer. */
 export interface Exchange {
   readonly request: http.IncomingMessage;
   readonly answer: http.ServerResponse;
 }
 
-/** Headers that belong to one connection, and are not handed on. */
+/** Headers that belong to one connection and are not forwarded. */
 const HOP_BY_HOP = new Set(["connection", "keep-alive", "transfer-encoding", "host"]);
 
-/** The headers that are for the other end. */
+/** Returns the headers to forward. */
 export const endToEnd = (headers: http.IncomingHttpHeaders): http.OutgoingHttpHeaders =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name)));
 
-/** Whether a request opens a watch. */
+/** Tells whether a request opens a watch. */
 export const isWatch = ({ url = "" }: Pick<http.IncomingMessage, "url">): boolean =>
   /[?&]watch=(true|1)(&|$)/.test(url);
 
 /**
- * Reads a reply to its end; calling what comes back hands it on. In one piece, because Deno's
- * server now and then never finishes an answer in parts, and keeps the next request waiting.
+ * Reads a whole reply, and returns a function that forwards it in one piece: Deno's server may
+ * never finish an answer in parts, and then blocks the next request.
  */
 export async function wholeReply(
   { request, answer }: Exchange,
@@ -31,16 +31,16 @@ export async function wholeReply(
   return () => void answer.writeHead(reply.statusCode ?? 502, endToEnd(reply.headers)).end(body);
 }
 
-/** All of a message, or what came of it before it broke off. */
+/** Reads a whole message, or the part before its connection broke. */
 export async function wholeBody(request: http.IncomingMessage): Promise<Buffer> {
   const parts: Buffer[] = [];
   try {
     for await (const part of request) parts.push(part);
-  } catch { /* The caller went away: whatever is forwarded then reaches nobody. */ }
+  } catch { /* The caller disconnected, so the answer does not matter. */ }
   return Buffer.concat(parts);
 }
 
-/** Takes text in pieces, and writes what becomes of each complete line. */
+/** Splits text that comes in pieces into lines, and writes the replacement of each line. */
 export function byLines(pass: (line: string) => string[], write: (text: string) => void) {
   const decoder = new TextDecoder();
   let rest = "";

@@ -10,21 +10,21 @@ import {
 import { freePort } from "../../../scripts/controlplane/free_port.ts";
 import { GATEWAY_URL } from "./login_browser.ts";
 
-/** A secret with every character that needs care in a header or a form. */
+/** A secret with every character that needs encoding in a header or a form. */
 export const CLIENT_SECRET = "s3cret/+%:& that must not leak";
 
-/** Whom the next login signs in; `sub` is required of every account. */
+/** The claims of an account. `sub` is required. */
 export type Account = Readonly<Record<string, unknown>> & { readonly sub: string };
 
-/** How an identity provider differs from the plainest one. */
+/** The options of an identity provider. */
 export interface IdentityProviderOptions {
-  /** The host of the issuer; it must lead to 127.0.0.1 for those who connect. */
+  /** The host of the issuer URL. Clients must resolve it to 127.0.0.1. */
   readonly host?: string;
-  /** How clients may prove themselves at the token endpoint. */
+  /** The methods of client authentication at the token endpoint. */
   readonly clientAuthMethods?: readonly string[];
 }
 
-/** The part of the npm package, which has no types, that this file uses. */
+/** The used part of the npm package, which has no types. */
 interface Oidc {
   callback(): (request: IncomingMessage, response: ServerResponse) => Promise<void>;
   interactionFinished(
@@ -38,7 +38,7 @@ interface Oidc {
   };
 }
 
-/** What it keeps of a session, a code, a grant and the like. */
+/** A stored session, code or grant. */
 interface Stored {
   readonly uid?: string;
   readonly grantId?: string;
@@ -55,16 +55,16 @@ interface InteractionContext {
 const CLAIMS = ["sub", "email", "email_verified", "name", "groups", "employee"];
 const CALLBACK = `${GATEWAY_URL}/api/auth/oidc/callback`;
 
-/** A real OpenID provider over TLS with an authority of its own; it approves as told. */
+/** A real OpenID provider over TLS with its own authority. It decides logins without a user. */
 export class IdentityProvider implements AsyncDisposable {
   readonly issuer: string;
-  /** Certificate of its authority. */
+  /** The certificate of its authority. */
   readonly caPem: string;
-  /** The same in a file, for flags. */
+  /** The file of that certificate, for flags. */
   readonly caFile: string;
-  /** Paths that were asked for, in order. */
+  /** The requested paths, in order. */
   readonly asked: string[] = [];
-  /** Whom the next login signs in; without one the login is denied. */
+  /** The account of the next login. Without it, the login is denied. */
   account: Account | undefined = { sub: "ada" };
   readonly #port: number;
   readonly #options: IdentityProviderOptions;
@@ -88,7 +88,7 @@ export class IdentityProvider implements AsyncDisposable {
     this.caFile = caFile;
   }
 
-  /** Prepares one that does not listen yet: its issuer and authority are known. */
+  /** Prepares a provider that does not listen yet, with a known issuer URL and authority. */
   static async prepare(options: IdentityProviderOptions = {}): Promise<IdentityProvider> {
     const caFile = await Deno.makeTempFile({ prefix: "xbind-idp-", suffix: ".pem" });
     const { host = "127.0.0.1" } = options;
@@ -100,19 +100,19 @@ export class IdentityProvider implements AsyncDisposable {
     return prepared;
   }
 
-  /** One that answers. */
+  /** Starts a provider. */
   static async start(options?: IdentityProviderOptions): Promise<IdentityProvider> {
     const prepared = await IdentityProvider.prepare(options);
     await prepared.listen();
     return prepared;
   }
 
-  /** The port on 127.0.0.1, the same over restarts. */
+  /** The port on 127.0.0.1, which restarts keep. */
   get port(): number {
     return this.#port;
   }
 
-  /** From now on it signs with a new key, and only that one is published. */
+  /** Replaces the signing key and the published keys by a new key. */
   async rotateKeys(): Promise<void> {
     const { privateKey } = await generateKeyPair("RS256", { extractable: true });
     const kid = `key-${crypto.randomUUID()}`;
@@ -120,7 +120,7 @@ export class IdentityProvider implements AsyncDisposable {
     this.#provider = new Provider(this.issuer, this.#configuration(jwk)) as unknown as Oidc;
   }
 
-  /** Begins to answer, again on the same port after `close`. */
+  /** Starts to listen, on the same port after `close`. */
   async listen(): Promise<void> {
     const server = https.createServer(this.#certificate, (request, response) => {
       const [path = ""] = (request.url ?? "").split("?");
@@ -137,7 +137,7 @@ export class IdentityProvider implements AsyncDisposable {
     this.#server = server;
   }
 
-  /** Goes away; connections to it are refused. */
+  /** Stops listening, so that connections are refused. */
   async close(): Promise<void> {
     const server = this.#server;
     if (!server) return;
@@ -152,7 +152,7 @@ export class IdentityProvider implements AsyncDisposable {
     await Deno.remove(this.caFile);
   }
 
-  /** The sign-in page, where the user has already made up their mind. */
+  /** Serves the sign-in page, which approves or denies at once. */
   async #interact(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const result = this.account
       ? { login: { accountId: this.account.sub } }
@@ -176,7 +176,7 @@ export class IdentityProvider implements AsyncDisposable {
       jwks: { keys: [jwk] },
       clients: clientAuthMethods.map((method) => client(CLIENT_IDS[method] ?? method, method)),
       clientAuthMethods: [...clientAuthMethods],
-      // The claims belong into the ID token, which is all that the gateway reads.
+      // The ID token must have the claims, because the gateway reads nothing else.
       conformIdTokenClaims: false,
       claims: { openid: CLAIMS, profile: [], email: [] },
       cookies: { keys: ["a key of the test"] },
@@ -188,7 +188,7 @@ export class IdentityProvider implements AsyncDisposable {
         accountId,
         claims: () => ({ ...this.account, sub: accountId }),
       }),
-      // Whoever has signed in agrees to everything.
+      // A signed-in user consents to everything.
       loadExistingGrant: async ({ oidc }: InteractionContext) => {
         if (!this.#provider) return undefined;
         const { Grant } = this.#provider;
@@ -218,7 +218,7 @@ const CLIENT_IDS: Readonly<Record<string, string>> = {
   none: "gateway-public",
 };
 
-/** The storage contract of the package, over a map that lives as long as the test. */
+/** Implements the package's storage with a map that lasts as long as the test. */
 const adapterOver = (stored: Map<string, Stored>) => (model: string) => {
   const key = (id: string) => `${model} ${id}`;
   return {

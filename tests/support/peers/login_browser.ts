@@ -1,22 +1,22 @@
-/** The gateway as its users know it; browsers find the process behind this name. */
+/** The gateway's public URL. Browsers connect to the process behind it. */
 export const GATEWAY_URL = "https://gateway.example";
 
-/** An answer as far as a login looks at it. */
+/** The parts of an answer that a login needs. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** Where it sends the browser, as an absolute URL. */
+  /** The redirect, as an absolute URL. */
   readonly location: string | undefined;
 }
 
-/** How a browser finds its way. */
+/** The network settings of a browser. */
 export interface BrowserOptions {
-  /** Where the gateway really listens. */
+  /** The real address of the gateway. */
   readonly gateway: string;
-  /** Authorities it trusts besides the system's. */
+  /** Trusted authorities besides the system's. */
   readonly caPem?: string;
-  /** An HTTP proxy for everything but the gateway. */
+  /** An HTTP proxy for all hosts except the gateway. */
   readonly proxy?: string;
 }
 
@@ -29,7 +29,7 @@ interface Cookie {
 
 const MAX_STEPS = 10;
 
-/** As much of a browser as a login needs: cookies, and one redirect at a time. */
+/** A minimal browser for logins: it keeps cookies, and follows one redirect at a time. */
 export class LoginBrowser implements Disposable {
   readonly #options: BrowserOptions;
   readonly #client: Deno.HttpClient;
@@ -43,7 +43,7 @@ export class LoginBrowser implements Disposable {
     });
   }
 
-  /** Fetches a URL, or a path of the gateway, and keeps the cookies; follows nothing. */
+  /** Fetches a URL or a path of the gateway, and keeps the cookies. Follows no redirect. */
   async get(target: string): Promise<Answer> {
     const url = new URL(target, GATEWAY_URL);
     const isGateway = url.origin === GATEWAY_URL;
@@ -77,18 +77,18 @@ export class LoginBrowser implements Disposable {
     throw new Error(`The login stopped at ${answer.status}: ${answer.text.slice(0, 500)}`);
   }
 
-  /** A whole login; the answer is that of the gateway's callback. */
+  /** Logs in, and returns the answer of the gateway's callback. */
   async logIn(redirect?: string): Promise<Answer> {
     return await this.get(await this.approve(redirect));
   }
 
-  /** The value of a cookie of the gateway. */
+  /** Returns the value of a cookie of the gateway. */
   cookie(name: string): string | undefined {
     return this.#cookies.find((cookie) => cookie.origin === GATEWAY_URL && cookie.name === name)
       ?.value;
   }
 
-  /** Puts a cookie of the gateway in place of what it had, or removes it. */
+  /** Replaces or removes a cookie of the gateway. */
   setCookie(name: string, value: string | undefined): void {
     this.#keep(new URL(GATEWAY_URL), `${name}=${value ?? "; Max-Age=0"}; Path=/`);
   }

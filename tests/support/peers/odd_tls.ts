@@ -1,4 +1,4 @@
-import "reflect-metadata"; // which the library wants to be loaded first
+import "reflect-metadata"; // the library needs it loaded first
 import {
   BasicConstraintsExtension,
   cryptoProvider,
@@ -20,7 +20,7 @@ const RSA = {
   publicExponent: Uint8Array.of(1, 0, 1),
   modulusLength: 2048,
 };
-/** Too short for TLS. */
+/** An RSA key that is too short for TLS. */
 export const SHORT_RSA = { ...RSA, modulusLength: 1024 };
 const DAY_MS = 24 * 3_600_000;
 const HOST = "127.0.0.1";
@@ -28,7 +28,7 @@ const SUBJECT_ALT_NAME = "2.5.29.17";
 
 type Algorithm = typeof ECDSA | typeof RSA | { readonly name: "Ed25519" };
 
-/** How a certificate differs from a good one. */
+/** The deviations of a certificate from a good one. */
 interface Oddity {
   readonly subject?: string;
   readonly serialNumber?: string;
@@ -39,7 +39,7 @@ interface Oddity {
   readonly selfSigned?: boolean;
 }
 
-/** An authority, and servers' certificates by it. */
+/** An authority that signs odd server certificates. */
 export class OddAuthority {
   readonly cert: string;
   readonly #keys: CryptoKeyPair;
@@ -61,7 +61,7 @@ export class OddAuthority {
     return new OddAuthority(`${certificate.toString("pem")}\n`, keys);
   }
 
-  /** A certificate for 127.0.0.1, odd as asked, and its key. */
+  /** Issues a certificate for 127.0.0.1 with these deviations, and its key. */
   async issue(oddity: Oddity = {}): Promise<{ cert: string; key: string }> {
     const { algorithm = ECDSA, names = [{ type: "ip", value: HOST }], extensions = [] } = oddity;
     const keys = await keyPair(algorithm);
@@ -92,13 +92,13 @@ const lifetime = ([from, to]: readonly [number, number]) => ({
 const pem = (kind: string, der: Uint8Array): string =>
   `-----BEGIN ${kind}-----\n${Buffer.from(der).toString("base64")}\n-----END ${kind}-----\n`;
 
-/** A PEM block that no parser of certificates accepts. */
+/** A PEM block that no certificate parser accepts. */
 export const DAMAGED_CERTIFICATE = pem(
   "CERTIFICATE",
   Uint8Array.from({ length: 300 }, (_, i) => (i * 37 + 11) % 256),
 );
 
-/** A server that speaks TLS, or something like it. */
+/** A server with odd TLS. */
 export interface OddServer extends AsyncDisposable {
   readonly port: number;
 }
@@ -106,7 +106,7 @@ export interface OddServer extends AsyncDisposable {
 /** Starts one odd server. */
 export type StartOddServer = (authority: OddAuthority) => Promise<OddServer>;
 
-/** Speaks TLS with this chain, and answers HTTP with an error. */
+/** Starts a TLS server with this chain, which answers HTTP with an error. */
 const tlsServer = (chain: string, key: string): OddServer => {
   const listener = Deno.listenTls({ hostname: HOST, port: 0, cert: chain, key });
   const connections = new Set<Deno.TlsConn>();
@@ -138,7 +138,7 @@ async function answer(connection: Deno.TlsConn): Promise<void> {
     const text = "HTTP/1.1 500 Odd\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     await connection.write(new TextEncoder().encode(text));
   } catch {
-    // The client did not like us, which is the point.
+    // The client refused the certificate, as expected.
   } finally {
     close(connection);
   }
@@ -148,11 +148,11 @@ function close(connection: Deno.Conn): void {
   try {
     connection.close();
   } catch {
-    // It is closed.
+    // It is closed already.
   }
 }
 
-/** Does this to every connection. */
+/** Starts a TCP server that handles every connection with `serve`. */
 const rawServer = (serve: (socket: net.Socket) => void): StartOddServer => async () => {
   const sockets = new Set<net.Socket>();
   const server = net.createServer((socket) => {
@@ -197,7 +197,7 @@ export const ODD_SERVERS: Readonly<Record<string, StartOddServer>> = {
     {},
     (leaf) => leaf + pem("CERTIFICATE", Uint8Array.of(0x30, 0)),
   ),
-  "a cut certificate behind the leaf": chain({}, (leaf, { cert }) => {
+  "a truncated certificate behind the leaf": chain({}, (leaf, { cert }) => {
     const der = Buffer.from(cert.replace(/-----[^-]+-----/g, ""), "base64");
     return leaf + pem("CERTIFICATE", der.subarray(0, der.length - 20));
   }),
@@ -207,10 +207,10 @@ export const ODD_SERVERS: Readonly<Record<string, StartOddServer>> = {
   ),
   "a self-signed leaf": chain({ selfSigned: true }),
   "an expired leaf": chain({ days: [-9, -2] }),
-  "a leaf of the future": chain({ days: [2, 9] }),
+  "a leaf that is not valid yet": chain({ days: [2, 9] }),
   "another host's leaf": chain({ names: [{ type: "dns", value: "other.example" }] }),
   "a leaf without names": chain({ names: "none" }),
-  "a wildcard for everything": chain({ names: [{ type: "dns", value: "*" }] }),
+  "a wildcard for all hosts": chain({ names: [{ type: "dns", value: "*" }] }),
   "an address of five bytes": chain({
     names: "none",
     extensions: [altNames(0x30, 7, 0x87, 5, 127, 0, 0, 1, 1)],
@@ -219,7 +219,7 @@ export const ODD_SERVERS: Readonly<Record<string, StartOddServer>> = {
     names: "none",
     extensions: [altNames(0x30, 6, 0x82, 4, 0x61, 0, 0x2e, 0x62)],
   }),
-  "names that are no names": chain({ names: "none", extensions: [altNames(0x30, 2, 0x82, 9)] }),
+  "malformed names": chain({ names: "none", extensions: [altNames(0x30, 2, 0x82, 9)] }),
   "a leaf for clients only": chain({
     extensions: [new ExtendedKeyUsageExtension([ExtendedKeyUsage.clientAuth], true)],
   }),
@@ -232,13 +232,13 @@ export const ODD_SERVERS: Readonly<Record<string, StartOddServer>> = {
   "a fatal alert that does not exist": onHello(alert(255)),
   "a warning, then nothing": onHello([21, 3, 3, 0, 2, 1, 0]),
   "a record that is too long": onHello([22, 3, 3, 255, 255, ...Array(1_000).fill(1)]),
-  "half of a record": onHello([22, 3, 3, 1, 0, 2, 0]),
+  "half a record": onHello([22, 3, 3, 1, 0, 2, 0]),
   "a hello of zeros": onHello([22, 3, 3, 0, 4, 2, 0, 0, 0]),
   "plain HTTP": onHello([...new TextEncoder().encode("HTTP/1.1 200 OK\r\n\r\n")]),
   "noise": onHello(Array.from({ length: 4_000 }, (_, i) => (i * 151 + 7) % 256)),
 };
 
-/** Servers that are odd in a harmless way: every client gets through to their HTTP. */
+/** Servers with harmless oddities: every client must reach their HTTP. */
 export const HARMLESS_SERVERS: Readonly<Record<string, StartOddServer>> = {
   "an ordinary leaf": chain({}),
   "the authority behind the leaf": chain({}, (leaf, { cert }) => leaf + cert),

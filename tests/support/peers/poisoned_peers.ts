@@ -10,12 +10,12 @@ import { PEMS } from "../../testdata/hostile_kubeconfigs/parts.ts";
 import { HostileApiServer } from "./hostile_api_server.ts";
 import { grantFor } from "../planes/issuer_samples.ts";
 
-/** What a line of ours begins with if somebody could forge one. */
+/** The start of a forged line. */
 const FORGED = "FORGED-LINE";
-/** Found in all that holds poison, however it is shown. */
+/** Part of every poison, in every output format. */
 export const MARK = "poisoned";
 
-/** Everything that a terminal obeys or hides, and lines that pass for ours. */
+/** Text with every terminal escape, invisible character and line break, and forged lines. */
 export const POISON =
   `${MARK}\u001b]52;c;ZXZpbA==\u0007\u001b[2J\u001bPq\u001b\\\u009b31m\u009d0;x\u009c` +
   `\r${FORGED}\n${FORGED}\u2028${FORGED}\u0085\v\f\b\0\u007f\t\u061c\u202e\u2066\u200b\u200f` +
@@ -24,7 +24,7 @@ export const POISON =
 const DANGEROUS =
   /[^\P{Cc}\n]|[\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/u;
 
-/** Fails when a text can do anything to a terminal, or holds a line that is not ours. */
+/** Asserts that a text has no control character and no forged line. */
 export function assertHarmless(text: string, what: string): void {
   const found = DANGEROUS.exec(text);
   const around = found &&
@@ -34,8 +34,8 @@ export function assertHarmless(text: string, what: string): void {
 }
 
 /**
- * How a peer means ill: poison wherever a text may be anything, in every text there is, or in
- * refusals with this status.
+ * The poisoned texts of a peer: free texts only, every text, or the messages of refusals with this
+ * status.
  */
 export type Malice = "texts" | "everything" | number;
 
@@ -78,7 +78,7 @@ const binding = {
   apis: [{ name: POISON, syncedCount: 1 }, { name: POISON }],
 };
 
-/** What the gateway answers, by the beginning of the path. */
+/** The answers of the gateway, by path prefix. */
 const ANSWERS: readonly (readonly [path: string, answer: () => unknown])[] = [
   ["/api/provider", () => ({
     name: POISON,
@@ -118,7 +118,7 @@ const poisoned = (value: unknown): unknown => {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, poisoned(each)]));
 };
 
-/** A gateway that answers all that a client asks, with poison. */
+/** A gateway that answers every request with poison. */
 export class PoisonedGateway implements AsyncDisposable {
   readonly url: string;
   malice: Malice = "texts";
@@ -176,7 +176,7 @@ const stateOf = (path: string): Partial<KubeObject> & object => ({
   },
 } as Partial<KubeObject> & object);
 
-/** A consumer's API server of the same kind, and a kubeconfig for it with poison in its names. */
+/** A consumer's API server that answers every request with poison. */
 export class PoisonedConsumer implements AsyncDisposable {
   malice: Malice = "texts";
   readonly #server: HostileApiServer;
@@ -201,7 +201,7 @@ export class PoisonedConsumer implements AsyncDisposable {
     return consumer;
   }
 
-  /** The text of a kubeconfig whose context, cluster and user have poison in their names. */
+  /** A kubeconfig whose context, cluster and user have poisoned names. */
   get kubeconfig(): string {
     const { url, caPem } = this.#server;
     const ca = btoa(caPem);

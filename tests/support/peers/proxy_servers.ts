@@ -3,23 +3,23 @@ import http from "node:http";
 import net from "node:net";
 import type { Duplex } from "node:stream";
 
-/** A proxy for outgoing connections, on a loopback port, for one test. */
+/** A proxy on a loopback port for one test. */
 export interface ProxyServer extends AsyncDisposable {
-  /** Such as `127.0.0.1:34567`. */
+  /** The address, such as `127.0.0.1:34567`. */
   readonly address: string;
-  /** The `host:port` of every tunnel that was asked for. */
+  /** The `host:port` of every requested tunnel. */
   readonly asked: string[];
   /** Resets every connection. */
   cut(): void;
 }
 
-/** Whom a proxy lets through; everybody without one. */
+/** The required user and password. Without them, everyone may connect. */
 export interface ProxyAccount {
   readonly username: string;
   readonly password: string;
 }
 
-/** An HTTP proxy that answers CONNECT; with `leadTo`, every name leads to that `host:port`. */
+/** Starts an HTTP proxy for CONNECT. With `leadTo`, every tunnel leads to that `host:port`. */
 export async function startConnectProxy(
   account?: ProxyAccount,
   leadTo?: string,
@@ -39,7 +39,7 @@ export async function startConnectProxy(
   return await listening(server, asked);
 }
 
-/** A SOCKS5 server (RFC 1928) that makes connections, with user names and passwords (RFC 1929). */
+/** Starts a SOCKS5 proxy (RFC 1928) with user names and passwords (RFC 1929). */
 export async function startSocksServer(account?: ProxyAccount): Promise<ProxyServer> {
   const asked: string[] = [];
   const server = net.createServer((client) => {
@@ -49,7 +49,7 @@ export async function startSocksServer(account?: ProxyAccount): Promise<ProxySer
   return await listening(server, asked);
 }
 
-/** A server that takes connections and says nothing. */
+/** Starts a server that accepts connections and never answers. */
 export async function startSilentServer(): Promise<ProxyServer> {
   return await listening(net.createServer((client) => client.on("error", () => {})), []);
 }
@@ -84,14 +84,14 @@ async function serveSocks(client: net.Socket, asked: string[], account?: ProxyAc
   );
 }
 
-/** Reads so many bytes, and leaves the rest in the stream. */
+/** Reads this many bytes, and leaves the rest in the stream. */
 function reader(stream: net.Socket): (length: number) => Promise<Buffer> {
   return async (length) => {
     if (length === 0) return Buffer.alloc(0);
     while (true) {
       const bytes: Buffer | null = stream.read(length);
       if (bytes) return bytes;
-      if (stream.destroyed || stream.readableEnded) throw new Error("the client went away");
+      if (stream.destroyed || stream.readableEnded) throw new Error("the client disconnected");
       await new Promise<void>((resolve) => {
         for (const event of ["readable", "end", "close"]) stream.once(event, () => resolve());
       });

@@ -1,17 +1,17 @@
 import net from "node:net";
 
-/** What a gateway that means ill, or is broken, does with a connection. */
+/** Handles a connection as a hostile or broken gateway does. */
 export type Behaviour = (socket: net.Socket, request: string) => void;
 
-/** A server that says whatever a test wants, to see how a client takes it. */
+/** A server whose raw answers a test controls. */
 export interface RawGateway extends AsyncDisposable {
   readonly url: string;
-  /** The head and body of every request that arrived. */
+  /** The head and body of every request. */
   readonly requests: string[];
   behave: Behaviour;
 }
 
-/** An answer with these parts; the connection ends with it. */
+/** Sends an answer with these parts, and closes the connection. */
 export const answer = (
   status: number,
   body: string,
@@ -29,7 +29,7 @@ export const answer = (
   socket.end(bytes);
 };
 
-/** An answer in JSON. */
+/** Sends a JSON answer. */
 export const jsonAnswer = (
   status: number,
   body: unknown,
@@ -37,7 +37,7 @@ export const jsonAnswer = (
 ): Behaviour =>
   answer(status, JSON.stringify(body), { "Content-Type": "application/json", ...headers });
 
-/** Starts a server whose `behave` may be changed at any time. */
+/** Starts a server whose `behave` can be changed at any time. */
 export async function startRawGateway(behave: Behaviour): Promise<RawGateway> {
   const sockets = new Set<net.Socket>();
   const requests: string[] = [];

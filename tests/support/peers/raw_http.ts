@@ -1,4 +1,4 @@
-/** What a server says to these bytes until it closes the connection, which it must do itself. */
+/** Sends these bytes, and returns the answer once the server closes the connection. */
 export async function rawExchange(url: string, request: string | Uint8Array): Promise<string> {
   const { hostname, port } = new URL(url);
   using connection = await Deno.connect({ hostname, port: Number(port) });
@@ -13,7 +13,7 @@ export async function rawExchange(url: string, request: string | Uint8Array): Pr
   return said;
 }
 
-/** The status of a raw answer. */
+/** Returns the status of a raw answer. */
 export const statusOf = (answer: string): number =>
   Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1] ?? 0);
 
@@ -21,7 +21,7 @@ async function send(connection: Deno.Conn, octets: Uint8Array): Promise<void> {
   try {
     for (let sent = 0; sent < octets.length;) sent += await connection.write(octets.subarray(sent));
   } catch (error) {
-    unlessClosed(error); // a server need not read to the end what it refuses
+    unlessClosed(error); // a server may refuse a request before reading all of it
   }
 }
 

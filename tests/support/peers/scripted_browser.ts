@@ -1,4 +1,4 @@
-/** Where a browser arrived. */
+/** The last page of a browser. */
 export interface Page {
   readonly url: URL;
   readonly status: number;
@@ -9,8 +9,8 @@ export interface Page {
 const MAX_STEPS = 10;
 
 /**
- * Opens a URL as a browser without cookies does, and follows redirects to the end; `stopAt` names
- * the URLs that it does not open any more.
+ * Opens a URL as a browser without cookies does, and follows all redirects. It does not open a URL
+ * that `stopAt` selects.
  */
 export async function browse(
   url: string,
@@ -37,6 +37,6 @@ export async function browse(
   throw new Error(`Too many redirects from ${url}`);
 }
 
-/** Whether this is the address that a command-line client waits at for its token. */
+/** Tells whether a URL is the address at which the CLI waits for its token. */
 export const isLoopbackEnd = (url: URL): boolean =>
   url.hostname === "127.0.0.1" && url.searchParams.has("token");

@@ -5,14 +5,14 @@ import {
   issueServerCertificate,
 } from "../../../scripts/controlplane/certificates.ts";
 
-/** What stands before a gateway and speaks TLS for it. */
+/** A TLS front of a gateway. */
 export interface TlsFront extends AsyncDisposable {
   readonly port: number;
-  /** Certificate of its authority, in a file for `--ca-file`. */
+  /** The file of its authority's certificate, for `--ca-file`. */
   readonly caFile: string;
 }
 
-/** Takes TLS connections for these names, and hands what is inside to the server at `url`. */
+/** Accepts TLS connections for these names, and forwards their content to the server at `url`. */
 export async function startTlsFront(url: string, names: [string, ...string[]]): Promise<TlsFront> {
   const authority = await createAuthority("front of a test");
   const caFile = await Deno.makeTempFile({ prefix: "xbind-front-", suffix: ".pem" });
