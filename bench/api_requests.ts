@@ -2,10 +2,10 @@ import { type AuditEvent, parseAuditLog } from "../scripts/controlplane/audit_ev
 import type { ControlPlane } from "../scripts/controlplane/control_plane.ts";
 import { sleep } from "../common/time/wait.ts";
 
-/** An event is written when its request is answered, or hardly later. */
+/** The audit log has a request at most this long after its answer. */
 const WRITTEN_AFTER_MS = 500;
 
-/** What a user asked of the API server while something ran, watches aside; of a log of any size. */
+/** Returns a user's API requests during `run`, without watches, from an audit log of any size. */
 export async function apiRequestsDuring(
   plane: ControlPlane,
   user: string,
@@ -27,6 +27,6 @@ async function textFrom(file: string, offset: number): Promise<string> {
   return await new Response(log.readable).text();
 }
 
-/** Whether a request changes something. */
+/** Tells whether a request is a write. */
 export const isWrite = ({ verb, objectRef }: AuditEvent): boolean =>
   !["get", "list", "watch"].includes(verb) && !objectRef?.resource?.endsWith("reviews");

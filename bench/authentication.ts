@@ -7,12 +7,12 @@ import { type Figure, latencies, median, ms, timed } from "./figure.ts";
 import { load } from "./load.ts";
 import type { Run } from "./scenario.ts";
 
-/** The gateway makes ten reviews a second after a burst; a faster benchmark would measure that limit. */
+/** Slower than the gateway's limit of ten reviews a second, which is not to be measured. */
 const REVIEW_EVERY_MS = 110;
 const REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews";
 const LOGIN_REQUESTS = 3;
 
-/** Logging in, being logged in, and being known by a token of the provider. */
+/** Measures logins, requests with a session and requests with a provider token. */
 export async function* benchAuthentication(run: Run): AsyncGenerator<Figure> {
   const { full, sized, progress } = run;
   await using plane = await ControlPlane.start({ name: "bench" });
@@ -82,7 +82,7 @@ async function* tokenReviews(
   using admin = await connect(plane);
   const { kube } = admin;
   const [reviewed, known, raw]: [number[], number[], number[]] = [[], [], []];
-  for (let i = -2; i < rounds; i++) { // two to warm up
+  for (let i = -2; i < rounds; i++) { // two rounds warm up
     const [ours, theirs] = [
       await accountToken(kube, "default", "bench"),
       await accountToken(kube, "default", "bench"),

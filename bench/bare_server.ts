@@ -1,4 +1,4 @@
-/** Runs as a process of its own: the least a server can do, to compare the gateway with. */
+/** Runs in its own process: a server that does the minimum, to compare the gateway with. */
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { say } from "../scripts/say.ts";

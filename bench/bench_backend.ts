@@ -7,9 +7,9 @@ import { exchangeText } from "../common/http/exchange.ts";
 import { Backend, type BackendOptions } from "../tests/support/programs/backend.ts";
 import { type SealedSessions, sealedSessions } from "../tests/support/planes/sealed_sessions.ts";
 
-/** How a backend under measurement is started. */
+/** The options of a measured backend. */
 export interface BenchBackendOptions extends Pick<BackendOptions, "flags"> {
-  /** Shared by replicas; new ones unless given. */
+  /** The session keys that replicas share, by default new ones. */
   readonly sessions?: SealedSessions;
 }
 
@@ -23,7 +23,7 @@ interface Asked {
   readonly body?: string;
 }
 
-/** A backend process with sessions for anybody, known to the API server by its own name. */
+/** A backend process with its own user name, and sessions for any user. */
 export class BenchBackend implements AsyncDisposable {
   readonly backend: Backend;
   readonly user: string;
@@ -37,7 +37,7 @@ export class BenchBackend implements AsyncDisposable {
     this.sessions = sessions;
   }
 
-  /** Starts one; it serves its metrics when this resolves, and need not be ready. */
+  /** Starts a backend, and waits until it serves metrics. It may not be ready yet. */
   static async start(
     plane: ControlPlane,
     { flags = [], sessions }: BenchBackendOptions = {},
@@ -65,7 +65,7 @@ export class BenchBackend implements AsyncDisposable {
     }
   }
 
-  /** The gateway, such as `http://127.0.0.1:4711`. */
+  /** The gateway's URL, such as `http://127.0.0.1:4711`. */
   get url(): string {
     return this.#url;
   }
@@ -80,41 +80,41 @@ export class BenchBackend implements AsyncDisposable {
     }, { timeoutMs, everyMs: 10 });
   }
 
-  /** The value of a metric; the text is all that stands before the value. */
+  /** Reads a metric by the text before its value. */
   async metric(text: string): Promise<number> {
     const answer = await fetch(`${await this.backend.addressOf("/metrics")}/metrics`);
     const line = (await answer.text()).split("\n").find((each) => each.startsWith(`${text} `));
     return Number(line?.slice(text.length + 1) ?? NaN);
   }
 
-  /** How many Grants it has reconciled with success. */
+  /** Reads the number of successful reconciles of Grants. */
   reconciled(): Promise<number> {
     return this.metric('controller_runtime_reconcile_total{controller="grant",result="success"}');
   }
 
-  /** Waits until it has filled its caches and looked at every Grant that was there. */
+  /** Waits until its caches are filled and every existing Grant is reconciled. */
   async settled(): Promise<void> {
     await this.ready();
     let before = -1;
     await eventually("the backend is at rest", async () => {
-      const now = await this.reconciled() || 0; // not shown before the first
+      const now = await this.reconciled() || 0; // missing before the first reconcile
       const isAtRest = now === before;
       before = now;
       return isAtRest;
     }, { timeoutMs: 300_000, everyMs: 500 });
   }
 
-  /** Resident memory in megabytes. */
+  /** Reads the resident memory in megabytes. */
   async residentMb(): Promise<number> {
     return await this.metric("process_resident_memory_bytes") / 1e6;
   }
 
-  /** Time on the processor since its start, in seconds. */
+  /** Reads the CPU time since its start, in seconds. */
   cpuSeconds(): Promise<number> {
     return this.metric("process_cpu_seconds_total");
   }
 
-  /** Reads something as somebody, compressed as browsers do; the answer must be 200. */
+  /** Reads a path with a session, compressed as browsers do. The answer must be 200. */
   async read(token: string, path: string): Promise<void> {
     const headers = { Authorization: `Bearer ${token}` };
     const answer = await fetch(this.#url + path, { headers });
@@ -128,14 +128,14 @@ export class BenchBackend implements AsyncDisposable {
     return JSON.parse(await this.#ask("/api/bind", { method: "POST", token, body }));
   }
 
-  /** Picks up a bundle; returns its text. */
+  /** Picks up a bundle, and returns its text. */
   async pickUp({ pickupURL }: BindResult): Promise<string> {
     return await this.#ask(pickupURL);
   }
 
   /**
-   * The text of an answer, which must be 200. By the client that the raw calls are made with: what
-   * a client costs is on both sides of a comparison.
+   * Returns the text of an answer, which must be 200. Uses the HTTP client of the raw calls, so
+   * that its cost is on both sides of a comparison.
    */
   async #ask(path: string, { method = "GET", token, body }: Asked = {}): Promise<string> {
     if (!this.#connections) throw new Error("this backend runs without its gateway");

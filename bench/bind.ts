@@ -18,19 +18,19 @@ const TURNS = 3;
 const IN_FLIGHT = 50;
 const WARM_UPS = 20;
 
-/** Binds of new identities, alone, in a crowd and over two replicas, beside the calls behind them. */
+/** Measures binds of new identities, idle, in parallel and over two replicas, beside raw calls. */
 export async function* benchBind({ full, sized, progress }: Run): AsyncGenerator<Figure> {
   await using world = await startBindWorld({ controllerManager: FAST_TOKENS });
   progress("binds of new identities, one after the other, and the raw calls behind them");
   yield* idle(world, sized(40, 300), full ? 5 : 3);
   progress(`binds, ${IN_FLIGHT} in flight, and the same writes by a raw client`);
   yield* crowded(world, sized(100, 600), sized(IN_FLIGHT, 2 * IN_FLIGHT));
-  if (!full) return; // what follows has no goal
+  if (!full) return; // the rest has no goal
   progress("binds over two replicas");
   yield await twoReplicas(world, sized(200, 200), sized(600, 600));
 }
 
-/** Binds as somebody new; the session is there before the clock starts. */
+/** Times a bind of a new identity, without the creation of its session. */
 async function timedBind(
   backends: readonly BenchBackend[],
   sessions: SealedSessions,
@@ -58,7 +58,7 @@ async function* idle(
   const chains: number[] = [];
   const pickups: number[] = [];
   const rawPickups: number[] = [];
-  // In turns, so that whatever else the machine does hits both alike.
+  // In turns, so that other load on the machine affects both.
   for (let turn = 0; turn < turns; turn++) {
     {
       await using backend = await startBackend(world);
@@ -97,7 +97,7 @@ async function* idle(
   };
 }
 
-/** Live read, compare-and-swap, token. */
+/** Makes the calls of a pickup: live read, compare-and-swap, token. */
 async function rawPickup(kube: KubeClient, name: string, subject: string): Promise<void> {
   const { metadata: { resourceVersion = "" } } = await kube.get(GRANTS, { name });
   const patch = {
@@ -107,7 +107,7 @@ async function rawPickup(kube: KubeClient, name: string, subject: string): Promi
   await kube.get(SECRETS, { name: tokenSecretName(name), namespace: boundaryName(subject) });
 }
 
-/** A new process compiles what a crowd needs while it serves the first, which does not count. */
+/** Measures parallel binds. The first ones do not count, because a new process still compiles. */
 async function* crowded(
   world: BindWorld,
   count: number,

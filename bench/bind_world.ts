@@ -7,13 +7,13 @@ import { connect } from "../tests/support/planes/kube.ts";
 import { BenchBackend } from "./bench_backend.ts";
 import { COG_CRD, EXPORT, exportFor } from "./samples.ts";
 
-/** A provider with one Export to bind, which no backend serves at the moment. */
+/** A provider with one Ready Export and no running backend. */
 export interface BindWorld extends AsyncDisposable {
   readonly plane: ControlPlane;
   readonly kube: KubeClient;
 }
 
-/** Boots a provider, and lets a backend make its Export Ready. */
+/** Starts a provider, and runs a backend until its Export is Ready. */
 export async function startBindWorld(options: ControlPlaneOptions): Promise<BindWorld> {
   await using stack = new AsyncDisposableStack();
   const plane = stack.use(await ControlPlane.start({ name: "bench", ...options }));
@@ -25,7 +25,7 @@ export async function startBindWorld(options: ControlPlaneOptions): Promise<Bind
   await eventually("the Export is Ready", async () => {
     return isReady(await kube.get(EXPORTS, { name: EXPORT }));
   });
-  // The API server holds creations back for 2 s after a CRD was installed: not what we measure.
+  // The API server delays creations for 2 s after a CRD is installed. Do not measure that.
   await backend.bind(await backend.sessions.seal("warm-up"), EXPORT);
   const kept = stack.move();
   return { plane, kube, [Symbol.asyncDispose]: () => kept.disposeAsync() };

@@ -8,7 +8,7 @@ import { BACKEND_RUN_FLAGS } from "../scripts/run_flags.ts";
 import type { Figure } from "./figure.ts";
 import type { Run } from "./scenario.ts";
 
-/** What the measuring process reports. */
+/** The report of the measuring process. */
 export interface CacheMemory {
   readonly objects: number;
   readonly syncMs: number;
@@ -21,7 +21,7 @@ const GOALS: Record<number, { readonly megabytes: number; readonly seconds?: num
   100_000: { megabytes: 200 },
 };
 
-/** Time and resident memory that a metadata cache of each size costs a process of its own. */
+/** Measures the time and memory of a metadata cache of each size, in its own process. */
 export async function* benchCacheMemory({ full, sized, progress }: Run): AsyncGenerator<Figure> {
   await using plane = await ControlPlane.start({ name: "bench", controllerManager: false });
   const kubeconfig = plane.adminKubeconfig;

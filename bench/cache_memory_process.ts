@@ -1,4 +1,4 @@
-/** Runs as a process of its own: fills a metadata cache and prints what that cost. */
+/** Runs in its own process: fills a metadata cache, and prints its time and memory. */
 import { CONFIG_MAPS, SECRETS } from "../common/api/resources.ts";
 import { Cache } from "../common/kube/cache.ts";
 import { KubeClient } from "../common/kube/client.ts";
@@ -14,7 +14,7 @@ const target = await loadTarget({ kubeconfig, env: {}, order: "file-first" });
 const kube = new KubeClient(new Transport(target, { userAgent: "xbind-bench" }));
 const stop = new AbortController();
 
-// A small cache first, so that code and connections count for neither side.
+// Fill a small cache first, so that code and connections are not measured.
 const warmUp = new Cache(metadataObjects(SECRETS));
 const warming = warmUp.run(kube, stop.signal);
 await warmUp.whenSynced();

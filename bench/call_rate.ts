@@ -1,7 +1,7 @@
 /**
- * Prints the gets per second of one client: ours, the stock one, or a bare TLS connection that
- * knows nothing but this request, which no client over the same TLS can beat. Each in a process of
- * its own: what one leaves behind (connections, timers, garbage) would slow the next.
+ * Prints the gets per second of one client: ours, the stock one, or a bare TLS connection that only
+ * sends this request, which no client over the same TLS can beat. Each client has its own process,
+ * because the connections, timers and garbage of one would slow the next.
  */
 import { once } from "node:events";
 import { connect } from "node:tls";

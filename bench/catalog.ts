@@ -15,7 +15,7 @@ const PATH = "/api/catalog";
 const EXPORT_COUNT = 1_000;
 const TURNS = 3;
 
-/** A catalog of 1,000 Exports under load, with a session, beside a server that does nothing else. */
+/** Measures a catalog of 1,000 Exports under load, beside a bare server. */
 export async function* benchCatalog({ full, sized, progress }: Run): AsyncGenerator<Figure> {
   await using plane = await ControlPlane.start({
     name: "bench",
@@ -67,14 +67,14 @@ export async function* benchCatalog({ full, sized, progress }: Run): AsyncGenera
   };
 }
 
-/** The same bytes, uncompressed and so most of them, from our gateway and from a bare server. */
+/** Compares the gateway with a bare server that sends the same uncompressed bytes. */
 async function besideBareServer(url: string, token: string, seconds: number): Promise<Figure> {
   const answer = await fetch(url, { headers: { Authorization: `Bearer ${token}` } });
   const size = (await answer.arrayBuffer()).byteLength;
   await using bare = await serve("bare_server.ts", String(size));
   const [rates, bareRates]: [number[], number[]] = [[], []];
   const how = { inFlight: 32, seconds, encoding: "identity" } as const;
-  // In turns, so that whatever else the machine does hits both alike.
+  // In turns, so that other load on the machine affects both.
   for (let turn = 0; turn < TURNS; turn++) {
     rates.push((await load(url, { ...how, token })).perSecond);
     bareRates.push((await load(bare.url, how)).perSecond);

@@ -18,7 +18,7 @@ const CATALOG: Catalog = {
   })),
 };
 
-/** How long the client takes from its start to its end, beside an empty script in the same run. */
+/** Measures whole runs of the CLI, beside an empty script in the same run. */
 export async function* benchCli(
   full: boolean,
   progress: (text: string) => void,
@@ -46,7 +46,7 @@ export async function* benchCli(
     const overTls = { ...env, XBIND_SERVER: `https://127.0.0.1:${tlsServer.addr.port}` };
     const times: Times = { empty: [], version: [], catalog: [], tlsCatalog: [], request: [] };
     const rounds = full ? 60 : 20;
-    for (let round = -2; round < rounds; round++) { // two rounds to warm the caches
+    for (let round = -2; round < rounds; round++) { // two rounds warm the caches
       const measured = {
         empty: await timed(() => run([empty], env)),
         version: await timed(() => run([entry, "--version"], env)),

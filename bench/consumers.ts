@@ -6,20 +6,20 @@ import { median, timed } from "./figure.ts";
 import { type GrowingProvider, subject } from "./growing_provider.ts";
 import { consumerUid, EXPORT, grantFor, leaseFor } from "./samples.ts";
 
-/** Enough to keep two cores busy; with 8 the API server used half of them. */
+/** Enough to keep two cores busy: with 8, the API server used half of them. */
 const CONSUMERS = 32;
 const WARM_UP_SECONDS = 0.5;
 const TURNS = 3;
 
-/** How it went: renewals a second, and how long each took. */
+/** The renewals per second, and the time of each. */
 export interface Heartbeats {
   readonly perSecond: number;
   readonly times: readonly number[];
 }
 
 /**
- * Some consumers renew their Leases for a while, as fast as they can: with their own accounts, whose
- * rights the API server looks for among those of all Grants, and in turns as one who may do anything.
+ * Renews Leases as fast as possible for some seconds: with the consumers' accounts, whose rights
+ * the API server finds among those of all Grants, and in turns as an administrator.
  */
 export async function heartbeats(
   provider: GrowingProvider,
@@ -40,13 +40,13 @@ export async function heartbeats(
     turns.push({ own: await renew(own, seconds), admin: await renew(admin, seconds) });
   }
   return {
-    own: inTheMiddle(turns.map((turn) => turn.own)),
-    admin: inTheMiddle(turns.map((turn) => turn.admin)),
+    own: combined(turns.map((turn) => turn.own)),
+    admin: combined(turns.map((turn) => turn.admin)),
   };
 }
 
-/** The median rate, and the times of all turns. */
-const inTheMiddle = (turns: readonly Heartbeats[]): Heartbeats => ({
+/** Returns the median rate, and the times of all turns. */
+const combined = (turns: readonly Heartbeats[]): Heartbeats => ({
   perSecond: median(turns.map(({ perSecond }) => perSecond)),
   times: turns.flatMap(({ times }) => times),
 });

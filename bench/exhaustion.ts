@@ -9,11 +9,11 @@ const PAUSE_MS = 10;
 const MIB = 1024 * 1024;
 const GOAL = { lagMs: 250, moreMib: 256 };
 
-/** What others feel of each attack, and what it costs the process. */
+/** Measures the latency of other callers during each attack, and its cost for the process. */
 export async function* benchExhaustion(progress: (text: string) => void): AsyncGenerator<Figure> {
   await using world = await ExhaustionWorld.start();
-  await waits(world); // a process that has just started is slow
-  const quiet = await waits(world);
+  await catalogTimes(world); // a freshly started process is slow
+  const quiet = await catalogTimes(world);
   for (const attack of ATTACKS) {
     progress(attack.name);
     await world.renew();
@@ -33,7 +33,7 @@ async function* figuresOf(
   const times = await during(world, attack);
   const lagMs = await world.metric("xbind_event_loop_lag_seconds") * 1_000;
   const moreMib = peakMib();
-  await during(world, attack); // what was not given back would be needed once more
+  await during(world, attack); // leaked memory would be needed twice
   yield {
     name: `catalog during ${attack.name}`,
     measured: latencies(times),
@@ -52,11 +52,11 @@ async function* figuresOf(
 
 async function during(world: ExhaustionWorld, attack: Attack): Promise<number[]> {
   await using _standing = await attack.begin(world);
-  return await waits(world);
+  return await catalogTimes(world);
 }
 
-/** How long somebody waits for the catalog, time and again, on connections of their own. */
-async function waits(world: ExhaustionWorld): Promise<number[]> {
+/** Measures repeated reads of the catalog on separate connections. */
+async function catalogTimes(world: ExhaustionWorld): Promise<number[]> {
   const token = await world.seal("other");
   const headers = { Authorization: `Bearer ${token}` };
   using client = Deno.createHttpClient({});

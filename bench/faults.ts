@@ -7,7 +7,7 @@ const RECOVERY_GOAL_S = 10;
 const CRASH_GOAL_S = 15;
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
 
-/** From the end of each fault of the API server to full function, with nothing missed. */
+/** Measures the time from the end of each API server fault to full recovery. */
 export async function* benchFaults(progress: (text: string) => void): AsyncGenerator<Figure> {
   await using world = await FaultWorld.start();
   for (const fault of [...LONG_API_FAULTS, ...API_FAULTS]) {

@@ -1,12 +1,12 @@
-/** One measured figure beside what it is judged by. */
+/** One measured figure and its goal. */
 export interface Figure {
   readonly name: string;
   readonly measured: string;
   readonly comparedTo: string;
   readonly goal: string;
-  /** Undefined when the figure is only for information. */
+  /** Undefined if the figure is only for information. */
   readonly met?: boolean;
-  /** What this figure adds to plots. */
+  /** The points of this figure in plots. */
   readonly points?: readonly Point[];
 }
 
@@ -18,7 +18,7 @@ export interface Point {
   readonly value: number;
 }
 
-/** The figures as a table for the terminal. */
+/** Formats the figures as a table for the terminal. */
 export function figureTable(figures: readonly Figure[]): string {
   const rows = [
     ["figure", "measured", "compared to", "goal", ""],
@@ -32,27 +32,27 @@ export function figureTable(figures: readonly Figure[]): string {
     .join("\n");
 }
 
-/** How a figure compares with its goal, in a word. */
+/** Says in one word whether a figure meets its goal. */
 export const verdict = (met: boolean | undefined): string =>
   met === undefined ? "" : met ? "met" : "MISSED";
 
-/** The value below which this share of the samples lies. */
+/** Returns the value below which this share of the samples lies. */
 export function percentile(samples: readonly number[], share: number): number {
   const sorted = [...samples].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
 }
 
-/** The value in the middle of the samples. */
+/** Returns the median of the samples. */
 export const median = (samples: readonly number[]): number => percentile(samples, 0.5);
 
-/** Milliseconds with two digits after the point. */
+/** Formats milliseconds with two decimals. */
 export const ms = (value: number): string => `${value.toFixed(2)} ms`;
 
-/** The middle and the end of the samples, as a figure shows them. */
+/** Formats the p50 and p99 of the samples. */
 export const latencies = (samples: readonly number[]): string =>
   `p50 ${ms(median(samples))}, p99 ${ms(percentile(samples, 0.99))}`;
 
-/** How long something took, in milliseconds. */
+/** Runs `work`, and returns its duration in milliseconds. */
 export async function timed(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   await work();

@@ -35,7 +35,7 @@ import {
   leaseFor,
 } from "./samples.ts";
 
-/** How much a provider holds. */
+/** The number of objects on a provider. */
 export interface Size {
   readonly exports: number;
   readonly grants: number;
@@ -44,12 +44,12 @@ export interface Size {
 
 const WRITERS = 48;
 
-/** The subject of the identity with this number. */
+/** Returns the subject of the identity with this number. */
 export const subject = (i: number): string => `https://idp.example.org#consumer-${i}`;
 
 /**
- * A provider that is filled as issuer, gateway and konnectors would fill it, only faster: by hand,
- * without a controller manager, so that a backend that starts on it finds everything in place.
+ * A provider with the objects that the issuer, the gateway and konnectors would create. It creates
+ * them directly, which is faster, so that a new backend finds everything in place.
  */
 export class GrowingProvider implements AsyncDisposable {
   readonly plane: ControlPlane;
@@ -80,12 +80,12 @@ export class GrowingProvider implements AsyncDisposable {
     return new GrowingProvider(plane, kube, stack);
   }
 
-  /** What it holds now. */
+  /** The current size. */
   get size(): Size {
     return this.#size;
   }
 
-  /** Adds what is missing to be of this size; what is there stays. */
+  /** Adds the missing objects up to this size. */
   async growTo(to: Partial<Size>, progress: (text: string) => void): Promise<void> {
     const { exports, grants, objects } = this.#size;
     const grow = async (
@@ -117,7 +117,7 @@ export class GrowingProvider implements AsyncDisposable {
     await inTurn(this.#size.grants, WRITERS, (i) => this.beat(i));
   }
 
-  /** Deletes all Exports but the first ones. */
+  /** Deletes all Exports except the first ones. */
   async keepExports(count: number): Promise<void> {
     await inTurn(this.#size.exports - count, WRITERS, async (i) => {
       await this.kube.delete(EXPORTS, { name: `service-${count + i}` });
@@ -133,7 +133,7 @@ export class GrowingProvider implements AsyncDisposable {
     this.#size = { ...this.#size, objects: 0 };
   }
 
-  /** Deletes all Grants; they are gone once an issuer has revoked them. */
+  /** Deletes all Grants. An issuer must still revoke them. */
   async deleteGrants(): Promise<void> {
     await inTurn(this.#size.grants, WRITERS, async (i) => {
       const { metadata: { name } } = grantFor(subject(i));
@@ -172,7 +172,7 @@ export class GrowingProvider implements AsyncDisposable {
   }
 }
 
-/** Everything that the issuer makes for a Grant, the token Secret as if it had been filled. */
+/** Creates all objects that the issuer creates for a Grant, with a filled token Secret. */
 async function makeIssued(kube: KubeClient, grant: Grant): Promise<void> {
   const issuer = FIELD_MANAGERS.issuer;
   const made = grantObjects(grant, [API], { issuerScope: "Cluster" });

@@ -15,19 +15,19 @@ import {
   VIEWS,
 } from "./view_cost.ts";
 
-/** Exports, Grants with Leases and objects: as many of each. */
+/** The number of Exports, of Grants with Leases, and of objects. */
 const SIZES = [100, 1_000, 10_000];
 const QUICK_SIZES = [1_000];
 const FULL_PACE = { seconds: 3, turns: 3 };
 const QUICK_PACE = { seconds: 1, turns: 1 };
 const SETTLING_MS = 3_000;
 const MOST_GROWTH = 12;
-/** Whatever the size: what is not sent is not built either. */
+/** A 304 must not depend on the size, because its body is not built. */
 const MOST_GROWTH_OF_304 = 2;
 
 type Costs = Record<View["name"], ViewCost>;
 
-/** What starting, holding and showing it costs as a provider grows, beside a naive server. */
+/** Measures start, memory and views of a growing provider, beside a naive server. */
 export async function* benchGrowth(run: Run): AsyncGenerator<Figure> {
   const { full, sized, progress } = run;
   const provider = await run.growingProvider();
@@ -120,12 +120,12 @@ async function viewFigure(
   };
 }
 
-/** What a renewal of every Lease costs a replica that merely watches. */
+/** Measures what a renewal of every Lease costs a replica that only watches. */
 async function heartbeatFigure(backend: BenchBackend, provider: GrowingProvider): Promise<Figure> {
   const { grants } = provider.size;
   const before = await backend.cpuSeconds();
   const tookMs = await timed(() => provider.beatAll());
-  await sleep(SETTLING_MS); // the last ones arrive
+  await sleep(SETTLING_MS); // until the last ones arrive
   const cpuSeconds = await backend.cpuSeconds() - before;
   return {
     name: `${grants} heartbeats, each Lease once`,
@@ -135,7 +135,7 @@ async function heartbeatFigure(backend: BenchBackend, provider: GrowingProvider)
   };
 }
 
-/** What it takes the API server to find the rights of a consumer among those of all. */
+/** Measures how the API server finds a consumer's rights among those of all Grants. */
 async function consumersFigure(provider: GrowingProvider): Promise<Figure> {
   const { grants } = provider.size;
   const { own, admin } = await heartbeats(provider, 2);
@@ -149,7 +149,7 @@ async function consumersFigure(provider: GrowingProvider): Promise<Figure> {
   };
 }
 
-/** How much more the largest size costs than the one before. */
+/** Compares the costs of the largest size with those of the size before. */
 function* growthFigures(
   bySize: readonly { size: number; costs: Costs }[],
   full: boolean,
@@ -160,7 +160,7 @@ function* growthFigures(
     const ratio = (of: (cost: ViewCost) => number) => of(last.costs[name]) / of(before.costs[name]);
     const kept = ratio(({ keptMs }) => keptMs);
     const rebuilt = ratio(({ rebuiltMs }) => rebuiltMs);
-    // Tenths of a millisecond, minutes apart: each beside what any request takes just then.
+    // A 304 takes tenths of a millisecond, so compare it with a bare request at the same time.
     const unchanged = ratio(({ unchangedMs, bareMs }) => unchangedMs / bareMs);
     const isJudged = full && name !== "catalog";
     const times = (value: number) => `${value.toFixed(1)} ×`;

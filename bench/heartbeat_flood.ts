@@ -12,12 +12,12 @@ import type { Run } from "./scenario.ts";
 
 const SUBJECT = "flood";
 const WRITERS = 32;
-/** As many as are held of one boundary at most. */
+/** The most Leases that the gateway holds of one boundary. */
 const BOUND = 4_000;
 const FLAGS = ["--enable-issuer=false", "--enable-reaper"];
 const GOALS = { lagMs: 250, megabytes: 15 };
 
-/** What one tenant's Leases without end cost a process that watches, and one that starts. */
+/** Measures what one tenant's flood of Leases costs a running and a starting process. */
 export async function* benchHeartbeatFlood({ sized, progress }: Run): AsyncGenerator<Figure> {
   await using plane = await ControlPlane.start({ name: "bench", controllerManager: false });
   const flood = sized(20_000, 100_000);
@@ -43,10 +43,10 @@ interface Cost {
   readonly shown: number;
 }
 
-/** Once the process knows of all of them. */
+/** Waits until the process has seen all Leases, and measures its cost. */
 async function cost(backend: BenchBackend, leases: number): Promise<Cost> {
   const token = await backend.sessions.seal("anybody");
-  const clusters = await eventually("it knows of all Leases", async () => {
+  const clusters = await eventually("the process has seen all Leases", async () => {
     const answer = await fetch(`${backend.url}/api/clusters`, {
       headers: { Authorization: `Bearer ${token}` },
     });

@@ -1,6 +1,6 @@
 /**
- * Runs as a process of its own: asks for one URL over keep-alive connections as fast as it can and
- * prints how it went. Reads bodies without looking at them, so that the server is what is measured.
+ * Runs in its own process: requests one URL over keep-alive connections as fast as it can, and
+ * prints the rate and latencies. It does not parse bodies, so that only the server is measured.
  */
 import { say } from "../scripts/say.ts";
 import { percentile } from "./figure.ts";
@@ -8,7 +8,7 @@ import type { Load, LoadResult } from "./load.ts";
 
 const BUFFER_BYTES = 512 * 1024;
 
-/** Sends one request and reads its whole answer; returns the size of the body. */
+/** Sends one request, reads its whole answer, and returns the size of the body. */
 async function roundTrip(
   connection: Deno.TcpConn,
   request: Uint8Array,

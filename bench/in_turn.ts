@@ -1,4 +1,4 @@
-/** Runs for 0 to `count` - 1, at most `width` at a time. */
+/** Calls `run` with 0 to `count` - 1, at most `width` at a time. */
 export async function inTurn(
   count: number,
   width: number,

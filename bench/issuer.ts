@@ -19,7 +19,7 @@ const ISSUER_ONLY = { flags: ["--enable-gateway=false"] };
 const RESTING_MS = 5_000;
 const never = new AbortController().signal;
 
-/** One Grant at a time beside its raw calls, and many Grants at rest. */
+/** Measures one Grant at a time beside its raw calls, and many Grants at rest. */
 export async function* benchIssuer({ sized, progress }: Run): AsyncGenerator<Figure> {
   progress("one Grant at a time");
   yield await oneGrant(sized(30, 100));
@@ -28,7 +28,7 @@ export async function* benchIssuer({ sized, progress }: Run): AsyncGenerator<Fig
   yield* atRest(count);
 }
 
-/** From the creation of a Grant to Ready, beside the same dependent calls made by hand. */
+/** Measures a Grant from its creation to Ready, beside the same dependent raw calls. */
 async function oneGrant(rounds: number): Promise<Figure> {
   await using world = await startIssuerWorld(FAST, ISSUER_ONLY);
   const { kube, grants } = world;
@@ -40,7 +40,7 @@ async function oneGrant(rounds: number): Promise<Figure> {
     await grants.waitFor(keyOf(grant), isReady, AbortSignal.timeout(30_000));
     issued.push(performance.now() - start);
   }
-  await world.stopBackend(); // by hand only works undisturbed
+  await world.stopBackend(); // an issuer would disturb the raw calls
   await using raw = await RawBinds.start(kube);
   const chains: number[] = [];
   for (let i = 0; i < rounds; i++) chains.push((await raw.chain(`raw-${i}`)).grantMs);
@@ -54,7 +54,7 @@ async function oneGrant(rounds: number): Promise<Figure> {
   };
 }
 
-/** Nothing is written at rest nor after a restart, and memory stays small. */
+/** Measures writes and memory at rest and after a restart. */
 async function* atRest(count: number): AsyncGenerator<Figure> {
   await using world = await startIssuerWorld(FAST, ISSUER_ONLY);
   const { kube, grants, plane } = world;
@@ -69,7 +69,7 @@ async function* atRest(count: number): AsyncGenerator<Figure> {
 
   await using restarted = await BenchBackend.start(plane, ISSUER_ONLY);
   const asked = await apiRequestsDuring(plane, restarted.user, async () => {
-    await eventually("every Grant was looked at", async () => {
+    await eventually("every Grant is reconciled", async () => {
       return await restarted.reconciled() >= count;
     }, { timeoutMs: 120_000, everyMs: 200 });
     await sleep(RESTING_MS);

@@ -15,13 +15,13 @@ export interface IssuerWorld extends AsyncDisposable {
   readonly plane: ControlPlane;
   readonly kube: KubeClient;
   readonly grants: Cache<Grant>;
-  /** Ends with the world at the latest. */
+  /** The backend, which ends with the world. */
   readonly backend: BenchBackend;
-  /** Ends the backend before that. */
+  /** Ends the backend earlier. */
   stopBackend(): Promise<void>;
 }
 
-/** Boots a provider and a backend; the first Grant has been issued when this resolves. */
+/** Starts a provider and a backend, and waits until the first Grant is issued. */
 export async function startIssuerWorld(
   options: ControlPlaneOptions,
   backendOptions: BenchBackendOptions = {},
@@ -36,7 +36,7 @@ export async function startIssuerWorld(
   await kube.apply(EXPORTS, exportFor(EXPORT), FIELD_MANAGERS.cli);
   const grants = new Cache(wholeObjects(GRANTS));
   stack.use(await running(grants, kube));
-  // The API server holds creations back for 2 s after a CRD was installed: not what we measure.
+  // The API server delays creations for 2 s after a CRD is installed. Do not measure that.
   const warmUp = grantFor("warm-up");
   await kube.create(GRANTS, warmUp, FIELD_MANAGERS.gateway);
   await grants.waitFor(keyOf(warmUp), isReady, AbortSignal.timeout(30_000));

@@ -18,7 +18,7 @@ const configMap = (value: string) => ({
   data: { value },
 });
 
-/** How a rate is measured: over and over, in processes that are warm. */
+/** The turns, warm-up and duration of a measurement. */
 interface Pace {
   readonly turns: number;
   readonly warmUpSeconds: number;
@@ -42,7 +42,7 @@ async function callsPerSecond(
   return Number(new TextDecoder().decode(stdout));
 }
 
-/** As in a cluster: with a token, which the API server remembers, unlike a client certificate. */
+/** Creates a kubeconfig with a token, as in a cluster: the API server caches token checks. */
 async function accountKubeconfig(plane: ControlPlane): Promise<string> {
   for (
     const command of [
@@ -53,14 +53,14 @@ async function accountKubeconfig(plane: ControlPlane): Promise<string> {
   return await plane.kubeconfigForServiceAccount("default", "bench");
 }
 
-/** Calls per second of our client and of the stock one, and how fast a write reaches the cache. */
+/** Measures calls per second of our and the stock client, and how fast a write is cached. */
 export async function* benchKubeCalls({ full, progress }: Run): AsyncGenerator<Figure> {
   const pace = full
     ? { turns: 5, warmUpSeconds: 2, seconds: 1 }
     : { turns: 2, warmUpSeconds: 1, seconds: 0.4 };
   await using stack = new AsyncDisposableStack();
-  // As kubeadm makes it. With a P-256 key a new connection, one for every call of the stock client,
-  // is cheaper: that is measured as well.
+  // The key type of kubeadm. A P-256 key makes new connections cheaper, and the stock client opens
+  // one for every call, so that is measured, too.
   const { kube, account } = await startPlane(stack, "RSA-2048");
   for (const inFlight of [1, 16]) {
     progress(`gets of one object, ${inFlight} in flight`);
@@ -93,7 +93,7 @@ async function compareGets(
   pace: Pace,
 ): Promise<Omit<Figure, "name">> {
   const rates = { ours: [] as number[], stock: [] as number[], bare: [] as number[] };
-  // In turns, so that whatever else the machine does hits all alike.
+  // In turns, so that other load on the machine affects all.
   for (let turn = 0; turn < pace.turns; turn++) {
     for (const client of ["ours", "stock", "bare"] as const) {
       if (client === "bare" && inFlight > 1) continue;

@@ -1,23 +1,23 @@
-/** How a server is put under load. */
+/** The options of a load. */
 export interface Load {
   readonly token?: string;
   readonly inFlight: number;
   readonly seconds: number;
   readonly encoding?: "gzip" | "identity";
-  /** Asks only for something else than this; the answers must be 304. */
+  /** The If-None-Match header. The answers must then be 304. */
   readonly etag?: string;
 }
 
-/** What the load generator reports. */
+/** The report of the load generator. */
 export interface LoadResult {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
-  /** Of one answer, as it was sent. */
+  /** The size of one body, as sent. */
   readonly bytes: number;
 }
 
-/** Puts load on a URL from a process of its own. */
+/** Puts load on a URL from a separate process. */
 export async function load(url: string, load: Load): Promise<LoadResult> {
   const { success, stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", programOf("http_load.ts"), url, JSON.stringify(load)],
@@ -28,12 +28,12 @@ export async function load(url: string, load: Load): Promise<LoadResult> {
   return JSON.parse(new TextDecoder().decode(stdout));
 }
 
-/** A server in a process of its own. */
+/** A server in its own process. */
 export interface Server extends AsyncDisposable {
   readonly url: string;
 }
 
-/** Starts a program of this folder that prints its URL and serves. */
+/** Starts a server program of this folder, which prints its URL. */
 export async function serve(program: string, ...args: string[]): Promise<Server> {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", programOf(program), ...args],

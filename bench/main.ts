@@ -1,9 +1,9 @@
 /**
  * `deno task bench`: figures on a real control plane, each beside something measured in the same
  * run. `--quick` (the default) takes up to 5 minutes, `--full` uses the sizes of the goals and takes
- * up to 40, `--faults` measures how soon all is well after something broke, and how others fare
- * under attack, `--soak` is an hour of steady load. `--only` picks scenarios, `--shrink` divides
- * sizes to see that they work, `--write-docs` puts results into docs/performance.md.
+ * up to 40, `--faults` measures the recovery from faults and the latency of other callers during
+ * attacks, `--soak` is an hour of steady load. `--only` picks scenarios, `--shrink` divides sizes
+ * for a trial run, `--write-docs` writes the results to docs/performance.md.
  */
 import { say } from "../scripts/say.ts";
 import { VERSION } from "../common/version.ts";
@@ -33,7 +33,7 @@ import { benchUi } from "./ui.ts";
 import { writeDocs } from "./write_docs.ts";
 
 const SCENARIOS: readonly Scenario[] = [
-  // First what has goals in milliseconds, which the machine may be too busy to reach.
+  // Scenarios with goals in milliseconds come first, while the machine is not busy.
   { name: "start", modes: ["quick", "full"], run: benchStart },
   { name: "bind", modes: ["quick", "full"], run: benchBind },
   { name: "kube-calls", modes: ["quick", "full"], run: benchKubeCalls },
@@ -52,7 +52,7 @@ const SCENARIOS: readonly Scenario[] = [
   { name: "heartbeat-flood", modes: ["full"], run: benchHeartbeatFlood },
   { name: "faults", modes: ["faults"], run: ({ progress }) => benchFaults(progress) },
   { name: "exhaustion", modes: ["faults"], run: ({ progress }) => benchExhaustion(progress) },
-  // On one provider that grows from one to the next: last, and in this order.
+  // These share one growing provider, so they come last and in this order.
   { name: "growth", modes: ["quick", "full"], run: benchGrowth },
   { name: "reaper", modes: ["quick", "full"], run: benchReaper },
   { name: "memory", modes: ["full"], run: benchMemory },
@@ -89,7 +89,7 @@ async function measure({ mode, only, shrink, soakMinutes }: BenchOptions): Promi
       const told = { ...run, progress: (text: string) => progress(`${prefix} ${text}`) };
       for await (const figure of bench(told)) add({ ...figure, scenario: name });
     } catch (error) {
-      // The others can still be measured, which took long enough.
+      // Go on, so that the other measurements of a long run are not lost.
       progress(`${prefix} ${error instanceof Error ? error.stack : error}`);
       const failure = { name: `scenario ${name}`, comparedTo: "", goal: "to end", met: false };
       add({ ...failure, measured: `failed: ${error}`, scenario: name });

@@ -6,21 +6,21 @@ import type { GrowingProvider } from "./growing_provider.ts";
 import type { Run } from "./scenario.ts";
 import { VIEWS } from "./view_cost.ts";
 
-/** Two full collections of garbage happen in less. */
+/** Enough for two full garbage collections. */
 const SETTLING_MS = 10_000;
-/** What was deleted is collected as other work goes on. */
+/** Enough to collect deleted objects during other work. */
 const QUIET_MS = 60_000;
 const FLAGS = { flags: ["--enable-reaper"] };
 const MOST_MB = 450;
 const MOST_LEFT = 1.2;
 
-/** Memory of all modules in one process on a large provider, and after everything was deleted. */
+/** Measures the memory of all modules on a large provider, and after everything is deleted. */
 export async function* benchMemory(run: Run): AsyncGenerator<Figure> {
   const { full, sized, progress } = run;
   const provider = await run.growingProvider();
   const [grants, objects] = [sized(1_000, 10_000), sized(10_000, 100_000)];
   await provider.growTo({ exports: 1, grants, objects }, progress);
-  await provider.keepExports(1); // the goal is about the rest
+  await provider.keepExports(1); // the goal covers Grants and objects only
   const size = provider.size;
 
   progress(`starting on ${size.grants} Grants and ${size.objects} objects`);
@@ -51,7 +51,7 @@ export async function* benchMemory(run: Run): AsyncGenerator<Figure> {
     }],
   };
 
-  if (!full) return; // what follows takes minutes
+  if (!full) return; // the rest takes minutes
   progress(`deleting ${size.objects} objects and ${size.grants} Grants`);
   const revokedMs = await deleteAll(provider, backend);
   progress("a minute of rest, beside a process that never had any of it");
@@ -72,15 +72,15 @@ export async function* benchMemory(run: Run): AsyncGenerator<Figure> {
   };
 }
 
-/** Waits until nothing is left to do, and gives the time for the first look at everything. */
+/** Waits until all work is done, and returns the time of the first read of all views. */
 async function settle(backend: BenchBackend): Promise<number> {
   await backend.settled();
-  const firstLookMs = await timed(() => lookAtAll(backend));
+  const firstLookMs = await timed(() => readAllViews(backend));
   await sleep(SETTLING_MS);
   return firstLookMs;
 }
 
-/** Deletes all objects and Grants, and gives the time for the Grants. */
+/** Deletes all objects and Grants, and returns the time for the Grants. */
 async function deleteAll(provider: GrowingProvider, backend: BenchBackend): Promise<number> {
   await provider.deleteObjects();
   return await timed(async () => {
@@ -93,15 +93,15 @@ async function deleteAll(provider: GrowingProvider, backend: BenchBackend): Prom
   });
 }
 
-/** Looks at everything once more, and gives the resident memory a minute later. */
+/** Reads all views, and returns the resident memory a minute later. */
 async function afterRest(backend: BenchBackend): Promise<number> {
-  await lookAtAll(backend);
+  await readAllViews(backend);
   await sleep(QUIET_MS);
   return await backend.residentMb();
 }
 
-/** Opens whatever is opened on demand. */
-async function lookAtAll(backend: BenchBackend): Promise<void> {
+/** Reads all views, which opens the watches that are opened on demand. */
+async function readAllViews(backend: BenchBackend): Promise<void> {
   const token = await backend.sessions.seal("reader");
   for (const { path } of VIEWS) await backend.read(token, path);
 }

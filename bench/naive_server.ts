@@ -1,6 +1,6 @@
 /**
- * Runs as a process of its own: the obvious implementation, to compare the gateway with. It lists
- * what a view needs from the API server for every request, and has neither caches nor sessions.
+ * Runs in its own process: a naive server, to compare the gateway with. It lists the objects
+ * of a view from the API server for every request, and has neither caches nor sessions.
  */
 import http from "node:http";
 import type { AddressInfo } from "node:net";

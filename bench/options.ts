@@ -1,26 +1,26 @@
 import type { Mode } from "./scenario.ts";
 
-/** What a command line asks for. */
+/** The options on the command line. */
 export interface BenchOptions {
   readonly mode: Mode;
-  /** Names of the scenarios to run; empty for all of the mode. */
+  /** The names of the scenarios to run, or empty for all of the mode. */
   readonly only: readonly string[];
-  /** Sizes are divided by this. */
+  /** The divisor of all sizes. */
   readonly shrink: number;
   readonly soakMinutes: number;
-  /** Rewrites the documentation, from this file or else from the newest full run. */
+  /** Rewrites the documentation from this file, by default from the newest full run. */
   readonly writeDocs?: { readonly from?: string };
-  /** False when only the documentation is to be rewritten. */
+  /** False if the command only rewrites the documentation. */
   readonly measures: boolean;
 }
 
 const MODES: readonly string[] = ["quick", "full", "faults", "soak"] satisfies Mode[];
 
-/** How the command is used, for those who got it wrong. */
+/** The usage line for a wrong command line. */
 export const USAGE = "[--quick|--full|--faults|--soak] [--only=<name,…>] [--shrink=<n>] " +
   "[--minutes=<n>] [--write-docs[=<results.json>]]";
 
-/** Reads the command line; throws what is wrong with it. */
+/** Parses the command line, and throws its first error. */
 export function parseOptions(args: readonly string[], scenarios: readonly string[]): BenchOptions {
   const given = new Map<string, string | undefined>();
   for (const arg of args) {

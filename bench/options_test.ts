@@ -15,7 +15,7 @@ Deno.test("parseOptions()", async (t) => {
     [["--full", "--write-docs"], { mode: "full", writeDocs: {}, measures: true }],
   ];
   for (const [args, options] of good) {
-    await t.step(`understands "${args.join(" ")}"`, () => {
+    await t.step(`parses "${args.join(" ")}"`, () => {
       assert.deepEqual(parseOptions(args, NAMES), { ...DEFAULTS, ...options });
     });
   }

@@ -4,7 +4,7 @@ export interface Line {
   readonly points: readonly { readonly size: number; readonly value: number }[];
 }
 
-/** What a plot says besides its lines. */
+/** The title and axes of a plot. */
 export interface PlotText {
   readonly title: string;
   readonly x: string;
@@ -29,7 +29,7 @@ const COLORS = [
   "#7a5230",
 ];
 
-/** Draws cost against size, both on a scale of powers of ten, as SVG. */
+/** Draws cost against size on logarithmic scales, as SVG. */
 export function plotSvg({ title, x, y }: PlotText, lines: readonly Line[]): string {
   const points = lines.flatMap((line) => line.points);
   const horizontal = axis(points.map(({ size }) => size), LEFT, RIGHT);
@@ -74,7 +74,7 @@ export function plotSvg({ title, x, y }: PlotText, lines: readonly Line[]): stri
 }
 
 interface Axis {
-  /** Powers of ten around all values. */
+  /** Returns the powers of ten around all values. */
   readonly ticks: readonly number[];
   place(value: number): number;
 }

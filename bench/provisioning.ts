@@ -12,7 +12,7 @@ const GOAL_PER_SECOND = 40;
 const GOAL_BIND_MS = 2_000;
 const never = new AbortController().signal;
 
-/** How many Grants at once are provisioned and revoked, and how a bind fares meanwhile. */
+/** Measures how fast many Grants are provisioned and revoked, and a bind meanwhile. */
 export async function* benchProvisioning({ sized, progress }: Run): AsyncGenerator<Figure> {
   const count = sized(200, 1_000);
   const fast = { controllerManager: FAST_TOKENS };
@@ -21,7 +21,7 @@ export async function* benchProvisioning({ sized, progress }: Run): AsyncGenerat
   yield* burst("controller manager at its defaults", {}, fewer, progress);
 }
 
-/** Many Grants at once, a bind in the middle of them, and the end of them all. */
+/** Creates many Grants at once, binds in the middle of them, and revokes all. */
 async function* burst(
   label: string,
   options: ControlPlaneOptions,
@@ -38,7 +38,7 @@ async function* burst(
   const start = performance.now();
   const ready = wanted.map((grant) => grants.waitFor(keyOf(grant), isReady, never));
   await Promise.all(wanted.map((grant) => kube.create(GRANTS, grant, FIELD_MANAGERS.gateway)));
-  await Promise.any(ready); // in the middle of it, when tokens are waited for as well
+  await Promise.any(ready); // in the middle, when some Grants wait for tokens
   const readyBefore = [...grants.values()].filter(isReady).length;
   const bindStart = performance.now();
   const bindMs = await timed(() => backend.bind(token, EXPORT));
@@ -62,7 +62,7 @@ async function* burst(
   if (goalPerSecond) yield await revocation(world, wanted.map(keyOf), progress);
 }
 
-/** What one consumer's way in costs the API server. */
+/** Counts the API requests of one consumer's bind and pickup. */
 async function requestsOfOneBind({ plane, backend }: IssuerWorld): Promise<Figure> {
   const token = await backend.sessions.seal("counted");
   const asked = await apiRequestsDuring(plane, backend.user, async () => {

@@ -25,7 +25,7 @@ import { ANNOTATIONS, FIELD_MANAGERS, LABELS } from "../common/api/names.ts";
 import { running } from "../tests/support/planes/kube.ts";
 import { API, EXPORT, grantFor } from "./samples.ts";
 
-/** How long a bind by hand took, in milliseconds. */
+/** The duration of a raw bind in milliseconds. */
 export interface RawBind {
   /** From reading the Export to Ready. */
   readonly bindMs: number;
@@ -34,8 +34,8 @@ export interface RawBind {
 }
 
 /**
- * The calls behind a bind, made by hand and in the only order that works: each needs what the one
- * before it gave. While they run no issuer may, or it would do the same.
+ * Makes the API calls of a bind directly, in the only possible order: each needs the result of the
+ * previous one. No issuer may run meanwhile, because it would make the same calls.
  */
 export class RawBinds implements AsyncDisposable {
   readonly #kube: KubeClient;
@@ -57,15 +57,15 @@ export class RawBinds implements AsyncDisposable {
     return new RawBinds(kube, secrets, await running(secrets, kube));
   }
 
-  /** Only the calls that wait for each other: what no bind can be faster than. */
+  /** Makes only the dependent calls, which are the lower limit of any bind. */
   async chain(subject: string): Promise<RawBind> {
     const desired = desiredOf(subject);
     const took = await this.#bind(subject, desired, () => Promise.resolve());
-    await this.#giveRights(desired); // or the next issuer would have to
+    await this.#giveRights(desired); // so that the next issuer need not
     return took;
   }
 
-  /** All calls that a bind depends on, those side by side that can be. */
+  /** Makes all calls of a bind, in parallel where possible. */
   async everything(subject: string): Promise<RawBind> {
     const desired = desiredOf(subject);
     return await this.#bind(subject, desired, () => this.#giveRights(desired));

@@ -18,11 +18,11 @@ const FLAGS = [
   "--reaper-revoke",
   "--reaper-delete-boundary",
 ];
-/** Beyond the age of any heartbeat of the run. */
+/** Longer than the age of any heartbeat in the run. */
 const TTL = "--reaper-ttl=12h";
 const SILENT_FOR_MS = 24 * 3_600_000;
 
-/** What a sweep over many Grants costs when nothing is to be done, and what each deletion adds. */
+/** Measures a sweep over many Grants with nothing to revoke, and the calls of each deletion. */
 export async function* benchReaper(run: Run): AsyncGenerator<Figure> {
   const { full, sized, progress } = run;
   const provider = await run.growingProvider();
@@ -44,7 +44,7 @@ export async function* benchReaper(run: Run): AsyncGenerator<Figure> {
     goal: "≤ 1 s of CPU, ≤ 2 API requests",
     met: cpuSeconds <= 1 && requests <= 2,
   };
-  // Two minutes of watching come before any revocation.
+  // The reaper watches for two minutes before any revocation.
   if (full) yield await revocations(provider, sized(20, 20), progress);
 }
 
@@ -53,7 +53,7 @@ interface Observed {
   readonly requests: number;
 }
 
-/** What a backend of these flags costs once it is at rest. */
+/** Measures the cost of a backend with these flags at rest. */
 async function observe(
   provider: GrowingProvider,
   windowMs: number,
@@ -63,7 +63,7 @@ async function observe(
     flags: [...FLAGS, TTL, interval],
   });
   await backend.ready();
-  await sleep(2 * INTERVAL_MS); // the first sweep looks for what an earlier process left
+  await sleep(2 * INTERVAL_MS); // the first sweep also checks for leftovers of an earlier process
   let cpuSeconds = 0;
   const requests = await apiRequestsDuring(provider.plane, backend.user, async () => {
     const before = await backend.cpuSeconds();
@@ -89,11 +89,11 @@ async function revocations(
     names.push(grant.metadata.name);
   }
   await using backend = await BenchBackend.start(plane, {
-    // None of the provider's consumers beats during the run: the brake would take that for an outage.
+    // No consumer sends heartbeats during the run, which the hold would take for an outage.
     flags: [...FLAGS, TTL, `--reaper-interval=${INTERVAL_MS}ms`, "--reaper-hold-percent=100"],
   });
   const asked = await apiRequestsDuring(plane, backend.user, async () => {
-    await eventually("the silent Grants are deleted, if not gone yet", async () => {
+    await eventually("the silent Grants are being deleted", async () => {
       const live = await Promise.all(names.map((name) => kube.find(GRANTS, { name })));
       return live.every((grant) => !grant || isDeleting(grant));
     }, { timeoutMs: 300_000, everyMs: 1_000 });

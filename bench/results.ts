@@ -2,23 +2,23 @@ import path from "node:path";
 import type { Figure } from "./figure.ts";
 import type { Mode } from "./scenario.ts";
 
-/** What a run leaves behind. */
+/** The results of a run. */
 export interface Results {
   readonly version: string;
   readonly mode: Mode;
-  /** RFC 3339. */
+  /** The start time in RFC 3339. */
   readonly startedAt: string;
   readonly seconds: number;
   readonly cores: number;
   readonly shrink: number;
-  /** The scenarios that were asked for; empty for all of the mode. */
+  /** The requested scenarios, or empty for all of the mode. */
   readonly only: readonly string[];
   readonly figures: readonly (Figure & { readonly scenario: string })[];
 }
 
 const DIR = new URL("results/", import.meta.url);
 
-/** Keeps the results of a run; returns the file. */
+/** Saves the results of a run, and returns the file. */
 export async function keepResults(results: Results): Promise<string> {
   await Deno.mkdir(DIR, { recursive: true });
   const file = new URL(`${results.startedAt.replaceAll(":", "-")}.json`, DIR);
@@ -26,11 +26,11 @@ export async function keepResults(results: Results): Promise<string> {
   return path.relative(Deno.cwd(), file.pathname);
 }
 
-/** The results in a file. */
+/** Reads the results in a file. */
 export const readResults = async (file: string | URL): Promise<Results> =>
   JSON.parse(await Deno.readTextFile(file));
 
-/** The results of the newest full run of all scenarios at their sizes, if there was one. */
+/** Finds the results of the newest full run of all scenarios at full size. */
 export async function newestFullResults(): Promise<Results | undefined> {
   const names: string[] = [];
   try {

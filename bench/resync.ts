@@ -15,7 +15,7 @@ const RESYNCS = 3;
 const RECONCILED =
   /^controller_runtime_reconcile_total\{controller="grant",result="success"\} (\d+)/m;
 
-/** Lets an issuer look at every Grant several times over, and counts what it wrote. */
+/** Resyncs an issuer several times, and counts its writes. */
 export async function benchResync(plane: ControlPlane, count: number): Promise<Figure> {
   const user = `resync-${crypto.randomUUID().slice(0, 8)}`;
   using connected = await connect(await plane.kubeconfigFor(user, ["system:masters"]));
@@ -43,7 +43,7 @@ export async function benchResync(plane: ControlPlane, count: number): Promise<F
     }),
   )(stop.signal);
   const reconciles = async () => Number(RECONCILED.exec(await metrics.text())?.[1]);
-  // The first time because it has just started, then once for each resync.
+  // One reconcile at the start, then one for each resync.
   while (!(await reconciles() >= count * (RESYNCS + 1))) {
     await new Promise((resolve) => setTimeout(resolve, 500));
   }

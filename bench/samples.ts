@@ -9,19 +9,19 @@ import {
   leaseFor as leaseSample,
 } from "../tests/support/planes/issuer_samples.ts";
 
-/** Limits of the controller manager with which it is not what is measured. */
+/** Limits of the controller manager that are too high to slow a measurement. */
 export const FAST_TOKENS = { kubeApiQps: 500, kubeApiBurst: 1_000, concurrentTokenSyncs: 20 };
 
-/** The API that is bound. */
+/** The bound API. */
 export const API = "cogs.bench.example.org";
-/** Where its objects live. */
+/** The type of its objects. */
 export const COGS = customType(API);
-/** Its definition. */
+/** Its CRD. */
 export const COG_CRD = crdFor(API, EXPORTED);
-/** The Export that is bound. */
+/** The bound Export. */
 export const EXPORT = "service-0";
 
-/** An Export with as many words as people write. */
+/** Returns an Export with texts of realistic length. */
 export const exportFor = (name: string): Export => ({
   apiVersion: CATALOG_API_VERSION,
   kind: "Export",
@@ -35,7 +35,7 @@ export const exportFor = (name: string): Export => ({
   },
 });
 
-/** A Grant as a bind makes it. */
+/** Returns a Grant as a bind creates it. */
 export const grantFor = (subject: string, annotations: Record<string, string> = {}): Grant =>
   grantSample({
     subject,
@@ -46,11 +46,11 @@ export const grantFor = (subject: string, annotations: Record<string, string> = 
     finalizers: [CLEANUP_FINALIZER],
   });
 
-/** The UID of a consumer cluster. */
+/** Returns the UID of a consumer cluster. */
 export const consumerUid = (i: number): string =>
   `00000000-0000-4000-8000-${String(i).padStart(12, "0")}`;
 
-/** A heartbeat as a konnector writes it, but live for longer than any measurement takes. */
+/** Returns a heartbeat that stays live for longer than any measurement. */
 export const leaseFor = (grant: Grant, consumerUid: string, renewTimeMs = Date.now()): Lease =>
   leaseSample({
     connection: grant.metadata.name,
@@ -59,7 +59,7 @@ export const leaseFor = (grant: Grant, consumerUid: string, renewTimeMs = Date.n
     renewTimeMs,
   }, { leaseDurationSeconds: 7_200 });
 
-/** An object that a consumer synced. */
+/** Returns an object that a consumer synced. */
 export const cogFor = (i: number, uid: string): KubeObject => ({
   apiVersion: `${COGS.group}/${COGS.version}`,
   kind: COGS.kind,

@@ -23,7 +23,7 @@ import { VIEWS } from "./view_cost.ts";
 
 const EXPORT_COUNT = 200;
 const OBJECTS = 2_000;
-/** Twice as many identities take part as have a Grant at any time. */
+/** The number of Grants at any time. Twice as many identities take part. */
 const GRANT_COUNT = 200;
 const BIND_EVERY_MS = 500;
 const READERS = 4;
@@ -32,7 +32,7 @@ const BEAT_EVERY_MS = 30_000;
 const SAMPLES = 60;
 const PATHS = ["/api/me", ...VIEWS.map(({ path }) => path)];
 
-/** Steady mixed load: binds, pickups, revocations, reads and heartbeats; nothing may grow. */
+/** Runs a steady load of binds, pickups, revocations, reads and heartbeats. Nothing may grow. */
 export async function* benchSoak({ soakMinutes, progress }: Run): AsyncGenerator<Figure> {
   await using world = await startIssuerWorld(
     { controllerManager: FAST_TOKENS, auditLog: false },
@@ -101,12 +101,12 @@ async function populate({ kube }: IssuerWorld): Promise<void> {
   );
 }
 
-/** The load of many people and konnectors, and what they notice. */
+/** The load of many users and konnectors, and their latencies and failures. */
 class SoakLoad {
   readonly #world: IssuerWorld;
   #readTimes: number[] = [];
   #bindTimes: number[] = [];
-  /** Numbers of the identities that have a Grant. */
+  /** The numbers of the identities with a Grant. */
   readonly #bound = new Set<number>();
   readonly failures: string[] = [];
   binds = 0;
@@ -134,7 +134,7 @@ class SoakLoad {
     ]);
   }
 
-  /** What was noticed since the last sample. */
+  /** Returns the latencies since the last sample. */
   async sample(): Promise<SoakSample> {
     const [readMs, bindMs] = [median(this.#readTimes), median(this.#bindTimes)];
     this.#readTimes = [];

@@ -11,7 +11,7 @@ import type { Run } from "./scenario.ts";
 const SETTLING_MS = 5_000;
 const LOOKS_EVERY_MS = 3;
 
-/** From the start of a backend with all modules until it is ready, and its memory at rest. */
+/** Measures the start of a backend with all modules until it is ready, and its idle memory. */
 export async function* benchStart({ full, progress }: Run): AsyncGenerator<Figure> {
   await using plane = await ControlPlane.start({ name: "bench" });
   progress("starting the backend");
@@ -20,7 +20,7 @@ export async function* benchStart({ full, progress }: Run): AsyncGenerator<Figur
   const empty = `${dir.path}/empty.js`;
   await Deno.writeTextFile(empty, "");
   const [starts, empties]: [number[], number[]] = [[], []];
-  for (let round = -1; round < (full ? 10 : 4); round++) { // one to warm up, and for the CRDs
+  for (let round = -1; round < (full ? 10 : 4); round++) { // the first round warms up
     const [start, alone] = [await startOnce(plane, kubeconfig), await runEmpty(empty)];
     if (round < 0) continue;
     starts.push(start);

@@ -9,7 +9,7 @@ import { crdFor, EXPORTED, WIDGETS } from "../tests/support/planes/issuer_sample
 import { connect } from "../tests/support/planes/kube.ts";
 import type { Figure } from "./figure.ts";
 
-/** How a leader goes, and how soon another must be at work. */
+/** The end of a leader, and the time within which a standby must work. */
 interface Loss {
   readonly signal: Deno.Signal;
   readonly how: string;
@@ -43,7 +43,7 @@ const RECONCILES =
 const PRECISION_MS = 20;
 const RENEWAL_MS = 2_000;
 
-/** From a leader's end to the first reconcile of the replica that stood by. */
+/** Measures the time from a leader's end to the first reconcile of the standby. */
 export async function* benchTakeover(
   rounds: number,
   progress: (text: string) => void,
@@ -77,7 +77,7 @@ async function takeover(leader: Backend, standby: Backend, signal: Deno.Signal):
     await answer.body?.cancel();
     return answer.ok;
   });
-  await sleep(Math.random() * RENEWAL_MS); // at any moment between two renewals and two looks
+  await sleep(Math.random() * RENEWAL_MS); // at a random moment between two renewals
   const start = performance.now();
   leader.signal(signal);
   await eventually("the standby works", async () => await reconcilesOf(standby) > 0, {
@@ -103,7 +103,7 @@ const figureOf = ({ how, comparedTo, goalSeconds }: Loss, seconds: readonly numb
   };
 };
 
-/** Something to reconcile, for whoever leads. */
+/** Creates a Grant for the leader to reconcile. */
 async function makeGrant(plane: ControlPlane): Promise<void> {
   using admin = await connect(plane);
   await admin.kube.apply(CRDS, crdFor(WIDGETS, EXPORTED), FIELD_MANAGERS.installer);

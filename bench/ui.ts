@@ -18,7 +18,7 @@ const offerFor = (index: number) => ({
   apis: ["widgets.example.org"],
 });
 
-/** How soon the browser UI is there, and whether it ever keeps people waiting. */
+/** Measures how soon the UI is drawn, and its longest tasks. */
 export async function* benchUi({ full, sized, progress }: Run): AsyncGenerator<Figure> {
   progress("a browser on the UI");
   await using world = await UiWorld.start();
@@ -34,7 +34,7 @@ export async function* benchUi({ full, sized, progress }: Run): AsyncGenerator<F
   yield await benchPaint(world, sized(5, 20), made);
 }
 
-/** Each key as people press them, there and back. */
+/** Types a search key by key, and deletes it again. */
 async function type(page: Page): Promise<void> {
   await page.keyboard.press("/");
   await page.keyboard.type("crimson service 4", { delay: KEY_DELAY_MS });
@@ -61,7 +61,7 @@ interface TraceEvent {
   readonly args?: { readonly name?: string };
 }
 
-/** The longest tasks of pages in a trace, by the clock and by the processor, in milliseconds. */
+/** Finds the longest page tasks in a trace, in milliseconds of wall time and CPU time. */
 function longestTask(trace: string): { wallMs: number; cpuMs: number } {
   const { traceEvents } = JSON.parse(trace) as { traceEvents: TraceEvent[] };
   const key = ({ pid, tid }: TraceEvent) => `${pid}/${tid}`;
@@ -91,7 +91,7 @@ async function benchTasks(
   for (let round = 0; round < rounds; round++) {
     await world.visit({}, async ({ page, context }) => {
       await page.getByText(`${size} services`, { exact: true }).waitFor();
-      await page.waitForTimeout(500); // what follows the first drawing is not what is measured
+      await page.waitForTimeout(500); // do not measure the work after the first paint
       const browser = context.browser();
       await browser?.startTracing(page, {
         categories: ["toplevel", "devtools.timeline", "disabled-by-default-devtools.timeline"],
@@ -103,7 +103,7 @@ async function benchTasks(
       cpus.push(cpuMs);
     });
   }
-  // Judged by the processor: beside a control plane and a trace, the clock tells of them as well.
+  // Judge the CPU time: the wall time includes the control plane and the trace.
   const cpuMs = percentile(cpus, 0.5);
   return {
     name: `longest task while ${what}, ${size} Exports`,
@@ -116,7 +116,7 @@ async function benchTasks(
   };
 }
 
-/** From the start of the navigation with an empty cache, as the browser itself tells. */
+/** Measures the first paint as the browser reports it, with an empty cache. */
 async function benchPaint(world: UiWorld, rounds: number, size: number): Promise<Figure> {
   const paints: number[] = [];
   const cards: number[] = [];
@@ -127,7 +127,7 @@ async function benchPaint(world: UiWorld, rounds: number, size: number): Promise
         if (name === "first-contentful-paint") resolve(startTime);
       }
     }).observe({ type: "paint", buffered: true }))`);
-  for (let round = -1; round < rounds; round++) { // one round to warm the gateway
+  for (let round = -1; round < rounds; round++) { // one round warms the gateway
     await world.visit({ at: undefined }, async ({ page }) => {
       await page.addInitScript({ content: FIRST_CARD });
       await page.goto("/");
@@ -150,7 +150,7 @@ async function benchPaint(world: UiWorld, rounds: number, size: number): Promise
   };
 }
 
-/** Notes when the first card was drawn: in the frame after it entered the page. */
+/** Records when the first card was drawn, which is the frame after it was added. */
 const FIRST_CARD = `new MutationObserver((_changes, observer) => {
   if (!document.querySelector(".card")) return;
   observer.disconnect();

@@ -12,14 +12,14 @@ import { cogFor, COGS, consumerUid, EXPORT } from "./samples.ts";
 export interface View {
   readonly name: "catalog" | "clusters" | "instances";
   readonly path: string;
-  /** Makes a change; each round another one. */
+  /** Makes a different change in each round. */
   readonly change: (provider: GrowingProvider, round: number) => Promise<unknown>;
 }
 
-/** Numbers that no object of the provider has. */
+/** Above the numbers of all objects on the provider. */
 const EXTRA = 10_000_000;
 
-/** The views whose cost grows with what a provider holds. */
+/** The views whose cost grows with the provider. */
 export const VIEWS: readonly View[] = [
   {
     name: "catalog",
@@ -45,30 +45,30 @@ export const VIEWS: readonly View[] = [
   },
 ];
 
-/** What a view costs a caller who is alone, in milliseconds. */
+/** The cost of a view for a single caller, in milliseconds. */
 export interface ViewCost {
-  /** The first time, which opens what is opened on demand. */
+  /** The first read, which opens watches. */
   readonly firstMs: number;
-  /** While nothing changes. */
+  /** A read without a change. */
   readonly keptMs: number;
-  /** Right after a change. */
+  /** A read right after a change. */
   readonly rebuiltMs: number;
-  /** For those who have it already. */
+  /** A read that is answered 304. */
   readonly unchangedMs: number;
-  /** Of a request that asks for nothing, at the same time: the machine's mood is in both. */
+  /** A request for /api/healthz at the same time, on the equally busy machine. */
   readonly bareMs: number;
-  /** As it is sent, compressed. */
+  /** The size of the compressed answer. */
   readonly bytes: number;
 }
 
-/** Asks for a view, first without anything to compare with. */
+/** Reads a view without an ETag. */
 export async function firstAnswer(url: string, token: string): Promise<Answer> {
   const answer = await ask(url, token);
   if (answer.status !== 200) throw new Error(`${url} was answered ${answer.status}`);
   return answer;
 }
 
-/** The cost while nothing changes: of the whole answer, and of being told that it is the same. */
+/** Measures a view without changes: the whole answer, and a 304. */
 export async function costAtRest(
   { url, token }: { url: string; token: string },
   path: string,
@@ -90,7 +90,7 @@ export async function costAtRest(
   };
 }
 
-/** The cost right after a change, which has to be built into the answer. */
+/** Measures a view right after a change, when the answer must be rebuilt. */
 export async function costOfChange(
   { path, change }: View,
   provider: GrowingProvider,
@@ -101,7 +101,7 @@ export async function costOfChange(
   for (let round = 0; round < rounds; round++) {
     const { etag } = await firstAnswer(url + path, token);
     await change(provider, round);
-    // Asked for what is new: the one that gets it is the one for whom it was built.
+    // With the old ETag, the first 200 is the answer that had to be rebuilt.
     const { tookMs } = await eventually(`${path} shows the change`, async () => {
       const answer = await ask(url + path, token, etag);
       return answer.status === 200 && answer;
@@ -117,7 +117,7 @@ interface Answer {
   readonly tookMs: number;
 }
 
-/** Not by `fetch`, which would unpack the answer, and so measure that as well. */
+/** Reads without `fetch`, which would also measure the decompression. */
 function ask(url: string, token: string, etag?: string): Promise<Answer> {
   const start = performance.now();
   return new Promise((resolve, reject) => {

@@ -18,7 +18,7 @@ const PLOTS: Record<Point["plot"], PlotText> = {
   start: { title: "From start to filled caches", x: "Exports, Grants with Leases", y: "ms" },
 };
 
-/** Puts results into the page and draws its plots; returns the files that were written. */
+/** Writes results to the page, draws its plots, and returns the written files. */
 export async function writeDocs(results: Results): Promise<string[]> {
   const plots = plotsOf(results.figures);
   const images: string[] = [];
@@ -38,14 +38,14 @@ export async function writeDocs(results: Results): Promise<string[]> {
   return files;
 }
 
-/** The page with this in place of what stood between the marks. */
+/** Replaces the text between the marks of the page. */
 export function withResults(page: string, section: string): string {
   const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
   if (begin < 0 || end < begin) throw new Error(`Cannot write ${PAGE}: its marks are gone`);
   return `${page.slice(0, begin + BEGIN.length)}\n\n${section}\n${page.slice(end)}`;
 }
 
-/** What the page says about a run. */
+/** Renders the results of a run for the page. */
 export function resultsSection(
   { version, mode, startedAt, seconds, cores, shrink, figures }: Results,
   plots: readonly Point["plot"][],
@@ -82,7 +82,7 @@ const row = ({ name, measured, comparedTo, goal, met }: Figure): string =>
 
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
 
-/** The plots for which there are points. */
+/** Draws the plots that have points. */
 export function plotsOf(figures: readonly Figure[]): Map<Point["plot"], string> {
   const plots = new Map<Point["plot"], string>();
   const points = figures.flatMap((figure) => figure.points ?? [])

@@ -42,7 +42,7 @@ Deno.test("resultsSection() shows every figure under its scenario and counts the
   assert.match(section, /\| bad .* \| MISSED \|/);
 });
 
-Deno.test("withResults() replaces what stands between the marks, again and again", () => {
+Deno.test("withResults() replaces the text between the marks, also a second time", () => {
   const page =
     "top\n<!-- results: written by deno task bench, begin -->\nold\n<!-- results: end -->\nrest\n";
   const once = withResults(page, "new\n");
@@ -60,6 +60,6 @@ Deno.test("plotsOf() draws one line for each name, on scales around all points",
   for (const tick of ["0.1", "1", "10", "100", "1,000"]) assert.match(svg, RegExp(`>${tick}<`));
 });
 
-Deno.test("plotsOf() leaves out what cannot be placed", () => {
+Deno.test("plotsOf() leaves out points without a value", () => {
   assert.equal(plotsOf([figure("a", { points: [point("kept", 100, NaN)] })]).size, 0);
 });
