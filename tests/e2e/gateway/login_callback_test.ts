@@ -132,7 +132,7 @@ Deno.test("only the last of two logins in one browser can be finished", async ()
   assert.notEqual(firstState, secondState);
 });
 
-Deno.test("--oidc-redirect-url sets the callback, whatever --external-url is", async () => {
+Deno.test("--oidc-redirect-url overrides the callback of --external-url", async () => {
   await using idp = await IdentityProvider.start();
   const callback = `${GATEWAY_URL}/api/auth/oidc/callback`; // the only registered URL
   const flags = ["--external-url=https://elsewhere.example"];
