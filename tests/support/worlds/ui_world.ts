@@ -113,7 +113,7 @@ export class UiWorld implements AsyncDisposable {
     await this.#browser.visit(this.origin, options, test);
   }
 
-  /** Creates the APIs, Exports and Collections, and waits until the catalog has them. */
+  /** Creates the APIs, Exports and Collections, and waits until the Exports are Ready. */
   async offer(offers: readonly Offer[], groups: readonly Group[] = []): Promise<void> {
     const { kube } = this.provider;
     const apis = new Set(offers.flatMap((offer) => offer.apis));
