@@ -125,7 +125,7 @@ Deno.test("a consumer logs in, binds, picks up, installs and is seen by its prov
     await failure(await gateway.request(bound.pickupURL), 410);
   });
 
-  await t.step("a second bind replaces an unused URL, which can deliver JSON", async () => {
+  await t.step("a second bind ends the first URL, and a pickup can be JSON", async () => {
     const unused = await gateway.bind(token, "widgets");
     const bound = await gateway.bind(token, "widgets");
     assert.equal(bound.grant, grant);

@@ -13,7 +13,7 @@ const parameter = (name: string, value: string | null): Change => ({ searchParam
 const cookie = (change: (value: string) => string | undefined): Change => (_, browser) =>
   browser.setCookie(STATE_COOKIE, change(browser.cookie(STATE_COOKIE) ?? ""));
 
-Deno.test("GET /api/auth/oidc/callback refuses a callback of another login", async (t) => {
+Deno.test("GET /api/auth/oidc/callback refuses a callback with", async (t) => {
   await using idp = await IdentityProvider.start();
   await using gateway = await LoginGateway.start(idp);
   await using other = await LoginGateway.start(idp);

@@ -147,7 +147,7 @@ Deno.test("login, callback and logout set the specified cookies and redirects", 
       await plainText(answer, 400, /^Cannot finish the login: /);
     }
   });
-  await t.step("callback is 401 after a refusal, and for a used code", async () => {
+  await t.step("callback is 401 after a refusal, and for a wrong or used code", async () => {
     const { stateCookie, authorizationUrl } = await gateway.startLogin();
     const state = new URL(authorizationUrl).searchParams.get("state");
     const cookie = cookiePair(stateCookie);
