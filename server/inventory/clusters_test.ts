@@ -8,6 +8,7 @@ import { ClusterList, type ClusterSources } from "./clusters.ts";
 import { connectionKey, type Heartbeat } from "../provider/heartbeats.ts";
 
 const NOW = Date.parse("2026-05-01T12:00:00Z");
+const HOUR = 3_600_000;
 const CREATED = "2026-05-01T10:00:00Z";
 const iso = (ms: number) => new Date(ms).toISOString();
 const subjectOf = (who: string) => `https://idp.example.org#${who}`;
@@ -43,7 +44,7 @@ const beat = (of: Grant, consumerUid: string, agoMs: number, more: Partial<Heart
   ...more,
 });
 
-/** Indexed as the cache does, and counting how many Leases are looked at. */
+/** Finds Leases by index, as the cache does, and counts how many it returned. */
 function lookup(beats: readonly Heartbeat[]): HeartbeatLookup & { looks: number } {
   const index = Map.groupBy(
     beats,
@@ -76,12 +77,13 @@ const viewOf = (of: ClusterSources) => new ClusterList().view(of);
 const clustersOf = (of: ClusterSources): Clusters => JSON.parse(viewOf(of).json);
 
 Deno.test("ClusterList shows every field of a cluster and of a pending Grant", () => {
-  const used = grant("pg-1", "ada", "ada@example.org", ["a.example.org", "b.example.org"]);
+  const apis = ["a.example.org", "b.example.org", "unlisted.example.org"];
+  const used = grant("pg-1", "ada", "ada@example.org", apis);
   const waiting = grant("mq-1", "bob", "bob@example.org");
   const nameless = grant("ab-1", "eve");
-  const counts: Record<string, number> = { "a.example.org uid-1": 3 };
+  const counts: Record<string, number> = { "a.example.org uid-1": 3, "b.example.org uid-1": 0 };
   const clusters = clustersOf(sources([used, waiting, nameless], [beat(used, "uid-1", 1_000)], {
-    syncedCounts: (api, uid) => counts[`${api} ${uid}`] ?? 0,
+    syncedCounts: (api, uid) => counts[`${api} ${uid}`],
   }));
   assert.deepEqual(clusters, {
     clusters: [{
@@ -96,10 +98,11 @@ Deno.test("ClusterList shows every field of a cluster and of a pending Grant", (
         boundaryNamespace: boundaryName(subjectOf("ada")),
         lastHeartbeat: iso(NOW - 1_000),
         live: true,
-        apis: [{ name: "a.example.org", syncedCount: 3 }, {
-          name: "b.example.org",
-          syncedCount: 0,
-        }],
+        apis: [
+          { name: "a.example.org", syncedCount: 3 },
+          { name: "b.example.org", syncedCount: 0 },
+          { name: "unlisted.example.org" },
+        ],
       }],
     }],
     pending: [
@@ -107,12 +110,6 @@ Deno.test("ClusterList shows every field of a cluster and of a pending Grant", (
       { grant: "mq-1", export: "mq", identity: "bob@example.org", createdAt: CREATED },
     ],
   });
-});
-
-Deno.test("ClusterList leaves out the pending field when no Grant is pending", () => {
-  const one = grant("pg-1", "ada");
-  assert.deepEqual(clustersOf(sources([], [])), { clusters: [] });
-  assert.equal("pending" in clustersOf(sources([one], [beat(one, "u", 0)])), false);
 });
 
 Deno.test("ClusterList calls a cluster live for twice the duration of its Lease", async (t) => {
@@ -135,87 +132,65 @@ Deno.test("ClusterList calls a cluster live for twice the duration of its Lease"
   }
 });
 
-Deno.test("ClusterList groups Grants by cluster, and shows a shared Grant under both", () => {
+Deno.test("ClusterList groups Grants by cluster", async (t) => {
   const [a, b, c] = [grant("a-1", "ada"), grant("b-1", "ada"), grant("c-1", "bob")];
-  const beats = [
-    beat(c, "uid-1", 500_000),
-    beat(b, "uid-1", 300_000),
-    beat(a, "uid-1", 10_000),
-    beat(a, "uid-0", 200_000),
-    beat(a, "uid-1", 20_000), // a second Lease of the same cluster
-  ];
-  const { clusters, pending } = clustersOf(sources([c, b, a], beats));
-  const summary = clusters.map(({ uid, live, lastHeartbeat, bindings }) => [
-    uid,
-    live,
-    NOW - Date.parse(lastHeartbeat),
-    bindings.map((each) => `${each.grant} ${each.live} ${NOW - Date.parse(each.lastHeartbeat)}`),
-  ]);
-  assert.deepEqual(summary, [
-    ["uid-0", false, 200_000, ["a-1 false 200000"]],
-    ["uid-1", true, 10_000, ["a-1 true 10000", "b-1 false 300000", "c-1 false 500000"]],
-  ]);
-  assert.equal(pending, undefined);
-});
-
-Deno.test("ClusterList leaves out deleting Grants, and Leases that do not count", () => {
-  const old = { ...grant("old-1", "ada") };
-  old.metadata = { ...old.metadata, deletionTimestamp: CREATED };
-  const fresh = grant("pg-1", "ada");
-  const beats = [
-    beat(old, "uid-old", 0),
-    beat(fresh, "uid-a", 0, { metadata: { name: "l", namespace: boundaryName("someone else") } }),
-    beat(fresh, "uid-b", 9 * 3_600_000, {
-      metadata: {
-        name: "l",
-        namespace: boundaryName(subjectOf("ada")),
-        creationTimestamp: iso(NOW - 10 * 3_600_000),
-      },
-    }),
-  ];
-  const { clusters, pending } = clustersOf(sources([old, fresh], beats));
-  assert.deepEqual(clusters, []);
-  assert.deepEqual(pending?.map((each) => each.grant), ["pg-1"]);
-});
-
-Deno.test("ClusterList keeps an API whose objects cannot be listed, without a count", () => {
-  const one = grant("pg-1", "ada", "", ["a.example.org", "b.example.org"]);
-  const { clusters } = clustersOf(sources([one], [beat(one, "u", 0)], {
-    syncedCounts: (api) => api.startsWith("a") ? undefined : 4,
-  }));
-  assert.deepEqual(clusters[0]?.bindings[0]?.apis, [
-    { name: "a.example.org" },
-    { name: "b.example.org", syncedCount: 4 },
-  ]);
-});
-
-Deno.test("ClusterList skips and reports a broken Grant", () => {
-  const reported: string[] = [];
-  const broken = {
-    ...grant("bad-1", "ada"),
-    spec: { identity: { subject: 7 } },
-  } as unknown as Grant;
-  const good = grant("pg-1", "ada");
-  const { clusters } = clustersOf(sources([broken, good], [beat(good, "u", 0)], {
-    report: ({ metadata }) => reported.push(metadata.name),
-  }));
-  assert.equal(clusters.length, 1);
-  assert.deepEqual(reported, ["bad-1"]);
+  const deleted = { ...c, metadata: { ...c.metadata, deletionTimestamp: CREATED } };
+  const broken = { ...c, spec: { identity: { subject: 7 } } } as unknown as Grant;
+  const foreign = { metadata: { name: "l", namespace: boundaryName("someone else") } };
+  const namespace = boundaryName(subjectOf("ada"));
+  const old = { metadata: { name: "l", namespace, creationTimestamp: iso(NOW - 10 * HOUR) } };
+  const used = [["u true 0", "a-1 true 0"]];
+  const cases: [string, Grant[], Heartbeat[], string[][], pending?: string[], broken?: string[]][] =
+    [
+      ["without Grants", [], [], []],
+      ["without a pending Grant", [a], [beat(a, "u", 0)], used],
+      ["by UID and name, with the newest Lease, and a shared Grant in both", [c, b, a], [
+        beat(c, "uid-1", 500_000),
+        beat(b, "uid-1", 300_000),
+        beat(a, "uid-1", 10_000),
+        beat(a, "uid-0", 200_000),
+        beat(a, "uid-1", 20_000),
+      ], [
+        ["uid-0 false 200000", "a-1 false 200000"],
+        ["uid-1 true 10000", "a-1 true 10000", "b-1 false 300000", "c-1 false 500000"],
+      ]],
+      ["without a Grant that is being deleted", [deleted, a], [beat(deleted, "u", 0)], [], ["a-1"]],
+      ["without a Lease in another boundary", [a], [beat(a, "u", 0, foreign)], [], ["a-1"]],
+      ["without a Lease older than the Grant", [a], [beat(a, "u", 9 * HOUR, old)], [], ["a-1"]],
+      ["without a broken Grant", [broken, a, b], [beat(a, "u", 0)], used, ["b-1"], ["c-1"]],
+    ];
+  for (const [name, grants, beats, expected, expectedPending, broken = []] of cases) {
+    await t.step(name, () => {
+      const reported: string[] = [];
+      const report: ClusterSources["report"] = ({ metadata }) => reported.push(metadata.name);
+      const { clusters, pending } = clustersOf(sources(grants, beats, { report }));
+      const ago = (time: string) => NOW - Date.parse(time);
+      const summary = clusters.map(({ uid, live, lastHeartbeat, bindings }) => [
+        `${uid} ${live} ${ago(lastHeartbeat)}`,
+        ...bindings.map((each) => `${each.grant} ${each.live} ${ago(each.lastHeartbeat)}`),
+      ]);
+      assert.deepEqual(summary, expected);
+      assert.deepEqual(pending?.map((each) => each.grant), expectedPending);
+      assert.deepEqual(reported, broken);
+    });
+  }
 });
 
 Deno.test("ClusterList returns when the next cluster stops being live", () => {
   const [a, b] = [grant("a-1", "ada"), grant("b-1", "bob")];
-  const view = (beats: Heartbeat[], nowMs = NOW) =>
-    viewOf(sources([a, b], beats, { nowMs })).validUntilMs;
-  assert.equal(view([]), undefined);
-  assert.equal(view([beat(a, "u", 130_000)]), undefined);
-  assert.equal(view([beat(a, "u", 10_000), beat(b, "u", 50_000)]), NOW + 70_000);
-  // Two Leases of one cluster and Grant: the later one keeps it live.
-  assert.equal(view([beat(a, "u", 10_000), beat(a, "u", 50_000)]), NOW + 110_000);
-  const beats = [beat(a, "u", 10_000)];
-  const end = view(beats) ?? NaN;
-  const isLive = (nowMs: number) => clustersOf(sources([a], beats, { nowMs })).clusters[0]?.live;
-  assert.deepEqual([isLive(end), isLive(end + 1)], [true, false]);
+  const cases: [Heartbeat[], number | undefined][] = [
+    [[], undefined],
+    [[beat(a, "u", 130_000)], undefined],
+    [[beat(a, "u", 10_000), beat(b, "u", 50_000)], NOW + 70_000],
+    [[beat(a, "u", 10_000), beat(a, "u", 50_000)], NOW + 110_000], // the newer Lease counts
+    [[beat(a, "u", 10_000)], NOW + 110_000],
+  ];
+  for (const [beats, validUntilMs] of cases) {
+    assert.equal(viewOf(sources([a, b], beats)).validUntilMs, validUntilMs);
+  }
+  const isLive = (nowMs: number) =>
+    clustersOf(sources([a], [beat(a, "u", 10_000)], { nowMs })).clusters[0]?.live;
+  assert.deepEqual([isLive(NOW + 110_000), isLive(NOW + 110_001)], [true, false]);
 });
 
 Deno.test("ClusterList reads only the Leases of each Grant", () => {
@@ -260,7 +235,7 @@ Deno.test("ClusterList returns the same as a new ClusterList after any changes",
   assert.ok(seen > 2_000, "there was something to see");
 });
 
-/** Numbers below a limit that look random, the same in every run. */
+/** Returns pseudo-random numbers below a limit, the same in every run. */
 function numbers(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -305,8 +280,11 @@ Deno.test("attributionOf() skips and reports a broken Grant", () => {
 
 Deno.test("sameAttribution() compares clusters and identities", () => {
   const a = new Map([["u", "ada"]]);
-  assert.equal(sameAttribution(a, new Map(a)), true);
-  assert.equal(sameAttribution(a, new Map([["u", "bob"]])), false);
-  assert.equal(sameAttribution(a, new Map([["v", "ada"]])), false);
-  assert.equal(sameAttribution(a, new Map()), false);
+  const cases: [Map<string, string>, boolean][] = [
+    [new Map(a), true],
+    [new Map([["u", "bob"]]), false],
+    [new Map([["v", "ada"]]), false],
+    [new Map(), false],
+  ];
+  for (const [other, expected] of cases) assert.equal(sameAttribution(a, other), expected);
 });
