@@ -75,7 +75,7 @@ Deno.test("parseUntrustedYaml() never quotes its text on stderr", async () => {
     try {
       parseUntrustedYaml(text);
     } catch {
-      // Refusing it is as good.
+      // It may also refuse the text.
     }
   }
   await new Promise((resolve) => setTimeout(resolve, 0)); // warnings are emitted in the next tick

@@ -80,7 +80,7 @@ Deno.test("parseConfig() reads any flag from the environment, and a flag overrid
     await t.step(name, () => {
       const [low, high] = samples[placeholder] ?? ["aa", "bb"];
       const settings = (args: readonly string[], env: Env) => {
-        // Valid whatever switches the sample turns: both ways to log in are configured.
+        // Both ways to log in are configured, so every combination of switches is valid.
         const filled = Object.entries({ oidc_issuer_url: "https://x", oidc_client_id: "x" });
         const base = Object.fromEntries(filled.map(([k, v]) => [`XBIND_${k.toUpperCase()}`, v]));
         return reveal(run(args, { ...base, ...env }));

@@ -3,7 +3,7 @@ import { flagHelp } from "../common/flags/flag_help.ts";
 import { PROGRAM } from "./config.ts";
 import { FLAG_GROUPS, FLAGS } from "./flag_table.ts";
 
-/** The defaults as the specification and section 12 of the design write them. */
+/** Repeats the documented default of every flag. */
 const DOCUMENTED: Readonly<Record<string, string>> = {
   "enable-gateway": "true",
   "enable-issuer": "true",

@@ -113,7 +113,7 @@ Deno.test("grantName() is always a DNS subdomain of at most 63 characters", () =
 });
 
 Deno.test("grantName() differs when the Export or the subject differs", () => {
-  // Long shared beginnings make the cut happen before the difference.
+  // With a long common prefix, the names are cut before they differ.
   const similar = fc.tuple(subdomain, label, label).map(([start, a, b]) => [
     `${start}.${a}`.slice(0, 250) + "a",
     `${start}.${b}`.slice(0, 250) + "b",

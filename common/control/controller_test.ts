@@ -15,7 +15,7 @@ import { sleep } from "../time/wait.ts";
 
 const shutdown = () => new Error("shutdown");
 
-/** A controller with its queue, its log lines and its metrics. */
+/** Makes a controller with its queue, its log lines and its metrics. */
 function setUp(
   reconcile: Reconcile,
   { workers = 1, isPassing, failureLimit }:
@@ -93,7 +93,7 @@ Deno.test("controller() does not count passing failures", async () => {
   const stop = new AbortController();
   let turns = 0;
   const { run, queue } = setUp(() => {
-    // A second failure that counts would use up what is allowed in an hour.
+    // A second counted failure would exceed the limit of an hour.
     if (++turns === 4) stop.abort(shutdown());
     return Promise.reject(new Error(turns === 3 ? "bad object" : "the server is away"));
   }, {
@@ -261,7 +261,7 @@ Deno.test("controller() never reconciles a key twice at once, and serves every e
   );
 });
 
-/** Some turns of the microtask queue. */
+/** Waits for some turns of the microtask queue. */
 async function idle(turns: number): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await Promise.resolve();
 }

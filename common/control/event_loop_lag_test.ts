@@ -22,7 +22,7 @@ Deno.test("EventLoopLag measures blocking work", async () => {
   const running = lag.run(stop.signal);
   await sleep(1);
   const until = performance.now() + 200;
-  while (performance.now() < until); // nothing else runs meanwhile
+  while (performance.now() < until); // blocks the event loop
   await sleep(1);
   assert.ok(lag.longestMs >= 100, `${lag.longestMs} ms`);
   stop.abort();

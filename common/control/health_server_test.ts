@@ -12,7 +12,7 @@ interface Answer {
 }
 
 interface Served {
-  /** Where the metrics and where the probes are, by path. */
+  /** Maps each path of the metrics and the probes to its URL. */
   readonly urls: Readonly<Record<string, string>>;
   readonly lines: readonly Record<string, unknown>[];
 }
@@ -33,7 +33,7 @@ async function send(url: string, method = "GET"): Promise<Answer> {
   return { status: answer.statusCode, headers: answer.headers, body };
 }
 
-/** Serves for the time of a test, on free ports unless told otherwise. */
+/** Serves during a test, by default on free ports. */
 async function serving(
   options: Partial<ManagerServerOptions>,
   sites: number,
@@ -58,7 +58,7 @@ async function serving(
   });
   const running = serveManager({
     metricsAddress: "127.0.0.1:0",
-    probeAddress: "127.0.0.1:00", // another text, so another server
+    probeAddress: "127.0.0.1:00", // a different text means a separate server
     metrics: METRICS,
     ready: () => true,
     log,

@@ -65,7 +65,7 @@ Deno.test("Queue returns a failing key at once when an event adds it", async () 
   queue.add("a");
   for (let failures = 0; failures < 8; failures++) {
     await takeAll(queue);
-    if (failures % 2 === 0) queue.add("a"); // while it is out
+    if (failures % 2 === 0) queue.add("a"); // while it is taken
     queue.fail("a");
     queue.add("a"); // while it backs off
     assert.equal(queue.depth, 1);

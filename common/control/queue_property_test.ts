@@ -31,7 +31,7 @@ const STEPS = fc.array(
   { maxLength: 200, size: "max" },
 );
 
-/** Remembers by simple means what the queue owes, and objects when it gives something else. */
+/** Models the queue in a simple way, and fails if the queue returns something else. */
 class Witness {
   readonly wanted = new Set<string>();
   readonly out = new Map<string, number>();

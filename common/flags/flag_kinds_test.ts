@@ -19,7 +19,7 @@ const lowerCase: TextKind = {
   parse: (value) => /^[a-z]+$/.test(value) ? { value } : { problem: "is not lower-case" },
 };
 
-/** The value, or the problem as an Error so that the two cannot be confused. */
+/** Returns the value, or the problem as an Error, so that they cannot be confused. */
 const outcome = (checked: Checked<unknown>): unknown =>
   "value" in checked ? checked.value : new Error(checked.problem);
 

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import fc from "fast-check";
 import { HttpAnswer } from "./answer.ts";
 
-/** What a server said, taken in these pieces, and then the end of the connection or not. */
+/** Parses an answer that comes in these pieces, with or without the end of the connection. */
 function taken(pieces: readonly Buffer[], { ends = false } = {}) {
   let body = "";
   const answer = new HttpAnswer(() => (part) => void (body += part.toString("latin1")));

@@ -9,7 +9,7 @@ import { exchangeText, NoAnswerError } from "./exchange.ts";
 const FINE = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine";
 const never = new AbortController().signal;
 
-/** A server whose answers the test gives by hand. */
+/** Starts a server whose answers the test sends by hand. */
 async function startServer({ scheme = "http", idleMs = 30_000 } = {}) {
   const sockets: Socket[] = [];
   const heads: string[] = [];
@@ -29,7 +29,7 @@ async function startServer({ scheme = "http", idleMs = 30_000 } = {}) {
   }, { keep: true, idleMs });
   const request = { method: "GET", path: "/", headers: {} };
   return {
-    /** The ends of each connection, in the same order. */
+    /** Holds the server's end of each connection, in the order of `clients`. */
     sockets,
     clients,
     heads,
@@ -37,7 +37,7 @@ async function startServer({ scheme = "http", idleMs = 30_000 } = {}) {
     pool,
     ask: (signal = never, connections = pool) =>
       exchangeText(base, connections, request, { maxBytes: 100, signal }),
-    /** Resolves when the server has got so many requests. */
+    /** Resolves when the server has received this number of requests. */
     asked: (count: number) => eventually(`${count} asked`, () => heads.length === count),
     async [Symbol.asyncDispose]() {
       pool[Symbol.dispose]();
@@ -49,7 +49,7 @@ async function startServer({ scheme = "http", idleMs = 30_000 } = {}) {
 
 type TestServer = Awaited<ReturnType<typeof startServer>>;
 
-/** Asks for something that is answered on the connection with this index. */
+/** Sends a request that is answered on the connection with this index. */
 async function answered(server: TestServer, index: number): Promise<void> {
   const asking = server.ask();
   await server.asked(server.heads.length + 1);
@@ -126,7 +126,7 @@ Deno.test("an abort ends a handshake that never completes", async () => {
   await using server = await startServer({ scheme: "https" });
   const caller = new AbortController();
   const asking = assert.rejects(server.ask(caller.signal), /gone away/);
-  await server.asked(1); // with the first words of TLS
+  await server.asked(1); // it has received the TLS ClientHello
   caller.abort(new Error("gone away"));
   await asking;
   await isClosed(server.sockets[0]);

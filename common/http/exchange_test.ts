@@ -11,7 +11,7 @@ import { deadline } from "../time/deadline.ts";
 import { dialTo } from "./dial.ts";
 import { exchange, exchangeText, NoAnswerError } from "./exchange.ts";
 
-/** A server that counts what arrives and then misbehaves as the path asks. */
+/** Starts a server that counts requests and then misbehaves as the path asks. */
 async function startCountingServer(scheme: "http" | "https") {
   const arrivals: string[] = [];
   let connections = 0;
@@ -212,7 +212,7 @@ Deno.test("exchangeText() refuses a body over its limit", async () => {
   );
 });
 
-/** A second arrival would come on a new connection within milliseconds; give it a round trip. */
+/** Waits for one round trip: a repeated request would arrive within milliseconds. */
 async function settled(server: CountingServer): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 50));
   const before = server.arrivals.length;

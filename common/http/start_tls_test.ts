@@ -10,7 +10,7 @@ import type { TlsOptions } from "./start_tls.ts";
 
 const authority = await OddAuthority.create();
 
-/** What nobody could catch. */
+/** Collects errors that no code could catch. */
 const uncaught: unknown[] = [];
 globalThis.addEventListener("error", (event) => {
   event.preventDefault();

@@ -18,7 +18,7 @@ const ALLOWED_FIELDS = [
   ...["origin", "context", "server", "insecureSkipTlsVerify", "impersonation", "auth"],
   ...["ca", "tlsServerName", "clientCertificate", "namespace"],
 ];
-/** Part of every value, so that the test sees when a message repeats one. */
+/** Is part of every value, so that the test notices a message that quotes one. */
 const MARKER = "m4rk3r";
 
 /** Parses a kubeconfig; fails the test for any failure but a plain refusal. */

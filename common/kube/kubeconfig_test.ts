@@ -6,7 +6,7 @@ import { targetFromKubeconfig } from "./kubeconfig.ts";
 
 const base64 = (text: string) => btoa(text);
 
-/** A kubeconfig with one cluster, user and context named `dev`; parts can be replaced. */
+/** Builds a kubeconfig with one cluster, user and context named `dev`; parts can be replaced. */
 function kubeconfig(parts: { cluster?: object; user?: object; context?: object } = {}): string {
   return stringify({
     apiVersion: "v1",
@@ -186,7 +186,7 @@ Deno.test("targetFromKubeconfig() never quotes a credential in an error", () => 
   });
 });
 
-/** Each begins, unquoted as it is, something else than plain text; the parser complains, or warns. */
+/** Lists passwords that start YAML syntax when unquoted, so that the parser fails or warns. */
 const PASSWORDS_LIKE_YAML = [
   "*s3cr3t",
   "!a!s3cr3t",

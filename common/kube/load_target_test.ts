@@ -8,7 +8,7 @@ const kubeconfig = (server: string) =>
     contexts: [{ name: "c", context: { cluster: "c" } }],
   });
 
-/** A home with a kubeconfig, a mounted account and a spare file, each pointing elsewhere. */
+/** Makes a home with a kubeconfig, a mounted account and a spare file for different servers. */
 async function places() {
   const dir = await Deno.makeTempDir();
   await Deno.mkdir(`${dir}/home/.kube`, { recursive: true });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { stderrLines, type SyncSink } from "./stderr_lines.ts";
 
-/** A sink that follows its script for the first writes, then accepts everything. */
+/** Makes a sink that follows a script for the first writes, then accepts everything. */
 const scripted = (...script: (number | Error)[]) => {
   let text = "";
   const decoder = new TextDecoder();

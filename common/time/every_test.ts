@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { every } from "./every.ts";
 import { sleep } from "./wait.ts";
 
-/** Runs `every` until `turns` runs have begun; gives the times of their begins and ends. */
+/** Runs `every` until `turns` runs have started; returns when each started and ended. */
 async function timesOf(intervalMs: number, runMs: number, turns: number) {
   const stop = new AbortController();
   const startedAt = performance.now();

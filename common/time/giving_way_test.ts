@@ -5,7 +5,7 @@ Deno.test("givingWay() runs one piece at a time, and rests as long as the piece 
   const times: number[] = [];
   const piece = () => {
     const start = performance.now();
-    while (performance.now() < start + 20); // as parsing does
+    while (performance.now() < start + 20); // blocks like parsing
     times.push(start, performance.now());
   };
   await Promise.all([piece, piece, piece].map(givingWay));

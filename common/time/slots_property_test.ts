@@ -35,7 +35,7 @@ interface Visitor {
   place?: Disposable;
 }
 
-/** Sends visitors to slots, and counts what they got in the simplest way. */
+/** Models Slots in a simple way, and compares them with the slots that visitors got. */
 class Witness {
   readonly slots: Slots;
   readonly #limits: Limits;

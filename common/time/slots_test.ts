@@ -13,7 +13,7 @@ class Refused extends Error {
 const bounded = (total: number, atOnce: number, waiting: number): Slots =>
   new Slots(atOnce, { total, waiting, refusal: (why) => new Refused(why) });
 
-/** Asks for a slot, and keeps what came of it. */
+/** Asks for a slot, and records the result. */
 class Visitor {
   slot: Disposable | undefined;
   error: unknown;
@@ -77,7 +77,7 @@ Deno.test("Slots gives the place of an aborted waiter to the next", async () => 
     first?.leave();
     assert.deepEqual(await states(third, fourth), ["runs", "waits"]);
     second?.giveUp();
-    third?.giveUp(); // it runs, so its slot stays its own
+    third?.giveUp(); // it runs already, so it keeps its slot
     assert.deepEqual(await states(third, fourth), ["runs", "waits"]);
     third?.leave();
     assert.deepEqual(await states(fourth), ["runs"]);

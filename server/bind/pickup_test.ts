@@ -47,7 +47,7 @@ Deno.test("parsePickupToken() refuses everything else", () => {
       `${GOOD}.${SECRET_TEXT}`,
       `.${SECRET_TEXT}`,
       `${encoded("pg")}=.${SECRET_TEXT}`,
-      `cGd.${SECRET_TEXT}`, // the bytes of "pg" in another text
+      `cGd.${SECRET_TEXT}`, // another encoding of "pg"
       `${encoded("Pg")}.${SECRET_TEXT}`,
       `${encoded("../secrets/x")}.${SECRET_TEXT}`,
       `${encoded("a/b")}.${SECRET_TEXT}`,
@@ -80,7 +80,7 @@ const pickup = newPickup(name, TTL_MS);
 const { token } = pickup;
 const annotations = stampFor(pickup, NOW);
 
-/** Judges the token beside a Grant with this metadata, or beside none. */
+/** Reads the claim of a token while a Grant with this metadata exists, or none. */
 function claim(metadata: Partial<Grant["metadata"]> | undefined, of = token, at = NOW) {
   const grant: Grant = {
     apiVersion: IAM_API_VERSION,

@@ -5,7 +5,7 @@ import { applySlots, bindSlots, pickupSlots } from "./slots.ts";
 
 const never = new AbortController().signal;
 
-/** For `assert.rejects`: a 503 in these words. */
+/** Checks for `assert.rejects` that an error is a 503 with this message. */
 const isBusy = (words: string) => (error: unknown): boolean => {
   assert.ok(error instanceof XbindError && error.code === "UNAVAILABLE");
   assert.equal(error.retryAfterSeconds, 5);
@@ -20,7 +20,7 @@ const ALL_APPLIES = "Cannot apply: too many applies are under way; try again";
 const enterTimes = (slots: Slots, key: string, times: number) =>
   Promise.all(Array.from({ length: times }, () => slots.enter(key, never)));
 
-/** How many a key gets of so many that it asks for at once. */
+/** Asks for many slots at once, and returns how many the key got. */
 async function granted(slots: Slots, key: string, asked: number): Promise<number> {
   const all = Array.from({ length: asked }, () => slots.enter(key, never));
   return (await Promise.allSettled(all)).filter(({ status }) => status === "fulfilled").length;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type AppDeps, createApp } from "./app.ts";
 import { openApiDocument } from "./openapi.ts";
 
-/** Enough to make the router; nothing is ever asked of it. */
+/** Has enough to build the router, which gets no request. */
 const routes = (enableApply: boolean): string[] => {
   const config = { enableApply, rateLimit: 0, konnectorImage: "image" };
   const deps = { config, login: {}, inventory: {}, bind: {}, pickup: {}, apply: {} };

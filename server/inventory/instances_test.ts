@@ -112,7 +112,7 @@ Deno.test("instancesOf() shows the copies that came with a FromConsumer rule", (
   const copies = [
     object("ns/a", { binding: "pg-1", labels }),
     object("ns/b", { binding: "team/renamed", labels }),
-    object("ns/c", { labels }), // managed, and no copy
+    object("ns/c", { labels }), // managed, but not a copy
     object("ns/d", { binding: "mq-1", labels }), // came with another Export
     object("ns/e", { binding: "pg-1", labels: { app: "y" } }),
     object("ns/f", { binding: "pg-1", labels }), // not among the names

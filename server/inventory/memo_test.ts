@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Clocks, Memo } from "./memo.ts";
 
-/** Clocks that stand still until told otherwise. */
+/** Makes clocks that only the test advances. */
 const testClocks = () => {
   const clocks = { nowMs: 1_000_000, wallMs: () => clocks.nowMs, steadyMs: () => clocks.nowMs };
   return clocks satisfies Clocks;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { Outage } from "./outage.ts";
 
-/** An outage, its provider and its clock, for one test. */
+/** Makes an Outage whose provider and clock the test controls. */
 function world() {
   const clock = { ms: 1_000 };
   const probes: PromiseWithResolvers<void>[] = [];
@@ -21,7 +21,7 @@ function world() {
   return {
     clock,
     outage,
-    /** The nth probe, as soon as it is sent. */
+    /** Resolves with the nth probe once it is sent. */
     probe: (nth: number) => eventually(`probe ${nth} is sent`, () => probes[nth], { everyMs: 1 }),
     sent: () => probes.length,
     async [Symbol.asyncDispose]() {
@@ -37,7 +37,7 @@ Deno.test("Outage lasts from the first failed call until a probe is answered", a
   at.outage.begin();
   assert.equal(at.outage.brokenForMs(), 0);
   at.clock.ms += 4_000;
-  at.outage.begin(); // another call, which tells nothing new
+  at.outage.begin(); // a second failed call changes nothing
   assert.equal(at.outage.brokenForMs(), 4_000);
   (await at.probe(0)).reject(new Error("no answer"));
   (await at.probe(1)).reject(new Error("no answer"));

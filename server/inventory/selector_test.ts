@@ -87,7 +87,7 @@ Deno.test("matchesSelector() supports all four operators", async (t) => {
   });
 });
 
-/** Judges a selector's text, requirement by requirement, as its grammar reads. */
+/** Evaluates the text of a selector, one requirement after the other. */
 function textMatches(labels: Record<string, string>, text: string): boolean {
   const parts = text.match(/[^,(]+(\([^)]*\))?/g) ?? [];
   return parts.every((part) => {

@@ -5,7 +5,7 @@ import { ACCOUNT_UID_ANNOTATION } from "./grant_objects.ts";
 import { issuerCaches } from "./issued_caches.ts";
 import { TokenTurns } from "./token_turns.ts";
 
-/** Turns on caches of their own, and the Grants that they woke. */
+/** Makes TokenTurns with caches of their own, and records the Grants that they wake. */
 function world({ perFill = 1_000 } = {}) {
   const caches = issuerCaches({ grants: grantCache(), exports: exportCache() });
   const woken: string[] = [];
@@ -28,12 +28,12 @@ function world({ perFill = 1_000 } = {}) {
     turns,
     woken,
     pass: (ms: number) => now += ms,
-    /** Puts an unfilled Secret where that of the Grant belongs. */
+    /** Adds a Grant and its unfilled Secret. */
     ask(name: string) {
       grant(name);
       secret(name, boundaryName("ada"));
     },
-    /** Lets the cache of Secrets be filled before that of Grants. */
+    /** Adds an unfilled Secret before its Grant, as caches may do. */
     remember(name: string) {
       secret(name, boundaryName("ada"));
       grant(name);
@@ -42,9 +42,9 @@ function world({ perFill = 1_000 } = {}) {
       now += perFill;
       secret(name, boundaryName("ada"), { [ACCOUNT_UID_ANNOTATION]: "1" });
     },
-    /** Puts an unfilled Secret with the label of a Grant somewhere else. */
+    /** Adds an unfilled Secret with the label of a Grant in another namespace. */
     plant: (grant: string) => secret(grant, "elsewhere"),
-    /** Takes turns until there are none. */
+    /** Takes all available turns. */
     takeAll: () => {
       let count = 0;
       while (turns.tryTake(`all-${count}`, true)) count++;
@@ -53,7 +53,7 @@ function world({ perFill = 1_000 } = {}) {
   };
 }
 
-/** Four turns are the least: leaves one of them. */
+/** Takes three of the minimum of four turns. */
 function withOneTurn() {
   const made = world();
   for (const grant of ["x", "y", "z"]) made.ask(grant);

@@ -16,7 +16,7 @@ const heartbeat = (namespace: string, connection?: string): Heartbeat => ({
   seenMs: 0,
 });
 
-/** A watch over a cache that the test plays, on a clock that the test sets. */
+/** Makes a LeaseWatch whose cache and clock the test controls. */
 function setUp(quietMs = QUIET_MS) {
   let nowMs = 0;
   const moment = (ms: number): Moment => ({ wallMs: 1_000_000 + ms, steadyMs: ms });

@@ -65,7 +65,7 @@ interface Known {
   readonly leases?: readonly Heartbeat[];
   readonly changedAgoMs?: number;
   readonly ttlMs?: number;
-  /** Given the Connections whose changes count for the Grant. */
+  /** Receives the filter for Connections whose changes count for the Grant. */
   readonly onObserve?: (concerns: (connection: string) => boolean) => void;
 }
 

@@ -16,7 +16,7 @@ const expired = await (await createSessionCodec({ sessionTtlMs: -1_000, now })).
   subject: "late",
 });
 
-/** A provider that accepts one token, and counts what it is asked. */
+/** Makes a provider that accepts one token and counts its token reviews. */
 const providerReviews = () => {
   const asked: string[] = [];
   return {
@@ -39,7 +39,7 @@ const log = createLogger({
   write: () => {},
 });
 
-/** A request with those of the headers that are given. */
+/** Makes a request with the given headers. */
 const request = (headers: Record<string, string | undefined>, method = "GET"): Context<Env> => {
   const given = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, value]]

@@ -5,7 +5,7 @@ import { createSessionCodec, SealRejectedError } from "./session.ts";
 
 const codec = await createSessionCodec({ sessionTtlMs: 60_000, now: () => new Date() });
 
-/** Fits into a cookie whatever it holds. */
+/** Generates identities that always fit into a cookie. */
 const text = fc.string({ unit: "grapheme", maxLength: 40 }).map((each) => each.toWellFormed());
 const identity: fc.Arbitrary<Identity> = fc.record({
   subject: text.filter((each) => each !== ""),

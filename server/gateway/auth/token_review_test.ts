@@ -10,7 +10,7 @@ const accepted = (username: string) => ({
 });
 const REFUSED = { status: { user: {}, error: "invalid bearer token" } };
 
-/** A provider that counts the reviews it is asked for. */
+/** Makes a provider that counts its token reviews. */
 const provider = (answer: (token: string) => unknown = () => accepted("ada")) => {
   const clock = { ms: 1_000_000 };
   const asked: string[] = [];

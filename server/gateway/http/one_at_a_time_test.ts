@@ -7,7 +7,7 @@ import { sleep } from "../../../common/time/wait.ts";
 const request = (path: string, body = "") =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
-/** A server whose answers hold what was asked, and somebody connected to it. */
+/** Starts a server whose answers repeat the request, and connects a client to it. */
 async function serve(
   options: { answerBytes?: number; maxRequestMs?: number },
   run: (connection: Deno.TcpConn, began: string[]) => Promise<void>,
@@ -18,7 +18,7 @@ async function serve(
     began.push(request.url ?? "");
     let body = "";
     for await (const part of request) body += part;
-    await sleep(body.length); // later ones would overtake, if they could
+    await sleep(body.length); // a later request would overtake if it ran at the same time
     const text = `${request.url} ${body};`.padEnd(answerBytes, ".");
     response.writeHead(200, { "Content-Length": String(text.length) }).end(text);
   }, limits));
@@ -37,7 +37,7 @@ async function serve(
 const say = (connection: Deno.TcpConn, text: string) =>
   connection.write(new TextEncoder().encode(text));
 
-/** Reads until this was said, or the server closes. */
+/** Reads until the server has sent this text or closes. */
 async function heard(connection: Deno.TcpConn, end: string): Promise<string> {
   const buffer = new Uint8Array(64 * 1024);
   const decoder = new TextDecoder();

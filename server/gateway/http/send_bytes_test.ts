@@ -17,7 +17,7 @@ const kept = {
   contentType: "application/json",
 };
 
-/** Answers of a real server, for the bytes never pass through a Response. */
+/** Asks a real server, because the bytes never pass through a Response. */
 async function ask(headers: Record<string, string>, method = "GET") {
   const app = new Hono<Env>();
   app.use(async (c, next) => {

@@ -80,7 +80,7 @@ Deno.test("finishLogin() picks the client authentication from the provider's met
 
 Deno.test("finishLogin() builds the identity from the claims", async (t) => {
   await using idp = await HostileIdp.start("http");
-  // The flag has a slash at its end that the issuer itself has not.
+  // The flag ends in a slash, and the issuer's own URL does not.
   await using oidc = await startOidc({ issuerUrl: `${idp.issuer}/` });
   for (const groups of ["a", ["a"]]) {
     await t.step(`groups ${JSON.stringify(groups)}`, async () => {

@@ -23,7 +23,7 @@ const log = createLogger({
   write: () => {},
 });
 
-/** The whole app over one scheme; nothing but logins is asked of it. */
+/** Starts the whole app over one scheme; the tests send only logins. */
 async function serve(scheme: "http" | "https") {
   await using made = new AsyncDisposableStack();
   const mock = made.use(await startMockIdp(""));
@@ -68,7 +68,7 @@ async function serve(scheme: "http" | "https") {
   const origin = `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const kept = made.move();
   return {
-    /** The status, the way on and the cookies of an answer. */
+    /** Returns the status, the redirect and the cookies of an answer. */
     async get(path: string, cookie = "") {
       const headers = { Cookie: cookie };
       const answer = await fetch(origin + path, { client, redirect: "manual", headers });
