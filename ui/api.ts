@@ -13,7 +13,7 @@ import type {
 import { loginUrl } from "./logic/login_url.ts";
 import { titledCatalog } from "./logic/titled_catalog.ts";
 
-/** A failure in words for the user; status 0 means that no answer came. */
+/** Carries a message for the user; status 0 means that no answer came. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   constructor(readonly status: number, message: string) {
@@ -21,19 +21,19 @@ export class ApiError extends Error {
   }
 }
 
-/** An inventory with the tag under which the gateway knows it. */
+/** Holds an inventory with its ETag. */
 export interface Tagged<T> {
   readonly data: T;
   readonly etag: string;
 }
 
-/** A bundle as it was picked up. */
+/** Holds a picked-up bundle. */
 export interface PickedUp {
   readonly fileName: string;
   readonly yaml: string;
 }
 
-/** A little longer than the gateway itself waits, so that its own words arrive. */
+/** Is a little longer than the gateway's own timeout, so that its error message arrives. */
 const READ_MS = 20_000;
 const BIND_MS = 45_000;
 const APPLY_MS = 120_000;
@@ -41,44 +41,44 @@ const APPLY_MS = 120_000;
 let wasSignedIn = false;
 let clockAheadMs = 0;
 
-/** The gateway's time: a wrong clock here must not end a countdown early. */
+/** Returns the gateway's time, because a wrong local clock must not end a countdown early. */
 export const gatewayNow = (): number => Date.now() - clockAheadMs;
 
-/** `GET /api/provider` */
+/** Calls `GET /api/provider`. */
 export const readProvider = async (
   signal: AbortSignal,
 ): Promise<ProviderInfo> => await (await send("/api/provider", {}, READ_MS, signal)).json();
 
-/** `GET /api/me` */
+/** Calls `GET /api/me`. */
 export async function readMe(signal: AbortSignal): Promise<Identity> {
   const answer = await send("/api/me", {}, READ_MS, signal);
   wasSignedIn = true;
   return await answer.json();
 }
 
-/** `GET /api/catalog`; undefined when it is what the caller has already. */
+/** Calls `GET /api/catalog`; returns undefined if the caller has the current version. */
 export async function readCatalog(known: string | undefined, signal: AbortSignal) {
   const read = await readTagged<Catalog>("/api/catalog", known, signal);
   return read && { ...read, data: titledCatalog(read.data) };
 }
 
-/** `GET /api/clusters`; undefined when it is what the caller has already. */
+/** Calls `GET /api/clusters`; returns undefined if the caller has the current version. */
 export const readClusters = (known: string | undefined, signal: AbortSignal) =>
   readTagged<Clusters>("/api/clusters", known, signal);
 
-/** `GET /api/catalog/{export}/instances` */
+/** Calls `GET /api/catalog/{export}/instances`. */
 export async function readInstances(name: string, signal: AbortSignal): Promise<Instances> {
   const path = `/api/catalog/${encodeURIComponent(name)}/instances`;
   return await (await send(path, {}, READ_MS, signal)).json();
 }
 
-/** `POST /api/bind` */
+/** Calls `POST /api/bind`. */
 export async function bindExport(name: string, signal: AbortSignal): Promise<BindResult> {
   const request: BindRequest = { export: name };
   return await (await send("/api/bind", post(request), BIND_MS, signal)).json();
 }
 
-/** `GET /api/bundle/{token}`: works once, whatever comes of it. */
+/** Calls `GET /api/bundle/{token}`, which works once, even if the answer is lost. */
 export async function pickUp(pickupUrl: string, signal: AbortSignal): Promise<PickedUp> {
   const answer = await send(pickupUrl, { cache: "no-store" }, READ_MS, signal);
   const [, fileName] = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition") ?? "") ??
@@ -86,19 +86,19 @@ export async function pickUp(pickupUrl: string, signal: AbortSignal): Promise<Pi
   return { fileName: fileName ?? "bundle.yaml", yaml: await answer.text() };
 }
 
-/** `POST /api/apply` */
+/** Calls `POST /api/apply`. */
 export async function apply(request: ApplyRequest, signal: AbortSignal): Promise<ApplyResult> {
   return await (await send("/api/apply", post(request), APPLY_MS, signal))
     .json();
 }
 
-/** Forgets the session, and leaves for the login page. */
+/** Ends the session, and goes to the login page. */
 export async function signOut(): Promise<void> {
   try {
     await fetch("/api/auth/logout", { redirect: "manual" });
     location.assign("/login?reason=signed-out");
   } catch {
-    location.assign("/api/auth/logout"); // the browser tells why it cannot be reached
+    location.assign("/api/auth/logout"); // the browser shows why the gateway cannot be reached
   }
 }
 
@@ -107,7 +107,7 @@ async function readTagged<T>(
   known: string | undefined,
   signal: AbortSignal,
 ): Promise<Tagged<T> | undefined> {
-  // The browser revalidates what it has; an unchanged answer costs neither bytes nor parsing.
+  // The browser revalidates its cached answer; an unchanged one is neither sent nor parsed again.
   const answer = await send(path, {}, READ_MS, signal);
   const etag = answer.headers.get("ETag") ?? "";
   if (etag !== "" && etag === known) {
@@ -150,7 +150,7 @@ async function send(
   throw new ApiError(answer.status, await messageOf(answer));
 }
 
-/** The header has whole seconds and travelled for a moment: less than that is no difference. */
+/** Returns how far our clock is ahead; ignores small differences, as the header has whole seconds. */
 const aheadOf = (date: number): number => {
   const aheadMs = Date.now() - date;
   return Math.abs(aheadMs) < 3_000 ? 0 : aheadMs;
@@ -163,7 +163,7 @@ async function messageOf(answer: Response): Promise<string> {
     : `The gateway answered with status ${answer.status}`;
 }
 
-/** Never settles: the page is about to go, and comes back to the same place. */
+/** Goes to the login page, which leads back to the same place. Never settles, as the page unloads. */
 function leaveForLogin(): Promise<never> {
   location.replace(loginUrl(location.hash, wasSignedIn ? "expired" : undefined));
   return new Promise(() => {});

@@ -29,7 +29,7 @@ interface Account {
   readonly identity: string | undefined;
 }
 
-/** Who offers and who looks; read once, as neither changes during a visit. */
+/** Reads the provider and the user once, as neither changes during a visit. */
 function useAccount(): Account {
   const [account, setAccount] = useState<Account>({
     provider: undefined,
@@ -43,7 +43,7 @@ function useAccount(): Account {
         const [provider, me] = await Promise.all([readProvider(signal), readMe(signal)]);
         setAccount({ provider, me, identity: await identityHash(me.subject) });
       } catch {
-        setTimeout(readAll, REFRESH_MS); // the views tell what is wrong
+        setTimeout(readAll, REFRESH_MS); // the views show the error
       }
     };
     void readAll();
@@ -67,7 +67,7 @@ function App() {
     [catalog.data],
   );
   const change = (to: Partial<Place>) => go(to, "replace");
-  // The same functions each time, so that cards need not be drawn again.
+  // Keep the same functions, so that cards need not render again.
   const open = useCallback(
     (name: string) => go({ overlay: { kind: "details", export: name } }, "push"),
     [],

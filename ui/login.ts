@@ -1,7 +1,7 @@
 import { readProvider } from "./api.ts";
 import { loginRequest } from "./logic/login_url.ts";
 
-// The page works without this script: it adds who one signs in to, why, and the way back.
+// The page works without this script, which adds the provider's name, the reason and the way back.
 
 const { signInUrl, message } = loginRequest(location.search);
 document.querySelector("#sign-in")?.setAttribute("href", signInUrl);
@@ -17,5 +17,5 @@ try {
   const heading = document.querySelector("#provider");
   if (heading) heading.textContent = `Sign in to ${name}`;
 } catch {
-  // The plain heading does as well.
+  // Keep the plain heading.
 }

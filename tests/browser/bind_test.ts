@@ -166,7 +166,7 @@ Deno.test("the bind dialog counts down to the pickup's expiry, and can bind agai
     assert.deepEqual(await seriousFindings(page), []);
     assert.equal(await button(page, "Download bundle").isDisabled(), true);
     await page.getByRole("tab", { name: "Command" }).click();
-    await page.getByText("bind again for a new line").waitFor();
+    await page.getByText("bind again for a new command").waitFor();
     assert.equal(await button(page, "Copy the curl command").count(), 0);
     await button(page, "Bind again").click();
     const [download] = await Promise.all([
@@ -211,7 +211,7 @@ Deno.test("the bind dialog shows progress, and can be cancelled", async () => {
       await route.continue().catch(() => {}); // the page may have cancelled the request
     });
     await button(page, "Bind Certificates").click();
-    await page.getByText("This credential can take the provider over").waitFor();
+    await page.getByText("This credential can take over the provider").waitFor();
     await button(page, "Bind").click();
     await page.getByRole("progressbar", { name: "Preparing your credential" }).waitFor();
     await button(page, "Cancel").click();

@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef } from "hono/jsx/dom";
 import { Notice } from "./notice.tsx";
 import { StepHeading } from "./step_heading.tsx";
 
-/** While the gateway applies. */
+/** Shows the progress while the gateway applies. */
 export const Applying = () => (
   <div role="status">
     <progress class="progress" aria-label="Applying" />
@@ -10,7 +10,7 @@ export const Applying = () => (
   </div>
 );
 
-/** Why nothing, or not everything, was applied; moves into view. */
+/** Explains why not all objects were applied, and scrolls itself into view. */
 export function NotApplied({ message, isPartial }: { message: string; isPartial: boolean }) {
   const box = useRef<HTMLElement | null>(null);
   useLayoutEffect(
@@ -29,7 +29,7 @@ export function NotApplied({ message, isPartial }: { message: string; isPartial:
   );
 }
 
-/** What was applied, in order. */
+/** Lists the applied objects, in order. */
 export function Applied(
   { applied, context, onAgain }: {
     applied: readonly string[];

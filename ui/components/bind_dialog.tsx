@@ -13,14 +13,14 @@ type Phase =
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "bound"; readonly result: BindResult };
 
-/** From what the credential may do, over the bind itself, to the ways of using it. */
+/** Shows the rights of the credential, binds the Export, then offers ways to use the credential. */
 export function BindDialog(
   { offer, origin, actions, onChanged, onClose }: {
     offer: CatalogExport;
-    /** Of the gateway, for commands. */
+    /** Is the gateway's origin, for commands. */
     origin: string;
     actions: BindActions;
-    /** Something happened that inventories will show. */
+    /** Is called after a change that the inventories will show. */
     onChanged: () => void;
     onClose: () => void;
   },

@@ -6,7 +6,7 @@ const WORDS: Record<BoundState, string> = {
   pending: "never connected",
 };
 
-/** Tells that I have bound a service, and what became of it. */
+/** Shows that the user has bound a service, and the state of the binding. */
 export function BoundBadge({ state }: { state: BoundState }) {
   return (
     <span class={`badge badge-${state}`} title={`Bound, ${WORDS[state]}`}>

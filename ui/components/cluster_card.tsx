@@ -4,11 +4,11 @@ import { hasUnknown, syncedText } from "../logic/unknown_parts.ts";
 import { Notice } from "./notice.tsx";
 import { RelativeTime } from "./relative_time.tsx";
 
-/** One consumer cluster: whether it is there, and what it has bound. */
+/** Shows one consumer cluster: whether it is live, and its bindings. */
 export function ClusterCard(
   { cluster, titles, shared, onOpen }: {
     cluster: Cluster;
-    /** Titles of Exports by name; an Export may be gone from the catalog. */
+    /** Maps names of Exports to titles; the catalog may no longer have an Export. */
     titles: ReadonlyMap<string, string>;
     shared: ReadonlyMap<string, SharedGrant>;
     onOpen: (exportName: string) => void;
@@ -108,7 +108,7 @@ function BindingRow(
   );
 }
 
-/** One Grant should live in one cluster: several of them overwrite each other's objects. */
+/** Warns of a Grant that several clusters use, because they overwrite each other's objects. */
 function SharedNotice(
   { grant, uid, shared }: { grant: string; uid: string; shared: SharedGrant | undefined },
 ) {
@@ -119,8 +119,8 @@ function SharedNotice(
     <Notice
       tone={isNow ? "warning" : "info"}
       title={isNow
-        ? `One Grant heartbeats from ${shared.liveUids.length} clusters`
-        : "One Grant was used by several clusters"}
+        ? `${shared.liveUids.length} clusters use the same Grant`
+        : "Several clusters have used the same Grant"}
     >
       <p>
         <code dir="ltr">{grant}</code> is in use here and in{" "}

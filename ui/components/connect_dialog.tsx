@@ -4,11 +4,11 @@ import { type Apply, KubeconfigForm } from "./kubeconfig_form.tsx";
 import { Modal } from "./modal.tsx";
 import { type Tab, Tabs } from "./tabs.tsx";
 
-/** How a cluster gets the konnector. */
+/** Shows the ways to install the konnector in a cluster. */
 export function ConnectDialog(
   { origin, onApply, onClose }: {
     origin: string;
-    /** Undefined where the provider does not offer it. */
+    /** Undefined if the provider does not offer apply. */
     onApply: Apply | undefined;
     onClose: () => void;
   },
@@ -21,7 +21,7 @@ export function ConnectDialog(
         <>
           <p>With the kubectl plugin, in the context of your cluster:</p>
           <CopyField label="the kubectl command" text={commands.connect(origin)} />
-          <p>Or without it:</p>
+          <p>Or without the plugin:</p>
           <CopyField label="the curl command" text={commands.installKonnector(origin)} />
         </>
       ),
@@ -49,8 +49,8 @@ export function ConnectDialog(
   return (
     <Modal title="Connect a cluster" onClose={onClose}>
       <p>
-        The konnector runs in your cluster and keeps its objects and the provider’s the same. A
-        cluster appears in the list with the first heartbeat after you bind a service.
+        The konnector runs in your cluster and syncs its objects with the provider’s. A cluster
+        appears in the list with the first heartbeat after you bind a service.
       </p>
       <Tabs label="Ways to install the konnector" tabs={tabs} />
       <div class="actions actions-end">

@@ -1,7 +1,7 @@
 import { useRef, useState } from "hono/jsx/dom";
 import { CheckIcon, CopyIcon } from "./icons.tsx";
 
-/** A text to copy as a whole, such as a command. */
+/** Shows a text with a copy button, such as a command. */
 export function CopyField({ text, label }: { text: string; label: string }) {
   const code = useRef<HTMLElement | null>(null);
   const [copied, setCopied] = useState("");
@@ -20,7 +20,7 @@ export function CopyField({ text, label }: { text: string; label: string }) {
   );
 }
 
-/** Copies by whatever way the page is allowed; leaves the text selected when there is none. */
+/** Copies the text in a way that the page is allowed to; otherwise leaves it selected. */
 async function copyText(text: string, shown: HTMLElement | null): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text); // absent on plain http

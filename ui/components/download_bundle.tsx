@@ -6,13 +6,13 @@ import { CopyField } from "./copy_field.tsx";
 import { Notice } from "./notice.tsx";
 import { saveFile } from "./save_file.ts";
 
-/** What became of a pickup. */
+/** Says whether a pickup is unused, saved or lost. */
 export type PickupUse =
   | { readonly kind: "unused" }
   | { readonly kind: "saved"; readonly fileName: string }
   | { readonly kind: "lost"; readonly message: string };
 
-/** Picks the bundle up and saves it as a file. */
+/** Picks up the bundle and saves it as a file. */
 export function DownloadBundle(
   { result, isOpen, use, onPickUp, onUse }: {
     result: BindResult;
@@ -33,7 +33,7 @@ export function DownloadBundle(
       onUse({ kind: "saved", fileName });
     } catch (error) {
       if (abort.current.signal.aborted) return;
-      // Whether the gateway spent it is unknown, so the same pickup is never tried again.
+      // The gateway may have spent the pickup, so never try it again.
       onUse({ kind: "lost", message: error instanceof Error ? error.message : String(error) });
     }
     setIsLoading(false);

@@ -8,14 +8,14 @@ import { isPlainClick } from "./plain_click.ts";
 import { RelatedList } from "./related_list.tsx";
 import { ServiceIcon } from "./service_icon.tsx";
 
-/** More of them are told in the details. */
+/** Limits the APIs on a card; the details show all of them. */
 const SHOWN_APIS = 3;
 const SHOWN_RULES = 2;
 
 interface CardProps {
   readonly offer: CatalogExport;
   readonly bound: BoundState | undefined;
-  /** Fragment of the details. */
+  /** Links to the details. */
   readonly href: string;
   readonly onOpen: (name: string) => void;
   readonly onBind: (name: string) => void;
@@ -80,5 +80,5 @@ function Card({ offer, bound, href, onOpen, onBind }: CardProps) {
   );
 }
 
-/** A service in the catalog; drawn again only when something about it changed. */
+/** Shows a service in the catalog; renders again only when its props change. */
 export const ExportCard = memo(Card);

@@ -8,7 +8,7 @@ import { Modal } from "./modal.tsx";
 import { RelatedList } from "./related_list.tsx";
 import { ServiceIcon } from "./service_icon.tsx";
 
-/** Everything about one service. */
+/** Shows all details of one service. */
 export function ExportDetails(
   { offer, collections, bound, onReadInstances, onBind, onClose }: {
     offer: CatalogExport;
@@ -55,7 +55,7 @@ export function ExportDetails(
       {relatedResources.length > 0
         ? (
           <section class="details-part">
-            <h3>Travels along</h3>
+            <h3>Related resources</h3>
             <RelatedList rules={relatedResources} />
           </section>
         )

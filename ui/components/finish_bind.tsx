@@ -13,7 +13,7 @@ import { PermissionList } from "./permission_list.tsx";
 import { StepHeading } from "./step_heading.tsx";
 import { type Tab, Tabs } from "./tabs.tsx";
 
-/** The ways to bring a fresh credential into a cluster, while its pickup works and after. */
+/** Shows the ways to bring a new credential into a cluster, and the state of its pickup. */
 export function FinishBind(
   { offer, origin, result, actions, onBindAgain, onChanged, onClose }: {
     offer: CatalogExport;
@@ -76,7 +76,7 @@ export function FinishBind(
   );
 }
 
-/** How long the pickup works still, or why it does no more. */
+/** Shows how long the pickup is valid, or why it no longer is. */
 function PickupState(
   { leftMs, use, onBindAgain }: { leftMs: number; use: PickupUse; onBindAgain: () => void },
 ) {
@@ -97,7 +97,7 @@ function PickupState(
       title={isUsed ? "The pickup is used" : "The pickup has expired"}
     >
       <p>
-        For another one, bind again. Your Grant and its credential stay the same.
+        Bind again to get a new one. Your Grant and its credential stay the same.
       </p>
       <button type="button" class="button" onClick={onBindAgain}>
         Bind again
@@ -119,10 +119,10 @@ function CommandWay(
       <p>With the kubectl plugin, in the context of your cluster:</p>
       <CopyField label="the kubectl command" text={commands.bindExport(origin, offer.name)} />
       <p class="muted small">
-        It binds by itself and installs the konnector. On a new machine sign in first:{" "}
+        This command also binds and installs the konnector. On a new machine, sign in first:{" "}
         <code dir="ltr">{commands.login(origin)}</code>
       </p>
-      <p>Or without it. This line is a secret, and works once:</p>
+      <p>Or without the plugin. This command contains a secret and works once:</p>
       {isOpen
         ? (
           <CopyField
@@ -130,7 +130,7 @@ function CommandWay(
             text={commands.applyPickup(origin, result.pickupURL)}
           />
         )
-        : <p class="muted">The pickup is used or has expired: bind again for a new line.</p>}
+        : <p class="muted">The pickup is used or has expired: bind again for a new command.</p>}
       <KonnectorHint origin={origin} />
     </>
   );

@@ -11,7 +11,7 @@ const outline = {
   class: "glyph",
 };
 
-/** Drawings of one line width; they say nothing that the text beside them does not. */
+/** Draws an icon that only repeats the text beside it, so screen readers skip it. */
 const glyph = (path: string) => () => (
   <svg {...outline}>
     <path d={path} />
@@ -28,7 +28,7 @@ export const CheckIcon = glyph("M3 8.5 6.5 12 13 4.5");
 export const WarningIcon = glyph("M8 2.5 14.5 13.5h-13zM8 6.5v3.5M8 12v.1");
 export const PlusIcon = glyph("M8 3v10M3 8h10");
 
-/** The mark of the product: two halves that meet. */
+/** Draws the logo: two halves that meet. */
 export const BrandMark = () => (
   <svg class="brand-mark" width="24" height="24" viewBox="0 0 32 32" aria-hidden="true">
     <rect class="brand-tile" width="32" height="32" rx="8" />

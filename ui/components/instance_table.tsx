@@ -7,7 +7,7 @@ const STEP = 50;
 
 type Reading = Instances | { readonly error: string } | undefined;
 
-/** The objects that consumers have under an Export; read when it is opened. */
+/** Lists the objects that consumers have under an Export; loads them when it is opened. */
 export function InstanceTable(
   { name, onRead }: {
     name: string;
@@ -41,7 +41,7 @@ export function InstanceTable(
   if (instances.length === 0) {
     return (
       <Empty title="No objects yet">
-        <p>Whatever consumers create with these APIs will be listed here.</p>
+        <p>Objects that consumers create with these APIs appear here.</p>
       </Empty>
     );
   }

@@ -1,7 +1,7 @@
 import { commands } from "../logic/commands.ts";
 import { CopyField } from "./copy_field.tsx";
 
-/** How to install the konnector, for those whose cluster has none. */
+/** Shows how to install the konnector in a cluster that has none. */
 export function KonnectorHint({ origin }: { origin: string }) {
   return (
     <details class="more">

@@ -6,7 +6,7 @@ import { peekKubeconfig } from "../logic/kubeconfig_peek.ts";
 import { Applied, Applying, NotApplied } from "./apply_outcome.tsx";
 import { Notice } from "./notice.tsx";
 
-/** Sends a kubeconfig to the gateway, which applies with it. */
+/** Sends a kubeconfig to the gateway, which applies objects to that cluster. */
 export type Apply = (request: ApplyRequest, signal: AbortSignal) => Promise<ApplyResult>;
 
 type Phase =
@@ -17,10 +17,10 @@ type Phase =
 
 const MAX_BYTES = 256 * 1024;
 
-/** Takes a kubeconfig by file or paste, shows where it leads, and applies with it. */
+/** Reads a kubeconfig from a file or a paste, shows its server, and applies objects with it. */
 export function KubeconfigForm(
   { exportName, onApply, onApplied }: {
-    /** Without one only the konnector is installed. */
+    /** Without it, only the konnector is installed. */
     exportName?: string;
     onApply: Apply;
     onApplied?: () => void;
@@ -76,8 +76,8 @@ export function KubeconfigForm(
   return (
     <form class="form" onSubmit={send} aria-busy={phase.kind === "sending" ? "true" : "false"}>
       <p class="muted">
-        The gateway uses it once to reach your cluster, and keeps nothing. It must hold its
-        credentials inline.
+        The gateway uses it once to reach your cluster and does not store it. It must contain inline
+        credentials.
       </p>
       <div class="field">
         <label for={`${id}file`}>Kubeconfig file</label>
@@ -86,7 +86,7 @@ export function KubeconfigForm(
           type="file"
           class="file"
           onClick={(event: Event) => {
-            (event.target as HTMLInputElement).value = ""; // the same file may have changed
+            (event.target as HTMLInputElement).value = ""; // allows choosing a changed file again
           }}
           onChange={choose}
         />

@@ -2,7 +2,7 @@ import type { Child } from "hono/jsx";
 import { Notice } from "./notice.tsx";
 import { RelativeTime } from "./relative_time.tsx";
 
-/** Grey shapes in place of what is being loaded. */
+/** Shows grey shapes while data is loading. */
 export function Skeleton({ label, rows, shape }: { label: string; rows: number; shape: string }) {
   return (
     <div class={`skeleton ${shape}`} role="status" aria-label={label}>
@@ -20,7 +20,7 @@ export function Skeleton({ label, rows, shape }: { label: string; rows: number; 
   );
 }
 
-/** Says that there is nothing, and what to do about it. */
+/** Says that a list is empty, and how to change that. */
 export function Empty({ title, children }: { title: string; children?: Child }) {
   return (
     <div class="empty">
@@ -30,7 +30,7 @@ export function Empty({ title, children }: { title: string; children?: Child }) 
   );
 }
 
-/** Says why something could not be loaded, and tries again. */
+/** Says why data could not be loaded, and offers a retry. */
 export function LoadFailure(
   { what, error, onRetry }: { what: string; error: string; onRetry: () => void },
 ) {
@@ -42,7 +42,7 @@ export function LoadFailure(
   );
 }
 
-/** Says that what is shown could not be brought up to date. */
+/** Says that the shown data could not be updated. */
 export function StaleNotice(
   { error, sinceMs, onRetry }: { error: string; sinceMs: number | undefined; onRetry: () => void },
 ) {

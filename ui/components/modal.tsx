@@ -2,7 +2,7 @@ import type { Child } from "hono/jsx";
 import { useId, useLayoutEffect, useRef } from "hono/jsx/dom";
 import { CloseIcon } from "./icons.tsx";
 
-/** A dialog over the page: focus stays inside, Esc closes, and focus returns to where it was. */
+/** Shows a dialog that keeps the focus inside, closes on Esc, and then restores the focus. */
 export function Modal(
   { title, look = "dialog", onClose, children }: {
     title: string;
@@ -22,10 +22,10 @@ export function Modal(
       if (element.isConnected && !element.open) element.showModal();
     };
     open();
-    queueMicrotask(open); // with the first drawing of the page it is not in the document before
+    queueMicrotask(open); // at the first render, the element is not in the document yet
     const cancel = (event: Event) => {
-      if (event.target !== element) return; // a file chooser inside can be cancelled too
-      event.preventDefault(); // our state decides, so that the address follows
+      if (event.target !== element) return; // the event may come from a file chooser inside
+      event.preventDefault(); // onClose() closes the dialog and updates the URL
       close.current();
     };
     const outside = (event: MouseEvent) => {
@@ -33,7 +33,7 @@ export function Modal(
     };
     element.addEventListener("cancel", cancel);
     element.addEventListener("click", outside);
-    return () => element.close(); // gives the focus back, while the element is still there
+    return () => element.close(); // restores the focus while the element still exists
   }, []);
   return (
     <dialog ref={dialog} class={`modal modal-${look}`} aria-labelledby={titleId}>

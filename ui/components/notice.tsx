@@ -1,10 +1,10 @@
 import type { Child } from "hono/jsx";
 import { WarningIcon } from "./icons.tsx";
 
-/** How much a notice matters. */
+/** Says how severe a notice is. */
 export type NoticeTone = "info" | "good" | "warning" | "danger";
 
-/** A boxed remark; `role` makes it heard when it appears. */
+/** Shows a boxed message; with a `role`, screen readers announce it. */
 export function Notice(
   { tone, role, title, children }: {
     tone: NoticeTone;

@@ -1,16 +1,16 @@
 import type { PendingGrant } from "../../common/api/wire.ts";
 import { RelativeTime } from "./relative_time.tsx";
 
-/** Grants that no cluster has used yet. */
+/** Lists the Grants that no cluster has used yet. */
 export function PendingList(
   { pending, total, titles, isMine, onBind, onShowAll }: {
-    /** The first of them. */
+    /** Holds the first of them. */
     pending: readonly PendingGrant[];
     total: number;
     titles: ReadonlyMap<string, string>;
     isMine: (pending: PendingGrant) => boolean;
     onBind: (exportName: string) => void;
-    /** Undefined where no more can be shown. */
+    /** Undefined if there are no more to show. */
     onShowAll: (() => void) | undefined;
   },
 ) {

@@ -2,7 +2,7 @@ import type { CatalogExport } from "../../common/api/wire.ts";
 import { permissionsOf, type Risk, risksOf } from "../logic/permissions.ts";
 import { Notice } from "./notice.tsx";
 
-/** What a credential for this Export may do on the provider, with a warning where it is much. */
+/** Lists the rights of a credential for this Export, and warns of dangerous ones. */
 export function PermissionList({ offer }: { offer: CatalogExport }) {
   return (
     <>
@@ -28,9 +28,9 @@ export function PermissionList({ offer }: { offer: CatalogExport }) {
 function RiskNotice({ risk }: { risk: Risk }) {
   if (risk === "writes-secrets") {
     return (
-      <Notice tone="danger" title="This credential can take the provider over">
+      <Notice tone="danger" title="This credential can take over the provider">
         <p>
-          It may change every Secret of the provider’s cluster, whatever the selectors say, unless
+          It may change every Secret of the provider’s cluster, regardless of the selectors, unless
           the provider limits it to your namespace. Guard it like an administrator’s password.
         </p>
       </Notice>
@@ -40,7 +40,7 @@ function RiskNotice({ risk }: { risk: Risk }) {
     return (
       <Notice tone="danger" title="This credential can change every ConfigMap of the provider">
         <p>
-          Some of them may give rights or steer the cluster. Selectors decide only what is copied,
+          Some of them may grant rights or configure the cluster. Selectors limit only the copies,
           unless the provider limits it to your namespace. Guard it like an administrator’s
           password.
         </p>
@@ -50,7 +50,7 @@ function RiskNotice({ risk }: { risk: Risk }) {
   return (
     <Notice tone="warning" title="This credential can read every Secret of the provider">
       <p>
-        Selectors decide only what is copied, not what the credential may read, unless the provider
+        Selectors limit only the copies, not the rights of the credential, unless the provider
         limits it to your namespace. Keep it safe.
       </p>
     </Notice>

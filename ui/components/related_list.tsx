@@ -2,7 +2,7 @@ import type { CatalogRelatedResource } from "../../common/api/wire.ts";
 import { relatedSentence } from "../logic/permissions.ts";
 import { FromYouIcon, ToYouIcon } from "./icons.tsx";
 
-/** What travels along with the objects of a service, and which way. */
+/** Lists the related resources of a service, and the direction in which they are copied. */
 export function RelatedList({ rules }: { rules: readonly CatalogRelatedResource[] }) {
   return (
     <ul class="related" role="list">

@@ -3,7 +3,7 @@ import { relativeTime } from "../logic/relative_time.ts";
 
 const TICK_MS = 5_000;
 
-/** How long ago, with the exact time on hover. */
+/** Shows how long ago a time was, with the exact time on hover. */
 export function RelativeTime({ time }: { time: string }) {
   const nowMs = useNow(TICK_MS);
   const date = new Date(time);

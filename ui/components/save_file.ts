@@ -1,10 +1,10 @@
-/** Hands a text to the browser as a file to save. */
+/** Lets the browser save a text as a file. */
 export function saveFile(name: string, text: string, type: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const link = document.createElement("a");
   link.href = url;
   link.download = name;
   link.click();
-  // The browser has taken the file over once the click is handled, but not in the same task.
+  // The browser reads the file after the click is handled, not in the same task.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

@@ -2,10 +2,10 @@ import { useLayoutEffect, useRef } from "hono/jsx/dom";
 import { after } from "../hooks/page.ts";
 import { SearchIcon } from "./icons.tsx";
 
-/** The key stroke itself comes first: what it finds is drawn in a task of its own. */
+/** Delays the search, so that the browser shows the typed text first. */
 const PAUSE_MS = 60;
 
-/** The search of a view; `/` brings the focus here from anywhere on the page. */
+/** Shows the search of a view; `/` focuses it from anywhere on the page. */
 export function SearchField(
   { label, value, onSearch }: { label: string; value: string; onSearch: (text: string) => void },
 ) {
@@ -27,7 +27,7 @@ export function SearchField(
     addEventListener("keydown", focus);
     return () => removeEventListener("keydown", focus);
   }, []);
-  // Only a value from elsewhere (Back, "Clear") is put in: never under somebody's hands.
+  // Set the value only if it came from elsewhere (Back, "Clear"), never while the user types.
   useLayoutEffect(() => {
     if (!input.current || input.current.value === value) return;
     cancelSearch.current();

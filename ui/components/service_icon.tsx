@@ -1,12 +1,12 @@
 import { useState } from "hono/jsx/dom";
 import { iconUrl } from "../logic/web_url.ts";
 
-/** The picture of a service, or its first letter where there is none to show. */
+/** Shows the icon of a service, or the first letter of its title. */
 export function ServiceIcon({ title, url }: { title: string; url: string | undefined }) {
   const [brokenUrl, setBrokenUrl] = useState<string | undefined>(undefined);
   const source = iconUrl(url, location.origin);
   if (source === undefined || source === brokenUrl) {
-    const [letter = "?"] = /[^\s\p{C}]/u.exec(title) ?? []; // the first that can be seen
+    const [letter = "?"] = /[^\s\p{C}]/u.exec(title) ?? []; // the first visible character
     return (
       <span class="service-icon service-letter" aria-hidden="true">
         {letter}

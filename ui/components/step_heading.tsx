@@ -1,10 +1,10 @@
 import type { Child } from "hono/jsx";
 import { useLayoutEffect, useRef } from "hono/jsx/dom";
 
-/** The heading of a step; it takes the focus, which would be lost with the step before. */
+/** Shows the heading of a step and focuses it, because the focused element of the last step is gone. */
 export function StepHeading({ children }: { children?: Child }) {
   const heading = useRef<HTMLHeadingElement | null>(null);
-  // When effects run, a new element may not be in the document yet.
+  // A new element may not be in the document yet when effects run.
   useLayoutEffect(() => queueMicrotask(() => heading.current?.focus()), []);
   return <h3 ref={heading} class="step-heading" tabindex={-1}>{children}</h3>;
 }

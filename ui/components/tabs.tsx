@@ -1,14 +1,14 @@
 import type { Child } from "hono/jsx";
 import { useId, useState } from "hono/jsx/dom";
 
-/** One of several ways to do something. */
+/** Holds the label and the content of one tab. */
 export interface Tab {
   readonly key: string;
   readonly label: string;
   readonly content: Child;
 }
 
-/** Panels of which one is shown; arrow keys move between their tabs. */
+/** Shows one of several panels; arrow keys move between their tabs. */
 export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
   const [chosen, setChosen] = useState(tabs[0]?.key ?? "");
   const id = useId();

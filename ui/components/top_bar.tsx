@@ -8,7 +8,7 @@ const VIEWS: readonly { readonly view: ViewName; readonly label: string }[] = [
   { view: "clusters", label: "Clusters" },
 ];
 
-/** Who offers this, where one can go, and who one is. */
+/** Shows the provider, the navigation and the signed-in user. */
 export function TopBar(
   { provider, me, view, onSkip, onGo, onSignOut }: {
     provider: ProviderInfo | undefined;
@@ -25,7 +25,7 @@ export function TopBar(
         class="skip"
         href="#/"
         onClick={(event: Event) => {
-          event.preventDefault(); // fragments are places here
+          event.preventDefault(); // the fragment is reserved for the place
           onSkip();
         }}
       >

@@ -1,10 +1,10 @@
-// Subscriptions of hooks are made in layout effects: plain effects run with the next frame, even
-// for a component that is gone by then, and not at all in a hidden tab.
+// Hooks subscribe in layout effects. Plain effects run in the next frame, even if the component is
+// gone by then, and never run in a hidden tab.
 
-/** Whether somebody can see the page. */
+/** Tells whether the page is visible. */
 export const isVisible = (): boolean => document.visibilityState === "visible";
 
-/** Runs something later; the result prevents it. */
+/** Runs a function later; the returned function cancels it. */
 export const after = (ms: number, run: () => void): () => void => {
   const timer = setTimeout(run, ms);
   return () => clearTimeout(timer);

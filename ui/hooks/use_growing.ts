@@ -1,18 +1,18 @@
 import { useLayoutEffect, useRef, useState } from "hono/jsx/dom";
 
-/** A list that is drawn as far as anybody has scrolled. */
+/** Describes a list that shows more rows as the user scrolls. */
 export interface Growing {
-  /** How many rows to draw. */
+  /** Limits the number of rows to show. */
   readonly limit: number;
   readonly more: () => void;
-  /** For the element behind the last row. */
+  /** Refers to the element after the last row. */
   readonly endRef: { current: HTMLElement | null };
 }
 
-/** After so many steps only the button shows more: whoever scrolls that far rather searches. */
-const STEPS_BY_ITSELF = 15;
+/** After this many steps only the button shows more, because a search is then more useful. */
+const AUTOMATIC_STEPS = 15;
 
-/** Starts with `step` rows for each key, and grows when the end comes near. */
+/** Starts with `step` rows for each key, and adds more when the end is nearly visible. */
 export function useGrowing(key: string, step: number): Growing {
   const [grown, setGrown] = useState({ key, limit: step });
   const limit = grown.key === key ? grown.limit : step;
@@ -21,7 +21,7 @@ export function useGrowing(key: string, step: number): Growing {
   const more = () => grow(step * 4);
   useLayoutEffect(() => {
     const end = endRef.current;
-    if (!end || limit >= step * STEPS_BY_ITSELF) return;
+    if (!end || limit >= step * AUTOMATIC_STEPS) return;
     const observer = new IntersectionObserver((entries) => {
       if (entries.some(({ isIntersecting }) => isIntersecting)) grow(step);
     }, { rootMargin: "800px" });

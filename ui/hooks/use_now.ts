@@ -2,7 +2,7 @@ import { useLayoutEffect, useState } from "hono/jsx/dom";
 import { gatewayNow } from "../api.ts";
 import { isVisible } from "./page.ts";
 
-/** The gateway's time, drawn anew every interval while the page is visible. */
+/** Returns the gateway's time, and renders again every interval while the page is visible. */
 export function useNow(everyMs: number): number {
   const [nowMs, setNowMs] = useState(gatewayNow());
   useLayoutEffect(() => {

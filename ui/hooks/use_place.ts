@@ -2,21 +2,21 @@ import { useLayoutEffect, useRef, useState } from "hono/jsx/dom";
 import { fragmentOf, type Place, placeOf } from "../logic/place.ts";
 import { after } from "./page.ts";
 
-/** How a move enters the history: a step that Back undoes, or in place of the present one. */
+/** Says whether a move adds an entry to the history or replaces the current one. */
 export type Move = "push" | "replace";
 
-/** Where the user is, as the fragment says, and the way to other places. */
+/** Holds the current place, and functions to go to another one. */
 export interface Places {
   readonly place: Place;
   readonly go: (change: Partial<Place>, move: Move) => void;
-  /** Closes what lies over the view: one step back where it was opened from there. */
+  /** Closes the overlay; goes one step back in the history if the overlay added an entry. */
   readonly closeOverlay: () => void;
 }
 
-/** Browsers refuse too many changes of the address: typing is written down in pauses. */
+/** Delays writes to the URL while the user types, because browsers limit their rate. */
 const WRITE_DELAY_MS = 120;
 
-/** Keeps the place and the fragment the same. */
+/** Keeps the place and the URL's fragment in sync. */
 export function usePlace(): Places {
   const [place, setPlace] = useState(() => placeOf(location.hash));
   const current = useRef(place);
@@ -36,7 +36,7 @@ export function usePlace(): Places {
   }, []);
   const go = (change: Partial<Place>, move: Move) => {
     const before = current.current;
-    if (move === "push") write(); // Back must find what was typed last
+    if (move === "push") write(); // Back must restore the last typed text
     current.current = { ...before, ...change };
     setPlace(current.current);
     cancelWrite.current();

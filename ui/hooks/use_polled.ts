@@ -3,7 +3,7 @@ import { gatewayNow } from "../api.ts";
 import { type Load, type Polled, Poller } from "../logic/poller.ts";
 import { after, isVisible } from "./page.ts";
 
-/** Reads while the page is visible; the second value reads at once. */
+/** Polls while the page is visible; the second value is a function that polls at once. */
 export function usePolled<T>(load: Load<T>, everyMs: number): [Polled<T>, () => void] {
   const [polled, setPolled] = useState<Polled<T>>({
     data: undefined,

@@ -1,9 +1,9 @@
 import type { Clusters, Identity, PendingGrant } from "../../common/api/wire.ts";
 
-/** How far my bind of an Export has come. */
+/** Says how far the user's bind of an Export has come. */
 export type BoundState = "live" | "silent" | "pending";
 
-/** The Exports that I have bound, each with the best state of my Grants for it. */
+/** Returns the Exports that the user has bound, each with the best state of the user's Grants. */
 export function boundExports(
   { clusters, pending = [] }: Clusters,
   me: Identity,
@@ -20,7 +20,7 @@ export function boundExports(
   return bound;
 }
 
-/** Whether a Grant that nobody uses yet is mine. */
+/** Tells whether an unused Grant belongs to the user. */
 export const isMine = (
   { grant, identity: displayName }: PendingGrant,
   me: Identity,
@@ -31,7 +31,7 @@ export const isMine = (
     ? displayName !== undefined && displayName === me.displayName
     : grant.endsWith(`-${identity}`);
 
-/** The part of Grant names that stands for a subject; undefined where browsers have no digests. */
+/** Returns the hash of a subject in Grant names; undefined if the browser has no digests. */
 export async function identityHash(subject: string): Promise<string | undefined> {
   const { subtle } = crypto as { subtle?: SubtleCrypto }; // only on https and localhost
   const digest = await subtle?.digest("SHA-256", new TextEncoder().encode(subject));

@@ -26,7 +26,7 @@ const pending = (grant: string, name: string, identity = "jane") => ({
   createdAt: AT,
 });
 
-Deno.test("boundExports() takes my Grants only, and the best of their states", () => {
+Deno.test("boundExports() uses only the user's Grants, and the best of their states", () => {
   const clusters: Clusters = {
     clusters: [
       cluster("pg", ME.subject, true),
@@ -46,13 +46,13 @@ Deno.test("boundExports() takes my Grants only, and the best of their states", (
   );
 });
 
-Deno.test("boundExports() goes by the display name where no digest can be made", () => {
+Deno.test("boundExports() compares display names if the browser has no digests", () => {
   const clusters = { clusters: [], pending: [pending("a-1", "a"), pending("b-2", "b", "john")] };
   assert.deepEqual(boundExports(clusters, ME, undefined), new Map([["a", "pending"]]));
   assert.deepEqual(boundExports(clusters, { subject: ME.subject }, undefined), new Map());
 });
 
-Deno.test("identityHash() is what Grant names end in", async () => {
+Deno.test("identityHash() returns the end of Grant names", async () => {
   const hash = await identityHash(ME.subject);
   assert.equal(hash, serverHash(ME.subject));
   assert.ok(grantName("pg", ME.subject).endsWith(`-${hash}`));

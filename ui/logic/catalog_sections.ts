@@ -1,7 +1,7 @@
 import type { Catalog, CatalogExport } from "../../common/api/wire.ts";
 import type { Match } from "./search_index.ts";
 
-/** One heading of the catalog, with what belongs under it. */
+/** Holds one heading of the catalog, with its Exports. */
 export interface CatalogSection {
   readonly key: string;
   readonly title: string;
@@ -9,17 +9,17 @@ export interface CatalogSection {
   readonly exports: readonly CatalogExport[];
 }
 
-/** What narrows the catalog. */
+/** Says which Exports the catalog shows. */
 export interface CatalogFilter {
-  /** Names of Exports and how well they match; undefined for all. */
+  /** Maps matching Exports to how well they match; undefined means all. */
   readonly found: ReadonlyMap<string, Match> | undefined;
-  /** Name of one Collection; empty for all. */
+  /** Names one Collection; empty means all. */
   readonly collection: string;
-  /** Names of Exports; undefined when it does not matter. */
+  /** Names the only Exports to show; undefined means all. */
   readonly bound: ReadonlySet<string> | undefined;
 }
 
-/** The catalog by Collection, then what is in none; sections without a match are left out. */
+/** Groups Exports by Collection, and those in no Collection last; leaves out empty sections. */
 export function catalogSections(catalog: Catalog, filter: CatalogFilter): CatalogSection[] {
   const { exports, collections = [] } = catalog;
   const byName = new Map(exports.map((offer) => [offer.name, offer]));
@@ -46,7 +46,7 @@ export function catalogSections(catalog: Catalog, filter: CatalogFilter): Catalo
   return filter.found ? bestFirst(shown, filter.found) : shown;
 }
 
-/** Better matches come first in their section, and the sections that have them before others. */
+/** Sorts better matches first within a section, and sections with better matches first. */
 function bestFirst(
   sections: readonly CatalogSection[],
   found: ReadonlyMap<string, Match>,
@@ -60,7 +60,7 @@ function bestFirst(
     .sort((a, b) => Math.min(...a.exports.map(match)) - Math.min(...b.exports.map(match)));
 }
 
-/** The sections cut down to so many Exports in all; those that would be empty are left out. */
+/** Limits the total number of Exports in the sections, and leaves out empty sections. */
 export function firstOf(sections: readonly CatalogSection[], limit: number): CatalogSection[] {
   const first: CatalogSection[] = [];
   let left = limit;

@@ -15,12 +15,12 @@ const shown = (filter: Partial<CatalogFilter>, catalog = CATALOG) =>
   catalogSections(catalog, { ...ALL, ...filter })
     .map(({ title, exports }) => `${title}: ${exports.map(({ name }) => name).join(" ")}`);
 
-Deno.test("catalogSections() groups by Collection, in its order, and ends with the rest", () => {
+Deno.test("catalogSections() groups by Collection, in its order, with the rest at the end", () => {
   assert.deepEqual(shown({}), ["One: b a", "Two: b", "Other services: c d"]);
   assert.deepEqual(shown({}, { exports: CATALOG.exports }), ["All services: a b c d"]);
 });
 
-Deno.test("catalogSections() leaves out what the filter excludes, and empty sections", () => {
+Deno.test("catalogSections() leaves out filtered Exports and empty sections", () => {
   assert.deepEqual(shown({ found: new Map([["a", 0], ["d", 0]]) }), [
     "One: a",
     "Other services: d",
@@ -35,7 +35,7 @@ Deno.test("catalogSections() puts the better matches first", () => {
   assert.deepEqual(shown({ found }), ["One: a b", "Other services: c d", "Two: b"]);
 });
 
-Deno.test("firstOf() cuts across sections", () => {
+Deno.test("firstOf() limits the total of all sections", () => {
   const sections = catalogSections(CATALOG, ALL);
   const sizes = (limit: number) => firstOf(sections, limit).map(({ exports }) => exports.length);
   assert.deepEqual([0, 1, 2, 3, 99].map(sizes), [[], [1], [2], [2, 1], [2, 1, 2]]);

@@ -2,14 +2,14 @@ import type { Cluster, Clusters, PendingGrant } from "../../common/api/wire.ts";
 import type { ClusterFilter } from "./place.ts";
 import { folded, searchWords } from "./search_index.ts";
 
-/** What the clusters view shows, and how many there are of each state. */
+/** Holds the rows of the clusters view, and the number of rows in each state. */
 export interface ClusterRows {
   readonly clusters: readonly Cluster[];
   readonly pending: readonly PendingGrant[];
   readonly counts: Readonly<Record<ClusterFilter, number>>;
 }
 
-/** Clusters and unused Grants that match; live clusters first, the longest silent last. */
+/** Returns matching clusters and unused Grants: live clusters first, the longest silent last. */
 export function clusterRows(
   { clusters, pending = [] }: Clusters,
   search: string,
@@ -48,7 +48,7 @@ export function clusterRows(
   };
 }
 
-/** Live clusters keep their places while they beat: only the silent are ordered by time. */
+/** Sorts only silent clusters by time, so that live ones do not move with each heartbeat. */
 function byHeartbeat(a: Cluster, b: Cluster): number {
   if (a.live !== b.live) return a.live ? -1 : 1;
   if (!a.live && a.lastHeartbeat !== b.lastHeartbeat) {

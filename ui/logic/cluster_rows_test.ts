@@ -32,7 +32,7 @@ const shown = (...filter: [string, Parameters<typeof clusterRows>[2]]) => {
   return [...clusters.map(({ uid }) => uid), ...pending.map(({ grant }) => grant)].join(" ");
 };
 
-Deno.test("clusterRows() has live clusters first in a steady order, then the silent by time", () => {
+Deno.test("clusterRows() lists live clusters in a stable order, then silent ones by time", () => {
   assert.equal(shown("", "all"), "b d c a mail-1");
 });
 
@@ -45,7 +45,7 @@ Deno.test("clusterRows() filters by state and by every word of the search", () =
   assert.equal(shown("redis", "live"), "");
 });
 
-Deno.test("clusterRows() counts every state of what the search finds", () => {
+Deno.test("clusterRows() counts the search results in each state", () => {
   const counts = (search: string) => clusterRows(CLUSTERS, search, "live").counts;
   assert.deepEqual(counts(""), { all: 5, live: 2, silent: 2, pending: 1 });
   assert.deepEqual(counts("redis"), { all: 1, live: 0, silent: 1, pending: 0 });

@@ -1,8 +1,8 @@
-/** What to type into a terminal; names are DNS names, so nothing needs quoting but URLs. */
+/** Builds shell commands; names are DNS names, so only URLs need quotes. */
 export const commands = {
-  /** Binds and applies by itself. */
+  /** Binds the Export and applies the bundle. */
   bindExport: (origin: string, name: string) => `kubectl bind export ${name} --server ${origin}`,
-  /** Needed once for each machine. */
+  /** Is needed once on each machine. */
   login: (origin: string) => `kubectl bind login ${origin}`,
   connect: (origin: string) => `kubectl bind connect --server ${origin}`,
   /** Spends the pickup. */
@@ -13,5 +13,5 @@ export const commands = {
   installKonnectorFile: (fileName: string) => installFrom(fileName),
 };
 
-/** Also over what the plugin or the gateway installed, whose fields are theirs until then. */
+/** Takes over fields that the plugin or the gateway applied before. */
 const installFrom = (file: string) => `kubectl apply --server-side --force-conflicts -f ${file}`;

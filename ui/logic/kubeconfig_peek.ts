@@ -1,18 +1,18 @@
 import { REFUSED_CLUSTER_FIELDS, REFUSED_USER_FIELDS } from "../../common/api/kubeconfig_fields.ts";
 import { type PlainYaml, readPlainYaml } from "./plain_yaml.ts";
 
-/** The parts of a kubeconfig that people should see before they send it. */
+/** Holds the parts of a kubeconfig that users should see before they send it. */
 export interface KubeconfigPeek {
   readonly context: string;
   readonly server: string;
   readonly user: string;
-  /** Why the gateway will refuse it; undefined when the page finds no reason. */
+  /** Says why the gateway will refuse the kubeconfig; undefined if the page finds no reason. */
   readonly problem: string | undefined;
 }
 
 const MAX_CHARACTERS = 256 * 1024;
 
-/** Reads the current context, its server and its user; undefined for an empty text. */
+/** Returns the current context, its server and its user; undefined for an empty text. */
 export function peekKubeconfig(text: string): KubeconfigPeek | undefined {
   if (text.trim() === "") return undefined;
   const nothing = { context: "", server: "", user: "" };
@@ -59,7 +59,7 @@ const mapping = (value: PlainYaml | undefined): Fields =>
 
 const textOf = (value: PlainYaml | undefined): string => typeof value === "string" ? value : "";
 
-/** Finds the part of the list's entry with this name. */
+/** Finds the entry of a list with this name, and returns the given part of it. */
 function named(list: PlainYaml | undefined, name: string, part: string): Fields | undefined {
   if (!Array.isArray(list)) return undefined;
   const entry = list.map(mapping).find((each) => textOf(each["name"]) === name);

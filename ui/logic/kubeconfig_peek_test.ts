@@ -36,7 +36,7 @@ const FINE = {
   problem: undefined,
 };
 
-/** As kubectl writes it: lists are not indented. */
+/** Repeats the format of kubectl, in which lists are not indented. */
 const KUBECTL = `apiVersion: v1
 clusters:
 - cluster:
@@ -59,7 +59,7 @@ users:
     token: secret
 `;
 
-Deno.test("peekKubeconfig() finds context, server and user in every way of writing", async (t) => {
+Deno.test("peekKubeconfig() finds context, server and user in every format", async (t) => {
   const texts: Record<string, string> = {
     kubectl: KUBECTL,
     "carriage returns": KUBECTL.replaceAll("\n", "\r\n"),
@@ -77,7 +77,7 @@ Deno.test("peekKubeconfig() finds context, server and user in every way of writi
   }
 });
 
-Deno.test("peekKubeconfig() foresees what the gateway refuses", async (t) => {
+Deno.test("peekKubeconfig() predicts the gateway's refusals", async (t) => {
   type Case = [name: string, kubeconfig: object, problem: RegExp];
   const refused = (field: string, kubeconfig: object): Case => [
     field,

@@ -1,7 +1,7 @@
-/** Why the login page is shown. */
+/** Says why the login page is shown. */
 export type LoginReason = "expired" | "signed-out";
 
-/** The login page that leads back to this fragment of the app. */
+/** Returns the URL of the login page that leads back to this fragment of the app. */
 export function loginUrl(fragment: string, reason: LoginReason | undefined): string {
   const query = new URLSearchParams();
   if (reason) query.set("reason", reason);
@@ -10,11 +10,11 @@ export function loginUrl(fragment: string, reason: LoginReason | undefined): str
   return text ? `/login?${text}` : "/login";
 }
 
-/** What the login page was asked for: the link to sign in with, and a word about why. */
+/** Returns the sign-in link for the login page, and the reason why it is shown. */
 export function loginRequest(search: string): { signInUrl: string; message: string } {
   const query = new URLSearchParams(search);
   const redirect = query.get("redirect") ?? "";
-  // Only a path of this gateway, which checks it once more.
+  // Accept only a path of this gateway; the gateway checks it again.
   const isLocal = /^\/(?![/\\])/.test(redirect);
   return {
     signInUrl: isLocal
@@ -25,7 +25,7 @@ export function loginRequest(search: string): { signInUrl: string; message: stri
 }
 
 const MESSAGES = new Map<string | null, string>([
-  ["expired", "Your session has ended. Sign in to go on where you were."],
+  ["expired", "Your session has ended. Sign in to continue where you left off."],
   [
     "signed-out",
     "You are signed out. Credentials that you have bound keep working in your clusters.",

@@ -11,12 +11,12 @@ Deno.test("loginUrl() and loginRequest() carry the fragment to the login and bac
   assert.match(message, /session has ended/);
 });
 
-Deno.test("loginUrl() is plain when there is nothing to carry", () => {
+Deno.test("loginUrl() has no parameters if there is nothing to carry", () => {
   assert.equal(loginUrl("", undefined), "/login");
   assert.equal(loginUrl("#", "signed-out"), "/login?reason=signed-out");
 });
 
-Deno.test("loginRequest() takes only paths of the gateway, and only known reasons", () => {
+Deno.test("loginRequest() accepts only paths of the gateway, and only known reasons", () => {
   for (
     const redirect of [
       "",

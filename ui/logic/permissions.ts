@@ -1,21 +1,21 @@
 import type { CatalogExport, CatalogRelatedResource } from "../../common/api/wire.ts";
 
-/** One thing that an issued credential may do on the provider. */
+/** Describes one right of an issued credential on the provider. */
 export interface Permission {
-  /** Such as `Read and write`. */
+  /** Names the action, such as `Read and write`. */
   readonly may: string;
-  /** What it concerns, in Kubernetes' words. */
+  /** Names the Kubernetes resource. */
   readonly what: string;
   readonly verbs: string;
-  /** Of which of them, where it is not all. */
+  /** Says which objects, if not all. */
   readonly which?: string;
 }
 
 const READ = "get, list, watch";
 const WRITE = `${READ}, create, update, patch, delete`;
-/** What a credential for this Export will be allowed to do, the important first. */
+/** Lists the rights of a credential for this Export, the most important first. */
 export const permissionsOf = ({ apis, relatedResources = [] }: CatalogExport): Permission[] => [
-  ...apis.map((api) => ({ may: "Read and write", what: api, verbs: `${WRITE}; its status too` })),
+  ...apis.map((api) => ({ may: "Read and write", what: api, verbs: `${WRITE}; also its status` })),
   ...distinct(relatedResources).map(({ resource, direction }) => ({
     may: direction === "FromConsumer" ? "Read and write" : "Read",
     what: resource,
@@ -32,10 +32,10 @@ export const permissionsOf = ({ apis, relatedResources = [] }: CatalogExport): P
   },
 ];
 
-/** A danger of the credential beyond its APIs. */
+/** Names a dangerous right of the credential beyond its APIs. */
 export type Risk = "reads-secrets" | "writes-secrets" | "writes-configmaps";
 
-/** What related rules open on the provider: selectors do not limit the credential. */
+/** Returns the dangerous rights of related rules, because selectors do not limit the credential. */
 export function risksOf({ relatedResources = [] }: CatalogExport): Risk[] {
   const opens = (resource: string, direction: string) =>
     relatedResources.some((rule) => rule.resource === resource && rule.direction === direction);
@@ -46,7 +46,7 @@ export function risksOf({ relatedResources = [] }: CatalogExport): Risk[] {
   return risks;
 }
 
-/** A related-resource rule in words: which way, what, and which of them. */
+/** Describes a related-resource rule: its direction, kind and selector. */
 export function relatedSentence({ resource, direction, selector }: CatalogRelatedResource): string {
   const kind = kindOf(resource);
   const way = direction === "FromConsumer" ? "From your cluster" : "To your cluster";
@@ -68,7 +68,7 @@ function selectorWords(selector: string): string {
 const kindOf = (resource: string): string =>
   ({ secrets: "Secrets", configmaps: "ConfigMaps" })[resource] ?? resource;
 
-/** One line for each resource: writing includes reading. */
+/** Returns one rule per resource, because the right to write includes the right to read. */
 function distinct(rules: readonly CatalogRelatedResource[]): CatalogRelatedResource[] {
   const byResource = new Map<string, CatalogRelatedResource>();
   for (const rule of rules) {

@@ -15,7 +15,7 @@ const MAPS_IN = { resource: "configmaps", direction: "FromConsumer" } as const;
 
 const lines = (each: CatalogExport) => permissionsOf(each).map(({ may, what }) => `${may} ${what}`);
 
-Deno.test("permissionsOf() lists every API, then what travels along, then what all get", () => {
+Deno.test("permissionsOf() lists every API, then related resources, then the rights of every credential", () => {
   const always = [
     "List and create namespaces",
     "Read customresourcedefinitions",
@@ -32,7 +32,7 @@ Deno.test("permissionsOf() lists every API, then what travels along, then what a
   ]);
 });
 
-Deno.test("permissionsOf() tells the wider right when two rules name one resource", () => {
+Deno.test("permissionsOf() shows the wider right if two rules name one resource", () => {
   for (const rules of [[SECRETS_IN, SECRETS_OUT], [SECRETS_OUT, SECRETS_IN]]) {
     const secrets = permissionsOf(offer(...rules)).filter(({ what }) => what === "secrets");
     assert.deepEqual(secrets.map(({ verbs }) => verbs), [
@@ -41,7 +41,7 @@ Deno.test("permissionsOf() tells the wider right when two rules name one resourc
   }
 });
 
-Deno.test("risksOf() tells the worst rule of Secrets, and of ConfigMaps that are written", () => {
+Deno.test("risksOf() returns the worst rule for Secrets, and writes to ConfigMaps", () => {
   assert.deepEqual(risksOf(offer()), []);
   assert.deepEqual(risksOf(offer(MAPS_OUT)), []);
   assert.deepEqual(risksOf(offer(SECRETS_OUT)), ["reads-secrets"]);
@@ -50,7 +50,7 @@ Deno.test("risksOf() tells the worst rule of Secrets, and of ConfigMaps that are
   assert.deepEqual(risksOf(offer(MAPS_IN, SECRETS_OUT)), ["reads-secrets", "writes-configmaps"]);
 });
 
-Deno.test("relatedSentence() says which way, what, and which of them", () => {
+Deno.test("relatedSentence() names direction, kind and selector", () => {
   const sentence = (selector?: string) =>
     relatedSentence({ ...SECRETS_OUT, ...(selector === undefined ? {} : { selector }) });
   assert.equal(sentence(), "To your cluster: all Secrets");

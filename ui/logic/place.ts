@@ -1,27 +1,27 @@
-/** The two views of the page. */
+/** Names the two views of the page. */
 export type ViewName = "catalog" | "clusters";
 
-/** Which clusters are shown. */
+/** Says which clusters are shown. */
 export type ClusterFilter = "all" | "live" | "silent" | "pending";
 
-/** What lies over the view. */
+/** Names the dialog over the view. */
 export type Overlay =
   | { readonly kind: "details"; readonly export: string }
   | { readonly kind: "bind"; readonly export: string }
   | { readonly kind: "connect" };
 
-/** Where the user is: everything that reload, Back and a login bring back. */
+/** Holds the state of the page that survives a reload, Back and a login. */
 export interface Place {
   readonly view: ViewName;
   readonly search: string;
-  /** Name of the Collection to which the catalog is narrowed; empty for all. */
+  /** Names the only Collection to show; empty means all. */
   readonly collection: string;
   readonly boundOnly: boolean;
   readonly state: ClusterFilter;
   readonly overlay: Overlay | undefined;
 }
 
-/** The start page. */
+/** Is the place of the start page. */
 export const START: Place = {
   view: "catalog",
   search: "",
@@ -31,11 +31,11 @@ export const START: Place = {
   overlay: undefined,
 };
 
-/** A login's redirect may have 2,000 characters, and each of ours may become nine. */
+/** Keeps the login redirect below 2,000 characters, as each character may be encoded as nine. */
 const MAX_SEARCH = 100;
 const FILTERS: readonly ClusterFilter[] = ["all", "live", "silent", "pending"];
 
-/** The fragment that names a place, such as `#/catalog?q=postgres`. */
+/** Builds the fragment of a place, such as `#/catalog?q=postgres`. */
 export function fragmentOf(place: Place): string {
   const query = new URLSearchParams();
   if (place.search) query.set("q", place.search.slice(0, MAX_SEARCH).toWellFormed());
@@ -51,7 +51,7 @@ export function fragmentOf(place: Place): string {
   return `#/${place.view}${text ? `?${text}` : ""}`;
 }
 
-/** The place that a fragment names; what makes no sense is left out. */
+/** Parses the place in a fragment, and ignores invalid parts. */
 export function placeOf(fragment: string): Place {
   const [path = "", text = ""] = fragment.replace(/^#?\/?/, "").split(/\?(.*)/s);
   const query = new URLSearchParams(text);

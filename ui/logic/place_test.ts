@@ -22,7 +22,7 @@ const PLACES: [string, Partial<Place>][] = [
   ["#/clusters?connect=1", { view: "clusters", overlay: { kind: "connect" } }],
 ];
 
-Deno.test("fragmentOf() and placeOf() are each other's reverse", async (t) => {
+Deno.test("placeOf() reverses fragmentOf()", async (t) => {
   for (const [fragment, place] of PLACES) {
     await t.step(fragment, () => {
       assert.equal(fragmentOf({ ...START, ...place }), fragment);
@@ -31,7 +31,7 @@ Deno.test("fragmentOf() and placeOf() are each other's reverse", async (t) => {
   }
 });
 
-Deno.test("placeOf() makes something of any text", async (t) => {
+Deno.test("placeOf() returns a place for any text", async (t) => {
   for (
     const fragment of ["", "#", "#/", "#nowhere", "#/catalog?state=live", "#/catalog?q=", "#?%"]
   ) {
@@ -41,7 +41,7 @@ Deno.test("placeOf() makes something of any text", async (t) => {
   assert.equal(placeOf("#/clusters?q=why%3F&state=live").search, "why?");
 });
 
-Deno.test("fragmentOf() fits into a login's redirect, whatever was searched for", () => {
+Deno.test("fragmentOf() fits into a login redirect for any search", () => {
   const longest = { ...START, search: "\u{1F9EA}".repeat(400) };
   assert.ok(`/${fragmentOf(longest)}`.length < 2_000);
   assert.doesNotThrow(() => placeOf(fragmentOf({ ...START, search: "\ud83d" })));

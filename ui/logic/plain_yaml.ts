@@ -1,4 +1,4 @@
-/** What the reader makes of a document: texts, mappings and lists. */
+/** Is a parsed YAML value: a text, a mapping or a list. */
 export type PlainYaml = string | PlainYaml[] | { [key: string]: PlainYaml };
 
 interface Line {
@@ -11,8 +11,8 @@ const ITEM = /^-(?:\s+(.*))?$/;
 const MAX_DEPTH = 50;
 
 /**
- * Reads the plain part of YAML that kubeconfigs are written in (and JSON), enough to show people
- * what a file says. It decides nothing: lines that it does not understand are passed over.
+ * Parses the simple YAML of kubeconfigs (and JSON), enough to show users what a file says. Skips
+ * lines that it does not understand, because no decision depends on the result.
  */
 export function readPlainYaml(text: string): PlainYaml {
   try {
@@ -34,7 +34,7 @@ class Reader {
       .map((line) => ({ indent: line.search(/\S/), text: line.trim() }));
   }
 
-  /** The list or mapping that starts at the present line, if that is indented enough. */
+  /** Parses the list or mapping that starts at the current line, if it is indented enough. */
   node(minIndent: number, depth: number): PlainYaml {
     const first = this.#lines[this.#at];
     if (!first || first.indent < minIndent || depth > MAX_DEPTH) return "";
@@ -52,7 +52,7 @@ class Reader {
       }
       const rest = item[1] ?? "";
       if (ENTRY.test(rest) || ITEM.test(rest)) {
-        // What follows the dash is the first line of the item.
+        // The text after the dash is the first line of the item.
         this.#lines[this.#at] = { indent: indent + line.text.indexOf(rest), text: rest };
         items.push(this.node(indent + 1, depth + 1));
       } else {
@@ -69,7 +69,7 @@ class Reader {
       if (line.indent < indent || (line.indent === indent && ITEM.test(line.text))) break;
       this.#at++;
       const entry = line.indent === indent ? ENTRY.exec(line.text) : null;
-      if (!entry) continue; // the rest of a longer text, or nothing we know
+      if (!entry) continue; // part of a multi-line text, or unknown syntax
       const key = entry[1] ?? entry[2] ?? entry[3] ?? "";
       const value = withoutComment(entry[4] ?? "");
       mapping[key] = value ? scalar(value) : this.#below(indent, depth);
@@ -77,7 +77,7 @@ class Reader {
     return mapping;
   }
 
-  /** What a key without a value holds: deeper lines, or a list that is not indented. */
+  /** Parses the value of a key without inline value: deeper lines, or a list that is not indented. */
   #below(indent: number, depth: number): PlainYaml {
     const next = this.#lines[this.#at];
     const isFlatList = next?.indent === indent && ITEM.test(next.text);

@@ -1,26 +1,26 @@
-/** What is known of something that is read again and again. */
+/** Holds the latest result of polling. */
 export interface Polled<T> {
   readonly data: T | undefined;
-  /** Why the last reading failed. */
+  /** Says why the last read failed. */
   readonly error: string | undefined;
-  /** When `data` was last known to be current. */
+  /** Is the time when `data` was last known to be current. */
   readonly currentAtMs: number | undefined;
 }
 
-/** Reads anew; undefined when nothing changed since the version that is known. */
+/** Reads the data; returns undefined if it has not changed since the known version. */
 export type Load<T> = (
   known: string | undefined,
   signal: AbortSignal,
 ) => Promise<{ readonly data: T; readonly etag: string } | undefined>;
 
-/** Where a poller runs: a clock, timers, and whether anybody looks. */
+/** Provides a poller with a clock, timers, and the visibility of the page. */
 export interface PollerWorld {
   readonly nowMs: () => number;
   readonly isVisible: () => boolean;
   readonly after: (ms: number, run: () => void) => () => void;
 }
 
-/** Reads something now and every interval while somebody looks; tells when that changes anything. */
+/** Reads data now and at every interval while the page is visible, and reports changes. */
 export class Poller<T> {
   readonly #load: Load<T>;
   readonly #everyMs: number;
@@ -43,7 +43,7 @@ export class Poller<T> {
     this.#world = world;
   }
 
-  /** Reads now, in place of a reading that is under way. */
+  /** Reads now, and aborts a running read. */
   async refresh(): Promise<void> {
     this.stop();
     const reading = this.#reading = new AbortController();
@@ -60,7 +60,7 @@ export class Poller<T> {
     this.#cancelTimer = this.#world.after(this.#everyMs, () => this.look());
   }
 
-  /** Somebody came back, or an interval is over: reads if it is time and anybody looks. */
+  /** Reads if the page is visible, and the interval is over or the last read failed. */
   look(): void {
     if (!this.#world.isVisible() || this.#reading) return;
     const { currentAtMs, error } = this.#state;
@@ -69,14 +69,14 @@ export class Poller<T> {
     if (isDue) void this.refresh();
   }
 
-  /** Ends the reading and the timer; `refresh` starts again. */
+  /** Stops the running read and the timer; `refresh` starts again. */
   stop(): void {
     this.#cancelTimer();
     this.#reading?.abort();
     this.#reading = undefined;
   }
 
-  /** An unchanged answer is no news: nothing needs to be drawn again. */
+  /** Stores the state, and reports it unless data and error are unchanged. */
   #tell({ data, error }: Pick<Polled<T>, "data" | "error">): void {
     const isNews = data !== this.#state.data || error !== this.#state.error;
     const currentAtMs = error === undefined ? this.#world.nowMs() : this.#state.currentAtMs;

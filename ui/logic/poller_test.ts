@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Load, type Polled, Poller } from "./poller.ts";
 
-/** A poller whose clock, visibility and readings are in the hands of the test. */
+/** Makes a poller whose clock, visibility and reads the test controls. */
 function world(load: Load<string>) {
   const told: Polled<string>[] = [];
   const state = { nowMs: 1_000, isVisible: true, timers: new Set<() => void>() };
@@ -23,7 +23,7 @@ function world(load: Load<string>) {
 }
 const settled = () => new Promise((resolve) => setTimeout(resolve));
 
-Deno.test("Poller reads every interval, and tells only what is new", async () => {
+Deno.test("Poller reads at every interval, and reports only changes", async () => {
   const answers = [{ data: "a", etag: "1" }, undefined, {
     data: "b",
     etag: "2",
@@ -42,7 +42,7 @@ Deno.test("Poller reads every interval, and tells only what is new", async () =>
   assert.deepEqual(told.map(({ data }) => data), ["a", "b"]);
 });
 
-Deno.test("Poller keeps what it has when a reading fails, and says since when", async () => {
+Deno.test("Poller keeps its data when a read fails, and says how old the data is", async () => {
   let fails = false;
   const { poller, told, pass } = world(() =>
     fails ? Promise.reject(new Error("down")) : Promise.resolve({ data: "a", etag: "1" })
@@ -65,7 +65,7 @@ Deno.test("Poller keeps what it has when a reading fails, and says since when", 
   });
 });
 
-Deno.test("Poller reads nothing while nobody looks, and catches up when somebody does", async () => {
+Deno.test("Poller does not read while the page is hidden, and catches up afterwards", async () => {
   let readings = 0;
   const { poller, state, pass } = world(() => {
     readings++;
@@ -84,7 +84,7 @@ Deno.test("Poller reads nothing while nobody looks, and catches up when somebody
   assert.equal(readings, 2, "it was just read");
 });
 
-Deno.test("Poller tells nothing of a reading that was stopped", async () => {
+Deno.test("Poller reports nothing from a stopped read", async () => {
   const { promise, resolve } = Promise.withResolvers<
     { data: string; etag: string }
   >();

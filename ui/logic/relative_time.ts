@@ -5,18 +5,18 @@ const STEPS: [limitMs: number, unitMs: number, unit: string][] = [
   [Infinity, 86_400_000, "day"],
 ];
 
-/** How long ago a time was, such as `3 minutes ago`; empty when it is no time. */
+/** Formats how long ago a time was, such as `3 minutes ago`; empty if the time is invalid. */
 export function relativeTime(time: string, nowMs: number): string {
   const agoMs = nowMs - Date.parse(time);
   if (Number.isNaN(agoMs)) return "";
-  if (agoMs < 5_000) return "just now"; // clocks differ: a moment ahead is now
+  if (agoMs < 5_000) return "just now"; // clocks differ, so a slightly future time is now
   const [, unitMs, unit] = STEPS.find(([limitMs]) => agoMs < limitMs) ??
     [0, 86_400_000, "day"];
   const count = Math.floor(agoMs / unitMs);
   return `${count} ${unit}${count === 1 ? "" : "s"} ago`;
 }
 
-/** What is left, such as `4:05`; never below `0:00`. */
+/** Formats the remaining time, such as `4:05`; never below `0:00`. */
 export function remainingTime(leftMs: number): string {
   const seconds = Math.max(0, Math.ceil(leftMs / 1_000));
   const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60];

@@ -4,7 +4,7 @@ import { relativeTime, remainingTime } from "./relative_time.ts";
 const NOW = Date.parse("2026-05-01T12:00:00Z");
 const ago = (ms: number) => relativeTime(new Date(NOW - ms).toISOString(), NOW);
 
-Deno.test("relativeTime() speaks in the largest whole unit", () => {
+Deno.test("relativeTime() uses the largest whole unit", () => {
   assert.deepEqual([0, 4_999, 5_000, 59_999].map(ago), [
     "just now",
     "just now",
@@ -18,7 +18,7 @@ Deno.test("relativeTime() speaks in the largest whole unit", () => {
   assert.equal(ago(400 * 86_400_000), "400 days ago");
 });
 
-Deno.test("relativeTime() takes a time ahead of the clock for now, and no time for nothing", () => {
+Deno.test("relativeTime() treats a future time as now, and is empty for an invalid time", () => {
   assert.equal(ago(-60_000), "just now");
   assert.equal(relativeTime("", NOW), "");
 });

@@ -1,12 +1,12 @@
 import type { Catalog } from "../../common/api/wire.ts";
 
-/** How well an Export matches: by its name and title, or by something else about it. */
+/** Says how well an Export matches: by name or title, or by another field. */
 export type Match = 0 | 1;
 
-/** Answers which Exports match a search, and how well; made once for each catalog. */
+/** Returns the Exports that match a search, and how well; built once per catalog. */
 export type SearchIndex = (search: string) => ReadonlyMap<string, Match> | undefined;
 
-/** The index over name, title, description, APIs and Collections; an empty search is undefined. */
+/** Indexes name, title, description, APIs and Collections; an empty search returns undefined. */
 export function searchIndex({ exports, collections = [] }: Catalog): SearchIndex {
   const collectionText = new Map<string, string>();
   for (const collection of collections) {
@@ -32,10 +32,10 @@ export function searchIndex({ exports, collections = [] }: Catalog): SearchIndex
   };
 }
 
-/** The words of a search, all of which must be found. */
+/** Splits a search into words, all of which must match. */
 export const searchWords = (search: string): string[] =>
   folded(search).split(/\s+/).filter((word) => word !== "");
 
-/** Text without the differences that people do not type: case, accents, forms of one letter. */
+/** Removes case, accents and variants of letters, which users do not type in a search. */
 export const folded = (text: string): string =>
   text.normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase();

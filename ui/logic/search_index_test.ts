@@ -43,7 +43,7 @@ const CASES: [search: string, names: string[] | undefined][] = [
   [".*", []],
 ];
 
-Deno.test("searchIndex() finds by every word, in any field", async (t) => {
+Deno.test("searchIndex() requires every word, in any field", async (t) => {
   for (const [search, names] of CASES) {
     await t.step(JSON.stringify(search), () => {
       const found = INDEX(search);
@@ -52,7 +52,7 @@ Deno.test("searchIndex() finds by every word, in any field", async (t) => {
   }
 });
 
-Deno.test("searchIndex() tells matches of name and title from others", () => {
+Deno.test("searchIndex() distinguishes matches of name and title from others", () => {
   assert.deepEqual(INDEX("e"), new Map([["pg", 0], ["redis", 0], ["mail", 1]]));
   assert.deepEqual(INDEX("redis memory"), new Map([["redis", 1]]));
 });

@@ -1,12 +1,12 @@
 import type { Cluster } from "../../common/api/wire.ts";
 
-/** A Grant whose credential more than one cluster uses, or used. */
+/** Holds the clusters that use, or used, the credential of one Grant. */
 export interface SharedGrant {
   readonly uids: readonly string[];
   readonly liveUids: readonly string[];
 }
 
-/** Grants with heartbeats from several clusters, by name. */
+/** Returns the Grants with heartbeats from several clusters, by name. */
 export function sharedGrants(clusters: readonly Cluster[]): Map<string, SharedGrant> {
   const users = new Map<string, { uid: string; live: boolean }[]>();
   for (const { uid, bindings } of clusters) {

@@ -16,7 +16,7 @@ const cluster = (uid: string, grants: Record<string, boolean>): Cluster => ({
   })),
 });
 
-Deno.test("sharedGrants() finds Grants with heartbeats from several clusters, and who is live", () => {
+Deno.test("sharedGrants() finds Grants with heartbeats from several clusters, and the live clusters", () => {
   const clusters = [
     cluster("a", { pg: true, redis: true }),
     cluster("b", { pg: true, mail: true }),

@@ -5,14 +5,14 @@ interface Titled {
   readonly title: string;
 }
 
-/** The catalog in which everything has a title that can be seen: its name where that is blank. */
+/** Returns the catalog with the name in place of every invisible title. */
 export const titledCatalog = ({ exports, collections, ...rest }: Catalog): Catalog => ({
   ...rest,
   exports: exports.map(titled),
   ...(collections ? { collections: collections.map(titled) } : {}),
 });
 
-/** Space, and characters of Unicode that are not drawn either. */
+/** Matches text of only spaces and invisible Unicode characters. */
 const UNSEEN = /^[\s\p{C}\p{M}\u115f\u1160\u2800\u3164\uffa0]*$/u;
 
 const titled = <T extends Titled>(entry: T): T =>

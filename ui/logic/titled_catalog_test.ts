@@ -11,7 +11,7 @@ const TITLES: [title: string, shown: string][] = [
   ["\u2800\u3164", "name"],
 ];
 
-Deno.test("titledCatalog() shows the name where a title cannot be seen", async (t) => {
+Deno.test("titledCatalog() shows the name in place of an invisible title", async (t) => {
   for (const [title, shown] of TITLES) {
     await t.step(JSON.stringify(title), () => {
       const catalog = titledCatalog({

@@ -1,14 +1,14 @@
 import type { Clusters, SyncedApi } from "../../common/api/wire.ts";
 
-/** How many objects of an API a cluster synced, as people read it. */
+/** Formats how many objects of an API a cluster synced. */
 export const syncedText = ({ syncedCount }: SyncedApi): string =>
   syncedCount === undefined ? "unknown" : String(syncedCount);
 
-/** Whether somebody should be told why a count is unknown. */
+/** Tells whether a count is unknown, which needs an explanation. */
 export const hasUnknown = (apis: readonly SyncedApi[]): boolean =>
   apis.some(({ syncedCount }) => syncedCount === undefined);
 
-/** A sentence for each boundary of which not all clusters are shown. */
+/** Returns a sentence for each boundary whose clusters are not all shown. */
 export const leftOut = ({ truncated = [] }: Clusters): string[] =>
   truncated.map(({ boundaryNamespace, leases }) =>
     `Namespace ${boundaryNamespace} holds ${leases.toLocaleString("en-US")} heartbeat Leases. ` +

@@ -4,12 +4,12 @@ import { hasUnknown, leftOut, syncedText } from "./unknown_parts.ts";
 const KNOWN = { name: "a.example.org", syncedCount: 0 };
 const UNKNOWN = { name: "b.example.org" };
 
-Deno.test("syncedText() does not take unknown for none", () => {
+Deno.test("syncedText() distinguishes unknown from zero", () => {
   assert.deepEqual([KNOWN, UNKNOWN].map(syncedText), ["0", "unknown"]);
   assert.deepEqual([[], [KNOWN], [KNOWN, UNKNOWN]].map(hasUnknown), [false, false, true]);
 });
 
-Deno.test("leftOut() has a sentence for each boundary that holds too much", () => {
+Deno.test("leftOut() has a sentence for each boundary with too many Leases", () => {
   assert.deepEqual(leftOut({ clusters: [] }), []);
   const truncated = [{ boundaryNamespace: "xbind-1", leases: 100_000 }];
   assert.deepEqual(leftOut({ clusters: [], truncated }), [

@@ -17,13 +17,13 @@ const CASES: [text: string | undefined, url: string | undefined][] = [
   ["example.org/docs", undefined],
 ];
 
-Deno.test("webUrl() lets only http and https through", async (t) => {
+Deno.test("webUrl() accepts only http and https", async (t) => {
   for (const [text, url] of CASES) {
     await t.step(JSON.stringify(text) ?? "nothing", () => assert.equal(webUrl(text), url));
   }
 });
 
-Deno.test("iconUrl() never leads to the gateway itself", () => {
+Deno.test("iconUrl() never points to the gateway itself", () => {
   const gateway = "https://gateway.example";
   assert.equal(iconUrl("https://icons.example/a.svg", gateway), "https://icons.example/a.svg");
   for (const text of [`${gateway}/api/auth/logout`, "HTTPS://Gateway.example:443/x", "/x"]) {

@@ -10,10 +10,10 @@ import { fragmentOf, type Place, START } from "../logic/place.ts";
 import type { Polled } from "../logic/poller.ts";
 import { searchIndex } from "../logic/search_index.ts";
 
-/** So many cards are drawn in one task. */
+/** Limits how many cards are rendered in one task. */
 const STEP = 12;
 
-/** What the provider offers, to search, look at and bind. */
+/** Shows the services of the provider, to search, read about and bind. */
 export function CatalogView(
   { catalog, bound, place, onChange, onOpen, onBind, onRetry }: {
     catalog: Polled<Catalog>;
@@ -142,7 +142,7 @@ function NothingFound(
 function Sections(
   { sections, filter, bound, onOpen, onBind }: {
     sections: readonly CatalogSection[];
-    /** Changes when something else is shown. */
+    /** Changes when the view shows other Exports. */
     filter: string;
     bound: ReadonlyMap<string, BoundState>;
     onOpen: (name: string) => void;
@@ -151,7 +151,7 @@ function Sections(
 ) {
   const { limit, more, endRef } = useGrowing(filter, STEP);
   const box = useRef<HTMLElement | null>(null);
-  // Hundreds of cards go at once when they are taken out together, before they are cleared away.
+  // Remove the container first: hundreds of cards then disappear at once, before they unmount.
   useLayoutEffect(() => {
     const drawn = box.current;
     return () => drawn?.remove();

@@ -14,7 +14,7 @@ import { type SharedGrant, sharedGrants } from "../logic/shared_grants.ts";
 import { leftOut } from "../logic/unknown_parts.ts";
 
 const STEP = 20;
-/** They come first, as somebody waits for them; more are behind their filter. */
+/** Limits the pending Grants above the clusters; their filter shows all of them. */
 const PENDING_BESIDE_CLUSTERS = 5;
 const FILTERS: readonly {
   readonly state: ClusterFilter;
@@ -28,7 +28,7 @@ const FILTERS: readonly {
 
 interface ClustersProps {
   readonly clusters: Polled<Clusters>;
-  /** Titles of Exports by name. */
+  /** Maps names of Exports to titles. */
   readonly titles: ReadonlyMap<string, string>;
   readonly place: Place;
   readonly isMine: (pending: PendingGrant) => boolean;
@@ -39,7 +39,7 @@ interface ClustersProps {
   readonly onRetry: () => void;
 }
 
-/** Who uses what the provider offers, and whether they are there. */
+/** Shows the consumer clusters, and whether they are live. */
 export function ClustersView(props: ClustersProps) {
   const { place, onChange, onConnect, onRetry } = props;
   const { data, error, currentAtMs } = props.clusters;

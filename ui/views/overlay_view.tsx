@@ -7,7 +7,7 @@ import { Modal } from "../components/modal.tsx";
 import type { BoundState } from "../logic/bound_exports.ts";
 import type { Overlay } from "../logic/place.ts";
 
-/** The dialog that the place names, if any. */
+/** Shows the dialog of the current place, if it has one. */
 export function OverlayView(
   {
     overlay,
@@ -35,7 +35,7 @@ export function OverlayView(
   if (overlay.kind === "connect") {
     return <ConnectDialog origin={origin} onApply={actions.onApply} onClose={onClose} />;
   }
-  if (!catalog) return null; // the view below tells what is going on
+  if (!catalog) return null; // the view below shows the loading state
   const offer = catalog.exports.find(({ name }) => name === overlay.export);
   if (!offer) return <NotOffered name={overlay.export} onClose={onClose} />;
   return overlay.kind === "details"
