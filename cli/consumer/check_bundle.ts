@@ -59,7 +59,7 @@ export function checkBundle(given: unknown, grant: string): CheckedBundle {
   for (const model of bundleObjects(bundle)) {
     const [path] = differences(comparable(objectOf(given, model.kind), kubeconfig), model);
     if (path === undefined) continue;
-    throw refusedBundle(`its ${model.kind} is not as it should be at "${path}"`);
+    throw refusedBundle(`its ${model.kind} has an unexpected value at "${path}"`);
   }
   return { ...bundle, server };
 }
@@ -87,7 +87,7 @@ function kubeconfigIn({ stringData }: Record<string, unknown>): string {
 const apiName = refined(text(), (name) => {
   const { group = "" } = parseApiName(name) ?? {};
   return group.includes(".") && !isReservedGroup(group);
-}, "is no API that a provider can offer");
+}, "is not an API that a provider can offer");
 
 const requirement = record({
   key: text(),
@@ -120,7 +120,7 @@ function specOf({ spec }: Record<string, unknown>): Omit<BindingSpec, "connectio
     return BINDING_SPEC.parse(spec, "spec");
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
-    throw refusedBundle(`its ClusterBinding is not as it should be: ${error.message}`);
+    throw refusedBundle(`its ClusterBinding is not valid: ${error.message}`);
   }
 }
 

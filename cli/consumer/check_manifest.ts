@@ -40,7 +40,7 @@ export function checkManifest(yaml: string): KubeObject[] {
     return checkObject(object, model);
   });
   const [foreign] = byName.keys();
-  if (foreign !== undefined) throw refusedManifest(`${foreign} is no part of the konnector`);
+  if (foreign !== undefined) throw refusedManifest(`${foreign} is not part of the konnector`);
   return checked;
 }
 
@@ -48,7 +48,7 @@ function checkObject(object: unknown, model: KubeObject): KubeObject {
   const mayDiffer = MAY_DIFFER[model.kind];
   const [path] = differences(object, model).filter((place) => !mayDiffer?.test(place));
   const name = identityOf(model);
-  if (path !== undefined) throw refusedManifest(`${name} is not as it should be at "${path}"`);
+  if (path !== undefined) throw refusedManifest(`${name} has an unexpected value at "${path}"`);
   const checked = object as KubeObject; // it has the same fields as the model
   if (model.kind === "ClusterRole" || model.kind === "Role") {
     const wider = widerRule((checked as Role).rules, (model as ClusterRole).rules ?? []);

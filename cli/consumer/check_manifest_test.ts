@@ -60,7 +60,7 @@ Deno.test("checkManifest() refuses a manifest with more than a konnector", async
   const group = [{ kind: "Group", name: "system:unauthenticated" }];
   const host = [{ name: "host", hostPath: { path: "/" } }];
   const table: [what: string, objects: object[], reason: RegExp][] = [
-    ["a foreign object", [...manifest(), secret], /Secret\/xbind\/a is no part/],
+    ["a foreign object", [...manifest(), secret], /Secret\/xbind\/a is not part/],
     ["an object in kube-system", set("ServiceAccount", "metadata.namespace", "kube-system"), /no/],
     ["another name", set("ClusterRoleBinding", "metadata.name", "admin"), /no ClusterRoleBinding/],
     ["an object less", manifest().slice(1), /it has no CustomResourceDefinition\/bindings/],

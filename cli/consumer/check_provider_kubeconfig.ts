@@ -31,7 +31,7 @@ export function checkProviderKubeconfig(text: string): ProviderKubeconfig {
   const caData = cluster["certificate-authority-data"] as string | undefined;
   const model = providerKubeconfig({ server, caData, token: auth.token.data, namespace });
   const [path] = differences(given, model).filter((place) => !MAY_DIFFER.test(place));
-  if (path !== undefined) throw refusedKubeconfig(`"${path}" is not what a bundle holds there`);
+  if (path !== undefined) throw refusedKubeconfig(`it has an unexpected value at "${path}"`);
   return { server, text: toYaml([model]) };
 }
 

@@ -21,7 +21,8 @@ export function differences(given: unknown, model: unknown, path = ""): string[]
 export const isMapping = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-const ASK_PROVIDER = "Nothing of it was applied. Check --server, and ask whoever runs that gateway";
+const ASK_PROVIDER =
+  "Nothing of it was applied. Check --server, and ask the operator of that gateway";
 
 /** The error for a document of the gateway that is refused; nothing of it was applied. */
 export const refused = (document: string, reason: string, remedy = ASK_PROVIDER): CliError =>

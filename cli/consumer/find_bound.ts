@@ -95,12 +95,12 @@ async function chooseName(
   if (only === undefined) {
     throw new CliError(
       "notFound",
-      `Cannot unbind Export "${exportName}": ${clusterText(target)} has nothing of it`,
+      `Cannot unbind Export "${exportName}": ${clusterText(target)} has no binding of it`,
       "See what is bound: kubectl get clusterbindings",
     );
   }
   if (own === undefined && others.length === 0) {
-    io.say(`Not logged in: taking ${only}, the only one of Export "${exportName}" here`);
+    io.say(`Not logged in: using ${only}, the only binding of Export "${exportName}" here`);
     return only;
   }
   throw new CliError(

@@ -19,5 +19,5 @@ export const notOffered = (name: string, hint = ""): CliError =>
   new CliError(
     "notFound",
     `Cannot bind Export "${name}": the catalog has no such Export`,
-    `${hint}See what there is: kubectl bind catalog`,
+    `${hint}List all Exports: kubectl bind catalog`,
   );

@@ -46,7 +46,8 @@ export async function untilReady(
   }
 }
 
-const LATE_REMEDY = "What was applied stays, and may still become Ready. Run: kubectl bind doctor";
+const LATE_REMEDY =
+  "The applied objects stay, and may still become Ready. Run: kubectl bind doctor";
 
 class Wait {
   readonly ended: Promise<void>;
@@ -106,7 +107,7 @@ export function stateText(
   now: Conditioned | undefined,
 ): string {
   const name = objectText({ kind, metadata });
-  if (!now) return `${name} is not there`;
+  if (!now) return `${name} does not exist`;
   const judged = condition(now, kind === "Deployment" ? "Available" : "Ready");
   return judged ? `${name} ${conditionText(judged)}` : `${name} has no status yet`;
 }

@@ -40,7 +40,7 @@ Deno.test("stateText() describes the state of an object", () => {
     message: "no route",
     lastTransitionTime: "2026-01-02T03:04:05Z",
   };
-  assert.equal(stateText(object, undefined), "Connection/a is not there");
+  assert.equal(stateText(object, undefined), "Connection/a does not exist");
   assert.equal(stateText(object, object), "Connection/a has no status yet");
   assert.equal(
     stateText(object, { ...object, status: { conditions: [ready] } }),

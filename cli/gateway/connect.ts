@@ -57,7 +57,7 @@ class SuggestingClient extends GatewayClient {
     const catalog = await this.catalog(signal).catch(() => undefined);
     const meant = closest(name, catalog?.exports.map((each) => each.name) ?? []);
     if (meant === undefined) throw error;
-    const remedy = `Did you mean "${meant}"? See what there is: kubectl bind catalog`;
+    const remedy = `Did you mean "${meant}"? List all Exports: kubectl bind catalog`;
     throw new CliError("notFound", error.message, remedy, { cause: error });
   }
 }

@@ -54,7 +54,7 @@ export const refusedBy = (asked: Asked, refusal: Refusal): GatewayError => {
     return fail("loginNeeded", "the session has ended or is not valid", loginRemedy(asked));
   }
   if (status === 404 && said && missing) {
-    return fail("notFound", missing, "See what there is: kubectl bind catalog");
+    return fail("notFound", missing, "List all Exports: kubectl bind catalog");
   }
   if (status === 410) {
     return fail("pickupGone", said || "the pickup was used, replaced or is too old", BIND_AGAIN);

@@ -50,7 +50,7 @@ export function checkClock(
   check: string,
   clock: { readonly server: Date; readonly ours: Date } | undefined,
 ): Check {
-  if (!clock) return skipped(check, "the server tells no time");
+  if (!clock) return skipped(check, "the server does not send its time");
   const skewMs = clock.server.getTime() - clock.ours.getTime();
   const seconds = Math.round(Math.abs(skewMs) / 1000);
   if (Math.abs(skewMs) <= MAX_SKEW_MS) return ok(check, `it differs from ours by ${seconds} s`);

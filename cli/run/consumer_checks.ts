@@ -24,7 +24,7 @@ import { installedKonnector } from "../consumer/konnector_plan.ts";
 import { missingRights, rightsToApply } from "../consumer/rights.ts";
 import { conditionText, isAvailable, stateText } from "../consumer/until_ready.ts";
 
-const SEE_KONNECTOR = "See that the konnector runs and reaches the provider: " +
+const SEE_KONNECTOR = "Check that the konnector runs and reaches the provider: " +
   "kubectl -n xbind logs deployment/konnector";
 
 /** Checks the consumer cluster: clock, rights, konnector and conditions. */
@@ -110,16 +110,18 @@ export const checkHeartbeat = (
     const granted = clusters.flatMap(({ bindings }) => bindings.map(({ grant }) => grant));
     const known = new Set([...granted, ...pending.map(({ grant }) => grant)]);
     const ours = connections.filter((name) => known.has(name));
-    if (ours.length === 0) return skipped(HEARTBEAT, "no Connection here is one of this gateway");
+    if (ours.length === 0) {
+      return skipped(HEARTBEAT, "no Connection on this cluster belongs to this gateway");
+    }
     const bindings = clusters.find((cluster) => cluster.uid === uid)?.bindings ?? [];
     const silent = ours.flatMap((name) => {
       const heard = bindings.find(({ grant }) => grant === name);
-      if (!heard) return [`the provider never heard from ${name} on this cluster`];
+      if (!heard) return [`the provider never got a heartbeat of ${name} from this cluster`];
       if (heard.live) return [];
-      return [`the provider last heard from ${name} ${age(heard.lastHeartbeat, io.now())} ago`];
+      return [`the last heartbeat of ${name} was ${age(heard.lastHeartbeat, io.now())} ago`];
     });
     if (silent.length > 0) return failed(HEARTBEAT, silent.join("; "), SEE_KONNECTOR);
-    return `the provider hears from ${ours.join(", ")}`;
+    return `the provider gets heartbeats of ${ours.join(", ")}`;
   });
 
 async function lookAtConsumer({ signal }: Pick<Io, "signal">, { kube, target }: Consumer) {

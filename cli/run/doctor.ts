@@ -25,7 +25,7 @@ export async function runDoctor(io: Io, options: DoctorOptions): Promise<void> {
   throw new CliError(
     "failure",
     `${bad} of ${checks.length} checks failed`,
-    "Do what their lines say, then run again: kubectl bind doctor",
+    "Fix them as their lines say, then run again: kubectl bind doctor",
   );
 }
 
@@ -40,7 +40,7 @@ async function* allChecks(io: Io, options: DoctorOptions): AsyncGenerator<Check>
   if (!connected) {
     yield reached;
     for (const name of ["rights", "konnector", "connections", "clusterbindings", "heartbeat"]) {
-      yield skipped(name, "the consumer cluster cannot be asked");
+      yield skipped(name, "the consumer cluster is not available");
     }
     return;
   }
@@ -48,7 +48,7 @@ async function* allChecks(io: Io, options: DoctorOptions): AsyncGenerator<Check>
   yield* consumerChecks(io, consumer);
   yield signedIn.gateway
     ? await checkHeartbeat(io, signedIn.gateway, consumer)
-    : skipped("heartbeat", "only a session can tell");
+    : skipped("heartbeat", "this check needs a session");
 }
 
 const WIDEST = "clusterbindings".length;

@@ -77,7 +77,7 @@ export async function runExport(io: Io, exportName: string, options: ExportOptio
 function refuseContradictions(options: ExportOptions): void {
   const { output, wait, dryRun, konnectorImage, installKonnector } = options;
   const refuse = (flags: string, reason: string) => {
-    throw new CliError("usage", `Cannot use ${flags}: ${reason}`, "Leave one of them out");
+    throw new CliError("usage", `Cannot use ${flags}: ${reason}`, "Use only one of them");
   };
   if (output && (wait || dryRun)) {
     refuse("--output together with --wait or --dry-run", "it applies nothing");

@@ -34,7 +34,7 @@ export async function* gatewayChecks(
   });
   yield reached;
   if (reached.status !== "ok") {
-    yield skipped("session", "the gateway cannot be asked");
+    yield skipped("session", "the gateway is not available");
     return;
   }
   const session = await checked("session", async () => {

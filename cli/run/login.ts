@@ -41,7 +41,9 @@ export const login = async (
   const reach = { base, caFile, tokenFromEnv: false };
   const gateway = await clientOf(io, reach);
   const provider = await gateway.provider(io.signal); // fail on a wrong address before the login
-  if (isUnencrypted(base)) io.say(`warning: ${server} is not encrypted; others may read along`);
+  if (isUnencrypted(base)) {
+    io.say(`warning: ${server} is not encrypted; others can read the traffic`);
+  }
 
   const check = async (token: string): Promise<Identity | undefined> => {
     const client = await clientOf(io, { ...reach, token: new Hidden(token) });
@@ -56,7 +58,9 @@ export const login = async (
     servers: { ...config.servers, [server]: { token, ...(caFile ? { caFile } : {}) } },
   }));
   io.say(`Logged in to ${provider.name} (${server}) as ${me.displayName ?? me.subject}.`);
-  if (io.env.XBIND_TOKEN) io.say("warning: XBIND_TOKEN is set, and is used instead");
+  if (io.env.XBIND_TOKEN) {
+    io.say("warning: XBIND_TOKEN is set, and is used instead of this session");
+  }
 };
 
 const serverToLogInTo = (
@@ -68,7 +72,7 @@ const serverToLogInTo = (
   if (text === undefined) {
     throw new CliError(
       "usage",
-      "Cannot log in: no gateway is named",
+      "Cannot log in: no gateway is given",
       "Run: kubectl bind login <server-url>",
     );
   }
@@ -112,7 +116,7 @@ const waitForSession = async (
   io.out([url]);
   const opened = options.browser && canShowBrowser(io) && await io.openBrowser(url);
   io.say(opened ? "Finish the login in your browser." : "Open this URL in a browser.");
-  io.say("If the browser cannot come back to this machine, paste the URL of its last page here.");
+  io.say("If the browser cannot reach this machine, paste the URL of its last page here.");
   const pasted = readPasted(io, accept, pasting.signal);
   try {
     return await promise;
@@ -124,8 +128,8 @@ const waitForSession = async (
 };
 
 /** A provider token is not saved, because it has another lifetime than a session. */
-const NO_SESSION = "That token is no session of a gateway, and is not kept. " +
-  "To use a token of the provider, put it into XBIND_TOKEN, without a login.";
+const NO_SESSION = "That token is not a gateway session, and is not stored. " +
+  "To use a token of the provider, set XBIND_TOKEN to it instead of logging in.";
 
 /** Tells whether the user would see a browser that opens on this machine. */
 export const canShowBrowser = ({ env, platform }: Pick<LoginIo, "env" | "platform">): boolean => {
@@ -143,7 +147,7 @@ const readPasted = async (
     for await (const line of io.lines(signal)) {
       if (line.trim() === "") continue;
       const token = pastedToken(line);
-      if (token === undefined) io.say("That holds no token: paste the URL with “token=” in it.");
+      if (token === undefined) io.say("That contains no token: paste the URL with “token=” in it.");
       else await accept(token);
     }
   } catch {
@@ -167,6 +171,6 @@ const isUnencrypted = ({ protocol, hostname }: URL): boolean =>
 const tooLate = (server: string): CliError =>
   new CliError(
     "timeout",
-    `Cannot log in to ${server}: nobody finished the login within 5 minutes`,
+    `Cannot log in to ${server}: the login was not finished within 5 minutes`,
     `Run again: kubectl bind login ${server}`,
   );

@@ -19,13 +19,13 @@ export const logout = async (
     : [serverText(parseServerUrl(named))].filter((server) => saved.servers[server]);
   if (leaving.length === 0) {
     return io.say(
-      named === undefined ? "Nobody is logged in." : `Nobody is logged in at ${named}.`,
+      named === undefined ? "You are not logged in." : `You are not logged in to ${named}.`,
     );
   }
   await updateConfig(path, (config) => without(config, leaving));
   for (const server of leaving) io.say(`Logged out of ${server}.`);
-  io.say("Copies of the session token, and what you have bound, stay valid.");
-  if (io.env.XBIND_TOKEN) io.say("XBIND_TOKEN is still set, and is still used.");
+  io.say("Copies of the session token and your bound Exports stay valid.");
+  if (io.env.XBIND_TOKEN) io.say("XBIND_TOKEN is still set and still used.");
 };
 
 const without = (config: SavedConfig, leaving: readonly string[]): SavedConfig => {

@@ -27,9 +27,9 @@ export async function runUnbind(io: Io, exportName: string, options: UnbindOptio
     if (options.dryRun) return io.say("Dry run: nothing was changed");
     const [{ object }] = bound as [BoundObject];
     io.say(
-      `Grant ${object.metadata.name} and its credential stay with the provider: they end when the ` +
-        "provider deletes the Grant, or by its reaper once no cluster uses them. Until then " +
-        `kubectl bind export ${exportName} takes them up again`,
+      `Grant ${object.metadata.name} and its credential stay with the provider until the provider ` +
+        "deletes the Grant, or its reaper does because no cluster uses it. Until then " +
+        `kubectl bind export ${exportName} uses them again`,
     );
   });
 }
@@ -57,7 +57,7 @@ async function deleteWholly(
   const cache = new Cache(metadataObjects(type, selection));
   const stop = new AbortController();
   const ended = cache.run(kube, stop.signal);
-  using _spinner = spinner(io, `waiting for the end of ${objectText(object)}`);
+  using _spinner = spinner(io, `waiting for the deletion of ${objectText(object)}`);
   try {
     await cache.waitForAbsence(key, uid, signal);
   } catch (error) {
@@ -74,6 +74,6 @@ const stillHeld = (object: BoundObject["object"], cause: CliError): CliError =>
     "timeout",
     `${cause.message}: ${objectText(object)} is being deleted, but its finalizers ` +
       `(${object.metadata.finalizers?.join(", ") ?? "unknown"}) still hold it`,
-    "See whether the konnector runs, then run the command again: kubectl bind doctor",
+    "Check that the konnector runs (kubectl bind doctor), then run the command again",
     { cause },
   );

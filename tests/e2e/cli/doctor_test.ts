@@ -47,7 +47,10 @@ Deno.test("kubectl bind doctor", async (t) => {
     const unready = `failed: Connection/${grant} Ready=False (Unreachable): no route. See`;
     assert.ok(lines.get("connections")?.startsWith(unready), [...lines].join("\n"));
     assert.match(lines.get("clusterbindings") ?? "", /^failed: .* has no status yet/);
-    assert.match(lines.get("heartbeat") ?? "", /^failed: the provider never heard from widgets-/);
+    assert.match(
+      lines.get("heartbeat") ?? "",
+      /^failed: the provider never got a heartbeat of widgets-/,
+    );
   });
 
   await t.step("reports no failure on a working cluster", async () => {
@@ -60,7 +63,7 @@ Deno.test("kubectl bind doctor", async (t) => {
     await konnector.beat();
     const lines = await checkUp(0);
     assert.deepEqual([...lines.values()].filter((line) => !line.startsWith("ok: ")), []);
-    assert.equal(lines.get("heartbeat"), `ok: the provider hears from ${grant}`);
+    assert.equal(lines.get("heartbeat"), `ok: the provider gets heartbeats of ${grant}`);
   });
 
   await t.step("prints the same checks as JSON", async () => {

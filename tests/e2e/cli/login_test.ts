@@ -91,9 +91,9 @@ Deno.test("kubectl bind login", async (t) => {
     const printed = await login.firstLine();
     const { url: last } = await browse(printed, isLoopbackEnd);
     await login.type(`\n${printed}\nno\n`);
-    await login.said(/holds no token.*holds no token/s);
+    await login.said(/contains no token.*contains no token/s);
     await login.type(`${"y".repeat(50)}\n`);
-    await login.said(/is no session of a gateway/);
+    await login.said(/is not a gateway session/);
     const [header] = otherToken.split(".");
     await login.type(`${header}..aXY.c2VhbGVk.dGFn\n`);
     await login.said(/does not accept that session/);
@@ -135,7 +135,7 @@ Deno.test("kubectl bind login", async (t) => {
     assert.match(stderr, new RegExp(`Logged out of ${url}`));
     assert.equal((await user.run(["catalog", "--server", url])).code, 3);
     assert.match((await user.run(["logout", "--all"])).stderr, /Logged out of http:\/\/localhost/);
-    assert.match((await user.run(["logout"])).stderr, /Nobody is logged in/);
+    assert.match((await user.run(["logout"])).stderr, /You are not logged in/);
   });
 
   await t.step("stops on Ctrl-C, and saves nothing", async () => {
@@ -169,7 +169,7 @@ Deno.test("kubectl bind login does not save a ServiceAccount token", async () =>
   const login = user.start(["login", gateway.url, ...NEVER]);
   const printed = await login.firstLine();
   await login.type(`${account}\n`);
-  await login.said(/no session of a gateway, and is not kept.*XBIND_TOKEN/);
+  await login.said(/not a gateway session, and is not stored.*XBIND_TOKEN/);
   const { origin, pathname } = redirectIn(printed);
   const redirected = await fetch(`${origin}${pathname}?token=${account}`);
   assert.equal(redirected.status, 401);

@@ -28,7 +28,7 @@ Deno.test("kubectl bind unbind", async (t) => {
   };
 
   await t.step("finds nothing on an empty cluster", async () => {
-    await world.fails(["unbind", "widgets"], 4, /has nothing of it/);
+    await world.fails(["unbind", "widgets"], 4, /has no binding of it/);
   });
 
   await t.step("deletes nothing with --dry-run", async () => {
@@ -64,7 +64,7 @@ Deno.test("kubectl bind unbind", async (t) => {
     const { code, stdout, stderr } = await world.bind(["unbind", "widgets"], noSession);
     assert.equal(code, 0, stderr);
     assert.deepEqual(stdout.split("\n"), [...inOrder("deleted"), ""]);
-    assert.match(stderr, /Not logged in: taking/);
+    assert.match(stderr, /Not logged in: using/);
   });
 
   await t.step("keeps the credentials until the konnector has cleaned up", async () => {
