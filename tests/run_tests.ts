@@ -125,7 +125,7 @@ async function runOnControlPlanes({ mode, shard, options }: TestPlan): Promise<T
       [CLI_VARIABLE]: cli,
       HELM_BIN: helm,
       CHROME_PATH: chromium,
-      DENO_JOBS: "3",
+      DENO_JOBS: "4",
       ...(mode === "soak" ? { [SOAK_VARIABLE]: "1" } : {}),
     });
   } finally {
