@@ -1,12 +1,12 @@
 import type { Condition, KubeObject, LabelSelector, ObjectMeta, ResourceType } from "./builtins.ts";
 import {
+  API_VERSION,
   type CATALOG_API_VERSION,
   CATALOG_GROUP,
   type CORE_API_VERSION,
   CORE_GROUP,
   type IAM_API_VERSION,
   IAM_GROUP,
-  VERSION,
 } from "./groups.ts";
 import type { Identity } from "./wire.ts";
 
@@ -184,7 +184,7 @@ const ours = <T extends KubeObject>(
   scope: "Cluster" | "Namespaced",
 ): ResourceType<T> => ({
   group,
-  version: VERSION,
+  version: API_VERSION,
   plural,
   kind,
   namespaced: scope === "Namespaced",
