@@ -21,7 +21,7 @@ export async function* benchAuthentication(run: Run): AsyncGenerator<Figure> {
     flags: ["--kubernetes-auth"],
     env: sessions.env,
   });
-  progress("logins through the mock issuer");
+  progress("logins through the mock identity provider");
   yield await logins(gateway, sized(60, 300));
   progress("session checks");
   yield await sessionChecks(gateway, sessions, full ? 5 : 2);
@@ -43,7 +43,7 @@ async function logins(gateway: Gateway, rounds: number): Promise<Figure> {
     );
   }
   return {
-    name: "login round trip through the mock issuer",
+    name: "login round trip through the mock identity provider",
     measured: latencies(times),
     comparedTo: `${LOGIN_REQUESTS} empty answers, as many as a login's ${ms(median(empty))}`,
     goal: "(information)",

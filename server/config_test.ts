@@ -193,8 +193,8 @@ Deno.test("parseConfig() refuses combinations that cannot work", async (t) => {
     ]],
     ["a gateway without a client", [OIDC[0] ?? ""], [/^--oidc-client-id is required/]],
     ["a bad issuer is not a missing one", ["--oidc-issuer-url=x", OIDC[1] ?? ""], [/is not a URL/]],
-    ["the mock issuer needs nothing", ["--oidc-mock"], []],
-    ["the mock issuer replaces real flags", ["--oidc-mock", ...OIDC], []],
+    ["the mock identity provider needs nothing", ["--oidc-mock"], []],
+    ["the mock identity provider replaces real flags", ["--oidc-mock", ...OIDC], []],
     ["no gateway needs no OIDC", ["--enable-gateway=false"], []],
     ["apply without the gateway", ["--enable-gateway=false", "--enable-apply"], [
       /^--enable-apply needs --enable-gateway/,

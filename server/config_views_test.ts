@@ -23,7 +23,7 @@ Deno.test("configWarnings() names risky and useless settings", async (t) => {
     ["a short signing key", [...OIDC, ...KEYS, `--cookie-signing-key=${base64(31)}`], [
       /^--cookie-signing-key is short \(31 bytes\)/,
     ]],
-    ["the mock issuer", [...KEYS, "--oidc-mock"], [/^--oidc-mock signs EVERYBODY in/]],
+    ["the mock identity provider", [...KEYS, "--oidc-mock"], [/^--oidc-mock signs EVERYBODY in/]],
     ["an http issuer", [...OIDC, ...KEYS, "--oidc-issuer-url=http://idp"], [
       /^--oidc-issuer-url is not https/,
     ]],

@@ -80,10 +80,10 @@ function sitesOf({ metricsAddress, probeAddress, metrics, ready }: ManagerServer
   return sites.filter(({ address }) => address !== "0");
 }
 
-const readiness = (verdict: boolean | string): Page =>
-  verdict === true
+const readiness = (result: boolean | string): Page =>
+  result === true
     ? { status: 200, body: "ok" }
-    : { status: 503, body: `not ready${verdict === false ? "" : `: ${verdict}`}` };
+    : { status: 503, body: `not ready${result === false ? "" : `: ${result}`}` };
 
 async function listen(site: Site, log: Log): Promise<http.Server> {
   const server = http.createServer({

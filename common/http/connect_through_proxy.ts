@@ -95,8 +95,8 @@ async function greetSocks(
   if (method === 2) {
     const { username, password } = userInfo(proxyUrl);
     socket.write(Buffer.concat([Buffer.from([1]), sized(username), sized(password)]));
-    const verdict = await readUntil(socket, () => 2);
-    if (verdict[1] !== 0) throw new Error("wrong user name or password");
+    const reply = await readUntil(socket, () => 2);
+    if (reply[1] !== 0) throw new Error("wrong user name or password");
   }
   // The proxy resolves the name: it may know hosts that this machine does not.
   socket.write(Buffer.concat([

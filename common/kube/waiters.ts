@@ -39,10 +39,10 @@ export class Waiters<T> {
       };
       const check: Check<T> = (object) => {
         try {
-          const verdict = judge(object);
-          if (!verdict) return;
+          const result = judge(object);
+          if (!result) return;
           finish();
-          resolve(verdict.value);
+          resolve(result.value);
         } catch (error) {
           finish();
           reject(error);

@@ -119,8 +119,8 @@ export async function sweep(
   }
   const { held, waiting } = plan;
   if (waiting > 0) {
-    const { reaped: revoked } = counts;
-    log.info("revoked a part of the silent Grants; the others wait", { revoked, waiting });
+    const { reaped } = counts;
+    log.info("reaped some of the silent Grants; the others wait", { reaped, waiting });
   }
   if (config.reaperRevoke && config.reaperDeleteBoundary) {
     try {

@@ -143,8 +143,8 @@ export class BindingWorld implements AsyncDisposable {
       conditions: [readyCondition({ metadata })],
     };
     const { uid } = metadata;
-    const verdict = { apiVersion, kind, metadata: { name, uid }, status } as Grant;
-    await this.kube.applyStatus(GRANTS, verdict, FIELD_MANAGERS.issuer);
+    const judged = { apiVersion, kind, metadata: { name, uid }, status } as Grant;
+    await this.kube.applyStatus(GRANTS, judged, FIELD_MANAGERS.issuer);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
