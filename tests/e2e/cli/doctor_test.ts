@@ -35,7 +35,7 @@ Deno.test("kubectl bind doctor", async (t) => {
       /^failed: it is not installed\. Run: kubectl bind c/,
     );
     assert.equal(lines.get("connections"), "ok: there are none yet");
-    assert.match(lines.get("heartbeat") ?? "", /^skipped: no Connection here/);
+    assert.match(lines.get("heartbeat") ?? "", /^skipped: no Connection on this cluster/);
     assert.equal(lines.size, 10);
   });
 
@@ -44,7 +44,7 @@ Deno.test("kubectl bind doctor", async (t) => {
     await world.judge(CONNECTIONS, "False", "no route");
     const lines = await checkUp(1);
     assert.match(lines.get("konnector") ?? "", /^failed: it does not run, image .*:served: /);
-    const unready = `failed: Connection/${grant} Ready=False (Unreachable): no route. See`;
+    const unready = `failed: Connection/${grant} Ready=False (Unreachable): no route. Check`;
     assert.ok(lines.get("connections")?.startsWith(unready), [...lines].join("\n"));
     assert.match(lines.get("clusterbindings") ?? "", /^failed: .* has no status yet/);
     assert.match(

@@ -117,7 +117,7 @@ Deno.test("kubectl bind export refuses the answers of a hostile gateway:", async
   }
 
   const manifests: [what: string, edit: Edit, words: RegExp][] = [
-    ["a foreign object", onManifest((yaml) => `${yaml}---\n${ADMIN}\n`), /pwned is no part/],
+    ["a foreign object", onManifest((yaml) => `${yaml}---\n${ADMIN}\n`), /pwned is not part/],
     [
       "more rights",
       onManifest((yaml) => yaml.replaceAll("- delete\n", '- "*"\n')),
