@@ -30,7 +30,7 @@ export async function* benchCli(
   const answer = () => Response.json(CATALOG);
   await using server = Deno.serve(listen, answer);
   await using tlsServer = Deno.serve(
-    { ...listen, ...issueServerCertificate(authority, ["127.0.0.1"]) },
+    { ...listen, ...await issueServerCertificate(authority, ["127.0.0.1"]) },
     answer,
   );
   try {
