@@ -190,10 +190,10 @@ Deno.test("sweep() reaps a backlog in parts, the longest silent first", async ()
   await using world = await ReaperWorld.start(provider);
   const grants = await silentGrants(world, 12, LONG);
   const reaper = await readyToReap(world);
-  for (const [revoked, waiting] of [[5, 7], [5, 2], [2, 0]]) {
+  for (const [reaped, waiting] of [[5, 7], [5, 2], [2, 0]]) {
     const counts = await reaper.sweep();
     assert.deepEqual([counts?.reaped, counts?.waiting, counts?.isHolding], [
-      revoked,
+      reaped,
       waiting,
       false,
     ]);
@@ -203,7 +203,7 @@ Deno.test("sweep() reaps a backlog in parts, the longest silent first", async ()
     await world.upToDate(reaper);
   }
   const parts = reaper.records.filter(({ waiting }) => waiting);
-  assert.deepEqual(parts.map(({ revoked, waiting }) => [revoked, waiting]), [[5, 7], [5, 2]]);
+  assert.deepEqual(parts.map(({ reaped, waiting }) => [reaped, waiting]), [[5, 7], [5, 2]]);
 });
 
 Deno.test("sweep() with --reaper-hold-percent=100 never holds", async () => {
