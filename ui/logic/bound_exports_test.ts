@@ -10,14 +10,7 @@ const cluster = (name: string, subject: string, live: boolean) => ({
   uid: `uid-${name}`,
   lastHeartbeat: AT,
   live,
-  bindings: [{
-    grant: `${name}-x`,
-    export: name,
-    subject,
-    lastHeartbeat: AT,
-    live,
-    apis: [],
-  }],
+  bindings: [{ grant: `${name}-x`, export: name, subject, lastHeartbeat: AT, live, apis: [] }],
 });
 const pending = (grant: string, name: string, identity = "jane") => ({
   grant,

@@ -6,12 +6,7 @@ const cluster = (uid: string, live: boolean, minute: number, exportName = "pg"):
   const lastHeartbeat = `2026-05-01T12:0${minute}:00Z`;
   const apis = [{ name: `${exportName}s.example.org`, syncedCount: 1 }];
   const binding = { grant: `${exportName}-1`, export: exportName, identity: "Jane", apis };
-  return {
-    uid,
-    lastHeartbeat,
-    live,
-    bindings: [{ ...binding, lastHeartbeat, live }],
-  };
+  return { uid, lastHeartbeat, live, bindings: [{ ...binding, lastHeartbeat, live }] };
 };
 const CLUSTERS: Clusters = {
   clusters: [
@@ -20,12 +15,7 @@ const CLUSTERS: Clusters = {
     cluster("c", false, 3, "redis"),
     cluster("d", true, 5),
   ],
-  pending: [{
-    grant: "mail-1",
-    export: "mail",
-    identity: "John",
-    createdAt: "",
-  }],
+  pending: [{ grant: "mail-1", export: "mail", identity: "John", createdAt: "" }],
 };
 const shown = (...filter: [string, Parameters<typeof clusterRows>[2]]) => {
   const { clusters, pending } = clusterRows(CLUSTERS, ...filter);

@@ -10,11 +10,7 @@ const config = (cluster: object = {}, user: object = {}, root: object = {}) => (
     { name: "other", cluster: { server: "https://other.example" } },
     {
       name: "c",
-      cluster: {
-        "certificate-authority-data": "QUJD",
-        server: "https://a:6443",
-        ...cluster,
-      },
+      cluster: { "certificate-authority-data": "QUJD", server: "https://a:6443", ...cluster },
     },
   ],
   contexts: [
@@ -23,18 +19,10 @@ const config = (cluster: object = {}, user: object = {}, root: object = {}) => (
   ],
   "current-context": "dev@c",
   preferences: {},
-  users: [{ name: "other", user: {} }, {
-    name: "u",
-    user: { token: "secret", ...user },
-  }],
+  users: [{ name: "other", user: {} }, { name: "u", user: { token: "secret", ...user } }],
   ...root,
 });
-const FINE = {
-  context: "dev@c",
-  server: "https://a:6443",
-  user: "u",
-  problem: undefined,
-};
+const FINE = { context: "dev@c", server: "https://a:6443", user: "u", problem: undefined };
 
 /** Repeats the format of kubectl, in which lists are not indented. */
 const KUBECTL = `apiVersion: v1
@@ -66,10 +54,7 @@ Deno.test("peekKubeconfig() finds context, server and user in every format", asy
     "indented lists": stringify(config()),
     "flat lists": stringify(config(), { indentSeq: false }),
     "wide indentation": stringify(config(), { indent: 6 }),
-    quoted: stringify(config(), {
-      defaultStringType: "QUOTE_DOUBLE",
-      defaultKeyType: "PLAIN",
-    }),
+    quoted: stringify(config(), { defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN" }),
     json: JSON.stringify(config()),
   };
   for (const [name, text] of Object.entries(texts)) {
@@ -106,20 +91,8 @@ Deno.test("peekKubeconfig() predicts the gateway's refusals", async (t) => {
 
 Deno.test("peekKubeconfig() survives any text", () => {
   assert.equal(peekKubeconfig("  \n"), undefined);
-  const odd = [
-    "hello",
-    "- - - a",
-    ": :",
-    "{",
-    "a:\n  - b\n c: d",
-    "\u0000",
-    "[]",
-    "null",
-    "7",
-  ];
-  for (
-    const text of [...odd, "- ".repeat(5_000), "__proto__: x\ncurrent-context: y"]
-  ) {
+  const odd = ["hello", "- - - a", ": :", "{", "a:\n  - b\n c: d", "\u0000", "[]", "null", "7"];
+  for (const text of [...odd, "- ".repeat(5_000), "__proto__: x\ncurrent-context: y"]) {
     assert.ok(peekKubeconfig(text)?.problem, text.slice(0, 20));
   }
 });

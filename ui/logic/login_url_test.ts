@@ -27,9 +27,6 @@ Deno.test("loginRequest() accepts only paths of the gateway, and only known reas
     ]
   ) {
     const search = `?${new URLSearchParams({ redirect, reason: "<b>" })}`;
-    assert.deepEqual(loginRequest(search), {
-      signInUrl: "/api/auth/oidc/login",
-      message: "",
-    });
+    assert.deepEqual(loginRequest(search), { signInUrl: "/api/auth/oidc/login", message: "" });
   }
 });

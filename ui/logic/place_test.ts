@@ -4,21 +4,11 @@ import { fragmentOf, type Place, placeOf, START } from "./place.ts";
 const PLACES: [string, Partial<Place>][] = [
   ["#/catalog", {}],
   ["#/catalog?q=a+%26+b%23c", { search: "a & b#c" }],
-  ["#/catalog?collection=databases&bound=1", {
-    collection: "databases",
-    boundOnly: true,
-  }],
-  ["#/catalog?q=pg&export=pg", {
-    search: "pg",
-    overlay: { kind: "details", export: "pg" },
-  }],
+  ["#/catalog?collection=databases&bound=1", { collection: "databases", boundOnly: true }],
+  ["#/catalog?q=pg&export=pg", { search: "pg", overlay: { kind: "details", export: "pg" } }],
   ["#/catalog?bind=pg", { overlay: { kind: "bind", export: "pg" } }],
   ["#/clusters", { view: "clusters" }],
-  ["#/clusters?q=x&state=silent", {
-    view: "clusters",
-    search: "x",
-    state: "silent",
-  }],
+  ["#/clusters?q=x&state=silent", { view: "clusters", search: "x", state: "silent" }],
   ["#/clusters?connect=1", { view: "clusters", overlay: { kind: "connect" } }],
 ];
 

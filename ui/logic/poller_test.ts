@@ -24,10 +24,7 @@ function world(load: Load<string>) {
 const settled = () => new Promise((resolve) => setTimeout(resolve));
 
 Deno.test("Poller reads at every interval, and reports only changes", async () => {
-  const answers = [{ data: "a", etag: "1" }, undefined, {
-    data: "b",
-    etag: "2",
-  }];
+  const answers = [{ data: "a", etag: "1" }, undefined, { data: "b", etag: "2" }];
   const known: (string | undefined)[] = [];
   const { poller, told, pass } = world((etag) => {
     known.push(etag);
@@ -51,18 +48,10 @@ Deno.test("Poller keeps its data when a read fails, and says how old the data is
   fails = true;
   pass(15_000);
   await settled();
-  assert.deepEqual(told.at(-1), {
-    data: "a",
-    error: "down",
-    currentAtMs: 1_000,
-  });
+  assert.deepEqual(told.at(-1), { data: "a", error: "down", currentAtMs: 1_000 });
   fails = false;
   await poller.refresh();
-  assert.deepEqual(told.at(-1), {
-    data: "a",
-    error: undefined,
-    currentAtMs: 16_000,
-  });
+  assert.deepEqual(told.at(-1), { data: "a", error: undefined, currentAtMs: 16_000 });
 });
 
 Deno.test("Poller does not read while the page is hidden, and catches up afterwards", async () => {

@@ -26,15 +26,6 @@ Deno.test("relativeTime() treats a future time as now, and is empty for an inval
 Deno.test("remainingTime() counts down to zero and stays there", () => {
   assert.deepEqual(
     [-5_000, 0, 1, 1_000, 60_000, 299_001, 300_000, 3_661_000].map(remainingTime),
-    [
-      "0:00",
-      "0:00",
-      "0:01",
-      "0:01",
-      "1:00",
-      "5:00",
-      "5:00",
-      "1:01:01",
-    ],
+    ["0:00", "0:00", "0:01", "0:01", "1:00", "5:00", "5:00", "1:01:01"],
   );
 });

@@ -10,19 +10,10 @@ const INDEX = searchIndex({
       apis: ["dbs.sql.example"],
     },
     { name: "redis", title: "Redis", apis: ["caches.kv.example"] },
-    {
-      name: "mail",
-      title: "بريد",
-      apis: ["inboxes.mail.example", "rules.mail.example"],
-    },
+    { name: "mail", title: "بريد", apis: ["inboxes.mail.example", "rules.mail.example"] },
   ],
   collections: [
-    {
-      name: "data",
-      title: "Data stores",
-      description: "Keep things",
-      exports: ["pg", "redis"],
-    },
+    { name: "data", title: "Data stores", description: "Keep things", exports: ["pg", "redis"] },
     { name: "fast", title: "In memory", exports: ["redis"] },
   ],
 });
