@@ -60,10 +60,7 @@ Deno.test("normalizeArgs() accepts every spelling that kubectl accepts", async (
     ["export pg --install-konnector=1", "export pg --install-konnector"],
     ["export pg --no-install-konnector", "export pg --no-install-konnector"],
     ["export pg --no-install-konnector=false", "export pg --install-konnector"],
-    [
-      "export --install-konnector=false --install-konnector pg",
-      "export --install-konnector pg",
-    ],
+    ["export --install-konnector=false --install-konnector pg", "export --install-konnector pg"],
     ["export pg --wait=false", "export pg"],
     ["export pg --wait --wait=false", "export pg"],
     ["export --dry-run pg", "export --dry-run=client pg"],

@@ -6,11 +6,7 @@ const deployment = (status: object | undefined, replicas?: number): Deployment =
   apiVersion: "apps/v1",
   kind: "Deployment",
   metadata: { name: "konnector" },
-  spec: {
-    ...(replicas === undefined ? {} : { replicas }),
-    selector: {},
-    template: {},
-  },
+  spec: { ...(replicas === undefined ? {} : { replicas }), selector: {}, template: {} },
   ...(status ? { status } : {}),
 });
 

@@ -5,10 +5,7 @@ import { kubeconfigFileName, kubeconfigFor } from "./kubeconfig.ts";
 const PARTS = { cluster: "provider", server: "https://127.0.0.1:1", caPem: "CA", user: "ada" };
 
 Deno.test("kubeconfigFor() has one context that fits together", () => {
-  const config = parse(kubeconfigFor({
-    ...PARTS,
-    credentials: { cert: "CERT", key: "KEY" },
-  }));
+  const config = parse(kubeconfigFor({ ...PARTS, credentials: { cert: "CERT", key: "KEY" } }));
   assert.equal(config["current-context"], "ada@provider");
   assert.deepEqual(config.contexts, [
     { name: "ada@provider", context: { cluster: "provider", user: "ada" } },

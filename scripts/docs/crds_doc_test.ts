@@ -51,11 +51,7 @@ Deno.test("crdsDoc() tells path, type, whether it is required, choices, defaults
             "x-kubernetes-validations": [{ message: "parts do not change" }],
           },
         },
-        notes: {
-          type: "object",
-          description: "By key.",
-          additionalProperties: { type: "string" },
-        },
+        notes: { type: "object", description: "By key.", additionalProperties: { type: "string" } },
       },
     },
   }, ["spec"])]);

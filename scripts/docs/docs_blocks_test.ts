@@ -35,11 +35,7 @@ Deno.test("commandBlocks() gives what is to be run, how, and what it prints", ()
   ));
   assert.deepEqual(blocks, [
     { line: 3, commands: "one\ntwo", mode: { kind: "run" }, prints: "1" },
-    {
-      line: 15,
-      commands: "three\n  four",
-      mode: { kind: "not run", reason: "needs a registry" },
-    },
+    { line: 15, commands: "three\n  four", mode: { kind: "not run", reason: "needs a registry" } },
     { line: 26, commands: "five", mode: { kind: "stays", until: "it is up" } },
   ]);
 });
