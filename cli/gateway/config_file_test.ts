@@ -88,8 +88,8 @@ Deno.test("configPath() follows the convention of each system", async (t) => {
     ["linux", { HOME: "/home/ada", XDG_CONFIG_HOME: "x" }, "/home/ada/.config/xbind/config.json"],
     [
       "darwin",
-      { HOME: "/Users/ada", XDG_CONFIG_HOME: "/x" },
-      "/Users/ada/Library/Application Support/xbind/config.json",
+      { HOME: "/a", XDG_CONFIG_HOME: "/x" },
+      "/a/Library/Application Support/xbind/config.json",
     ],
     ["windows", { APPDATA: "C:\\Users\\ada" }, "C:\\Users\\ada\\xbind\\config.json"],
   ];

@@ -4,19 +4,16 @@ import { CliError } from "../cli_error.ts";
 import { configPathOf, findServer } from "./settings.ts";
 import type { GlobalOptions } from "../options.ts";
 
+const LAST = "https://last.example.org";
 const SAVED = {
-  current: "https://last.example.org",
+  current: LAST,
   servers: {
-    "https://last.example.org": { token: "last-token", caFile: "/etc/last.pem" },
+    [LAST]: { token: "last-token", caFile: "/etc/last.pem" },
     "https://other.example.org/bind": { token: "other-token" },
   },
 };
 
-const found = async (
-  env: Record<string, string>,
-  options: GlobalOptions,
-  saved: object = SAVED,
-) => {
+const found = async (env: Record<string, string>, options: GlobalOptions, saved: object) => {
   const home = await Deno.makeTempDir({ prefix: "xbind-settings-" });
   const io = { env: { HOME: home, APPDATA: home, ...env } };
   try {
@@ -36,49 +33,35 @@ const found = async (
 };
 
 Deno.test("findServer() takes the flag, then the environment, then the last login", async (t) => {
-  const last = { url: "https://last.example.org/", token: "last-token", caFile: "/etc/last.pem" };
-  await t.step("the last login", async () => {
-    assert.deepEqual(await found({}, {}), { ...last, fromEnv: false });
-  });
-  await t.step("XBIND_SERVER, with the session of that server", async () => {
-    assert.deepEqual(await found({ XBIND_SERVER: "other.example.org/bind/api/" }, {}), {
-      url: "https://other.example.org/bind",
-      token: "other-token",
-      caFile: undefined,
-      fromEnv: false,
-    });
-  });
-  await t.step("--server before XBIND_SERVER, and no token of another server", async () => {
-    const { url, token } = await found({ XBIND_SERVER: "x.org" }, { server: "new.org" }) ?? {};
-    assert.deepEqual({ url, token }, { url: "https://new.org/", token: undefined });
-  });
-  await t.step("XBIND_TOKEN before the saved one", async () => {
-    assert.deepEqual(await found({ XBIND_TOKEN: "given\n" }, { caFile: "/my.pem" }), {
-      ...last,
-      token: "given",
-      caFile: "/my.pem",
-      fromEnv: true,
-    });
-  });
-  await t.step("empty variables count as unset", async () => {
-    const { token } = await found({ XBIND_SERVER: "", XBIND_TOKEN: "" }, {}) ?? {};
-    assert.equal(token, "last-token");
-  });
+  const last = { url: `${LAST}/`, token: "last-token", caFile: "/etc/last.pem", fromEnv: false };
+  const none = { token: undefined, caFile: undefined, fromEnv: false };
+  const other = { ...none, url: "https://other.example.org/bind", token: "other-token" };
+  const given = { ...last, token: "given", caFile: "/my.pem", fromEnv: true };
+  const added = { ...none, url: "https://new.org/" };
+  type Row = [what: string, env: Record<string, string>, options: GlobalOptions, expected: object];
+  const rows: Row[] = [
+    ["the last login", {}, {}, last],
+    ["XBIND_SERVER and its session", { XBIND_SERVER: "other.example.org/bind/api/" }, {}, other],
+    ["--server, not XBIND_SERVER", { XBIND_SERVER: "x.org" }, { server: "new.org" }, added],
+    ["XBIND_TOKEN, not the saved one", { XBIND_TOKEN: "given\n" }, { caFile: "/my.pem" }, given],
+    ["the last login for empty variables", { XBIND_SERVER: "", XBIND_TOKEN: "" }, {}, last],
+  ];
+  for (const [what, env, options, expected] of rows) {
+    await t.step(what, async () => assert.deepEqual(await found(env, options, SAVED), expected));
+  }
   await t.step("nothing when there was no login", async () => {
     assert.equal(await found({}, {}, { servers: {} }), undefined);
   });
 });
 
 Deno.test("findServer() needs no file and no home when the environment has all", async () => {
-  const server = await findServer(
-    { env: { XBIND_TOKEN: "given", XBIND_SERVER: "https://a.org" } },
-    {},
-  );
+  const env = { XBIND_TOKEN: "given", XBIND_SERVER: "https://a.org" };
+  const server = await findServer({ env }, {});
   assert.equal(server?.token?.reveal(), "given");
 });
 
 Deno.test("findServer() refuses a token that fits in no header, and does not repeat it", async () => {
-  await assert.rejects(found({ XBIND_TOKEN: "two words" }, {}), (error) => {
+  await assert.rejects(found({ XBIND_TOKEN: "two words" }, {}, SAVED), (error) => {
     assert.ok(error instanceof CliError && error.failure === "usage");
     assert.match(error.message, /XBIND_TOKEN/);
     assert.equal(error.message.includes("two words"), false);

@@ -2,11 +2,8 @@ import assert from "node:assert/strict";
 import { type Line, type Output, TAB } from "./io.ts";
 import { createOutput } from "./output.ts";
 
-const written = (
-  use: (output: Output) => void,
-  isTerminal = true,
-  env: Record<string, string> = {},
-) => {
+type Env = Record<string, string>;
+const written = (use: (output: Output) => void, isTerminal = true, env: Env = {}) => {
   const texts = { stdout: "", stderr: "" };
   const terminal = { stdin: isTerminal, stdout: isTerminal, stderr: isTerminal };
   const write = (to: "stdout" | "stderr", text: string) => void (texts[to] += text);
@@ -16,7 +13,7 @@ const written = (
 
 Deno.test("createOutput() prints colours only on a terminal without NO_COLOR", async (t) => {
   const RED = "\u001b[31mx\u001b[39my\n";
-  const rows: [name: string, isTerminal: boolean, env: Record<string, string>, text: string][] = [
+  const rows: [name: string, isTerminal: boolean, env: Env, text: string][] = [
     ["a terminal", true, { TERM: "xterm" }, RED],
     ["a pipe", false, { TERM: "xterm" }, "xy\n"],
     ["NO_COLOR", true, { NO_COLOR: "1" }, "xy\n"],

@@ -9,15 +9,12 @@ Deno.test("table() aligns columns and leaves no blanks at line ends", () => {
     ["pg", "PostgreSQL as a service", ""],
     ["日本", "e\u0301té", "x"],
   ]);
-  assert.deepEqual(
-    text,
-    [
-      "NAME      TITLE                     APIS",
-      "widgets   Widgets                   widgets.example.org",
-      "pg        PostgreSQL as a service   <none>",
-      "日本      e\u0301té                       x",
-    ],
-  );
+  assert.deepEqual(text, [
+    "NAME      TITLE                     APIS",
+    "widgets   Widgets                   widgets.example.org",
+    "pg        PostgreSQL as a service   <none>",
+    "日本      e\u0301té                       x",
+  ]);
 });
 
 Deno.test("table() without headers sizes columns by the rows alone", () => {
