@@ -1,39 +1,18 @@
 import assert from "node:assert/strict";
 import { commandBlocks, filledIn, isPrinted } from "./docs_blocks.ts";
 
-const page = (...lines: string[]) => lines.join("\n");
-
 Deno.test("commandBlocks() gives what is to be run, how, and what it prints", () => {
-  const blocks = commandBlocks(page(
-    "# Page",
-    "```sh",
-    "one",
-    "two",
-    "```",
-    "It prints:",
-    "```text",
-    "1",
-    "```",
-    "<!-- not run: needs a registry -->",
-    "",
-    "1. in a list:",
-    "   <!-- not run: needs a registry -->",
-    "   ```sh",
-    "   three",
-    "     four",
-    "   ```",
-    "```yaml",
-    "a: b",
-    "```",
-    "```text",
-    "not of a command",
-    "```",
-    "<!-- stays until: it is up -->",
-    "```sh",
-    "five",
-    "```",
-  ));
-  assert.deepEqual(blocks, [
+  const parts = [
+    "# Page\n```sh\none\ntwo\n```",
+    "It prints:\n```text\n1\n```",
+    "<!-- not run: needs a registry -->\n",
+    "1. in a list:\n   <!-- not run: needs a registry -->",
+    "   ```sh\n   three\n     four\n   ```",
+    "```yaml\na: b\n```",
+    "```text\nnot of a command\n```",
+    "<!-- stays until: it is up -->\n```sh\nfive\n```",
+  ];
+  assert.deepEqual(commandBlocks(parts.join("\n")), [
     { line: 3, commands: "one\ntwo", mode: { kind: "run" }, prints: "1" },
     { line: 15, commands: "three\n  four", mode: { kind: "not run", reason: "needs a registry" } },
     { line: 26, commands: "five", mode: { kind: "stays", until: "it is up" } },
@@ -87,7 +66,6 @@ Deno.test("filledIn() takes lines with an ellipsis from the output", () => {
 Deno.test("the pages whose commands are run have markers that say why", async () => {
   for (const path of ["README.md", "docs/quick-start.md"]) {
     const markdown = await Deno.readTextFile(new URL(`../../${path}`, import.meta.url));
-    const blocks = commandBlocks(markdown);
-    assert.ok(blocks.some(({ mode }) => mode.kind === "run"), path);
+    assert.ok(commandBlocks(markdown).some(({ mode }) => mode.kind === "run"), path);
   }
 });
