@@ -84,14 +84,9 @@ Deno.test("controlPlaneBinaries() stamps the version that kubectl shows", async 
   await using test = await setUp();
   await test.find();
   const flags = (await Deno.readTextFile(`${test.dir}/bin/linker-flags`)).trim().split(" ");
-  for (
-    const stamp of [
-      "k8s.io/component-base/version.gitVersion=v1.36.3",
-      "k8s.io/component-base/version.gitMajor=1",
-      "k8s.io/component-base/version.gitMinor=36",
-    ]
-  ) {
-    assert.equal(flags[flags.indexOf(stamp) - 1], "-X", stamp);
+  for (const stamp of ["gitVersion=v1.36.3", "gitMajor=1", "gitMinor=36"]) {
+    const index = flags.indexOf(`k8s.io/component-base/version.${stamp}`);
+    assert.equal(flags[index - 1], "-X", stamp);
   }
 });
 
@@ -151,9 +146,6 @@ Deno.test("controlPlaneBinaries() waits while another build runs", async () => {
   const [first, second] = await Promise.all([test.find(), test.find()]);
   assert.deepEqual(first, second);
   assert.equal((await test.calls()).length, 5);
-  assert.equal(
-    test.labels.filter((label) => label === "waiting for another build of the control plane")
-      .length,
-    1,
-  );
+  const waits = test.labels.filter((label) => label.startsWith("waiting"));
+  assert.deepEqual(waits, ["waiting for another build of the control plane"]);
 });

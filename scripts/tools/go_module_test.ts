@@ -46,36 +46,20 @@ Deno.test("readGoModule() names what is missing", async () => {
 });
 
 Deno.test("isGoAtLeast() compares versions as numbers", () => {
-  for (
-    const [actual, needed, answer] of [
-      ["go1.26.0", "1.26.0", true],
-      ["go1.26", "1.26.0", true],
-      ["go1.26.8", "1.26.0", true],
-      ["go1.26rc1", "1.26.0", true],
-      ["go1.100.0", "1.26.0", true],
-      ["go2.0", "1.26.0", true],
-      ["go1.25.9", "1.26.0", false],
-      ["go1.9.7", "1.26.0", false],
-      ["go1.26.1-custom", "1.26.2", false],
-      ["", "1.26.0", false],
-    ] as const
-  ) {
-    assert.equal(isGoAtLeast(actual, needed), answer, actual);
+  for (const version of ["go1.26.0", "go1.26", "go1.26.8", "go1.26rc1", "go1.100.0", "go2.0"]) {
+    assert.equal(isGoAtLeast(version, "1.26.0"), true, version);
   }
+  for (const version of ["go1.25.9", "go1.9.7", ""]) {
+    assert.equal(isGoAtLeast(version, "1.26.0"), false, version);
+  }
+  assert.equal(isGoAtLeast("go1.26.1-custom", "1.26.2"), false);
 });
 
 Deno.test("goBuildArgs() strips and stamps", () => {
-  const args = goBuildArgs("k8s.io/x", "/out/x", {
-    "k8s.io/v.version": "v1",
-    "k8s.io/v.minor": "2",
-  });
-  assert.deepEqual(args, [
-    "build",
-    "-trimpath",
-    "-ldflags",
-    "-s -w -X k8s.io/v.version=v1 -X k8s.io/v.minor=2",
-    "-o",
-    "/out/x",
-    "k8s.io/x",
-  ]);
+  const stamps = { "k8s.io/v.version": "v1", "k8s.io/v.minor": "2" };
+  const linkerFlags = "-s -w -X k8s.io/v.version=v1 -X k8s.io/v.minor=2";
+  assert.deepEqual(
+    goBuildArgs("k8s.io/x", "/out/x", stamps),
+    ["build", "-trimpath", "-ldflags", linkerFlags, "-o", "/out/x", "k8s.io/x"],
+  );
 });
