@@ -22,9 +22,10 @@ function world(load: Load<string>) {
   return { poller, told, state, pass };
 }
 const settled = () => new Promise((resolve) => setTimeout(resolve));
+const ANSWER = { data: "a", etag: "1" };
 
 Deno.test("Poller reads at every interval, and reports only changes", async () => {
-  const answers = [{ data: "a", etag: "1" }, undefined, { data: "b", etag: "2" }];
+  const answers = [ANSWER, undefined, { data: "b", etag: "2" }];
   const known: (string | undefined)[] = [];
   const { poller, told, pass } = world((etag) => {
     known.push(etag);
@@ -42,7 +43,7 @@ Deno.test("Poller reads at every interval, and reports only changes", async () =
 Deno.test("Poller keeps its data when a read fails, and says how old the data is", async () => {
   let fails = false;
   const { poller, told, pass } = world(() =>
-    fails ? Promise.reject(new Error("down")) : Promise.resolve({ data: "a", etag: "1" })
+    fails ? Promise.reject(new Error("down")) : Promise.resolve(ANSWER)
   );
   await poller.refresh();
   fails = true;
@@ -58,7 +59,7 @@ Deno.test("Poller does not read while the page is hidden, and catches up afterwa
   let readings = 0;
   const { poller, state, pass } = world(() => {
     readings++;
-    return Promise.resolve({ data: "a", etag: "1" });
+    return Promise.resolve(ANSWER);
   });
   await poller.refresh();
   state.isVisible = false;
@@ -74,13 +75,11 @@ Deno.test("Poller does not read while the page is hidden, and catches up afterwa
 });
 
 Deno.test("Poller reports nothing from a stopped read", async () => {
-  const { promise, resolve } = Promise.withResolvers<
-    { data: string; etag: string }
-  >();
+  const { promise, resolve } = Promise.withResolvers<typeof ANSWER>();
   const { poller, told, state } = world(() => promise);
   const reading = poller.refresh();
   poller.stop();
-  resolve({ data: "late", etag: "1" });
+  resolve(ANSWER);
   await reading;
   assert.deepEqual(told, []);
   assert.equal(state.timers.size, 0);
