@@ -47,9 +47,8 @@ for (const name of NAMES) {
     });
     await t.step("pins every action to a commit, and names its version", async () => {
       for (const [, uses = ""] of (await read(name)).matchAll(/^\s*(?:- )?uses: (.*)$/gm)) {
-        if (!uses.startsWith("./")) {
-          assert.match(uses, /^[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
-        }
+        if (uses.startsWith("./")) continue;
+        assert.match(uses, /^[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
       }
     });
     await t.step("may only read, except for the jobs listed here", () => {
@@ -62,9 +61,8 @@ for (const name of NAMES) {
     });
     await t.step("leaves no token behind for later steps", () => {
       for (const step of steps) {
-        if (step.uses?.startsWith("actions/checkout@")) {
-          assert.equal(step.with?.["persist-credentials"], false);
-        }
+        if (!step.uses?.startsWith("actions/checkout@")) continue;
+        assert.equal(step.with?.["persist-credentials"], false);
       }
     });
     await t.step("puts no text that others write into a shell", () => {
@@ -82,9 +80,8 @@ for (const name of NAMES) {
 Deno.test("all workflows use the same commit of an action", async () => {
   const pins = new Map<string, Set<string>>();
   for (const name of NAMES) {
-    for (
-      const [, action = "", pin = ""] of (await read(name)).matchAll(/uses: ([\w./-]+)@(.*)$/gm)
-    ) {
+    const uses = (await read(name)).matchAll(/uses: ([\w./-]+)@(.*)$/gm);
+    for (const [, action = "", pin = ""] of uses) {
       const repository = action.split("/").slice(0, 2).join("/");
       pins.set(repository, (pins.get(repository) ?? new Set()).add(pin));
     }
@@ -109,10 +106,8 @@ Deno.test("ci runs the checks, the audit, the package builds and all shards", as
     assert.deepEqual(shards, shards.map((_, index) => index + 1));
     const step = steps.find(({ run = "" }) => run.includes("--shard"));
     assert.match(step?.run ?? "", /--shard="\$SHARD\/\$SHARDS"/);
-    assert.deepEqual(step?.env, {
-      SHARD: "${{ matrix.shard }}",
-      SHARDS: "${{ strategy.job-total }}",
-    });
+    const env = { SHARD: "${{ matrix.shard }}", SHARDS: "${{ strategy.job-total }}" };
+    assert.deepEqual(step?.env, env);
     // The number of jobs is the number of shards only if nothing else varies.
     assert.deepEqual(Object.keys(strategy?.matrix ?? {}), ["shard"]);
   }

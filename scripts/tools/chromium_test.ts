@@ -25,19 +25,11 @@ async function system(programs: Record<string, string>) {
         return { success: await run(args[0] ?? ""), output: "what apt-get said" };
       },
     };
-    return chromiumBinary(
-      noProgress,
-      { PATH: dir, XBIND_CACHE_DIR: join(dir, "cache"), ...env },
-      installer,
-    );
+    const all = { PATH: dir, XBIND_CACHE_DIR: join(dir, "cache"), ...env };
+    return chromiumBinary(noProgress, all, installer);
   };
-  return {
-    dir,
-    add,
-    find,
-    ran,
-    [Symbol.asyncDispose]: () => Deno.remove(dir, { recursive: true }),
-  };
+  const dispose = () => Deno.remove(dir, { recursive: true });
+  return { dir, add, find, ran, [Symbol.asyncDispose]: dispose };
 }
 
 Deno.test("chromiumBinary() prefers CHROME_PATH, and says when that is no browser", async () => {
@@ -67,16 +59,13 @@ Deno.test("chromiumBinary() installs the system's package once, for all who ask"
 
 Deno.test("chromiumBinary() says what to do where it cannot install", async (t) => {
   await using it = await system({});
+  const fails = () => Promise.resolve(false);
   const faults: [string, () => Promise<string>, RegExp][] = [
-    [
-      "for other users than root",
-      () => it.find({}, undefined, false),
-      /there is no Chromium\. Ins/,
-    ],
+    ["for others than root", () => it.find({}, undefined, false), /there is no Chromium\. Ins/],
     ["without apt-get", () => it.find({}, () => Promise.reject(new Error())), /no apt-get/],
     [
       "when apt-get fails",
-      () => it.find({}, () => Promise.resolve(false)),
+      () => it.find({}, fails),
       /"apt-get update" failed.*\nwhat apt-get said/,
     ],
     ["when the package is empty", () => it.find(), /has no Chromium that runs/],
