@@ -27,10 +27,7 @@ Deno.test("krewManifest() lists every platform with its archive, in order for kr
 });
 
 Deno.test("krewManifest() throws on a manifest that krew would refuse", () => {
-  assert.throws(
-    () => krewManifest(TEMPLATE, "1.2.3", "https://dl.example.org", []),
-    /no platforms/,
-  );
+  assert.throws(() => krewManifest(TEMPLATE, "1.2.3", "https://example.org", []), /no platforms/);
 });
 
 Deno.test("krewFaults()", async (t) => {

@@ -18,9 +18,8 @@ Deno.test("shellStartScript() runs the packed script beside it with exactly the 
 });
 
 Deno.test("windowsStartScript() runs it with exactly the given permissions", () => {
-  const lines = windowsStartScript(START).split("\r\n");
   assert.equal(
-    lines.at(-2),
+    windowsStartScript(START).split("\r\n").at(-2),
     "deno run --quiet --no-config --no-lock --no-prompt --allow-net " +
       '"%~dp0kubectl-bind.lib\\main.js" %*',
   );

@@ -17,10 +17,8 @@ function readZip(bytes: Uint8Array) {
   let at = view.getUint32(end + 16, true);
   const files = Array.from({ length: view.getUint16(end + 10, true) }, () => {
     assert.equal(view.getUint32(at, true), 0x02014b50);
-    const [nameLength, packedLength] = [
-      view.getUint16(at + 28, true),
-      view.getUint32(at + 20, true),
-    ];
+    const nameLength = view.getUint16(at + 28, true);
+    const packedLength = view.getUint32(at + 20, true);
     const local = view.getUint32(at + 42, true);
     assert.equal(view.getUint32(local, true), 0x04034b50);
     const start = local + 30 + view.getUint16(local + 26, true);

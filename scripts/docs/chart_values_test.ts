@@ -28,10 +28,8 @@ whole:
 });
 
 Deno.test("chartValues() names a value without a comment, and what is no YAML", () => {
-  assert.throws(
-    () => chartValues("group:\n  # Yes.\n  a: 1\n  b: 2\n"),
-    /"group\.b" has no comment/,
-  );
+  const values = "group:\n  # Yes.\n  a: 1\n  b: 2\n";
+  assert.throws(() => chartValues(values), /"group\.b" has no comment/);
   assert.throws(() => chartValues("- a\n"), /no map/);
   assert.throws(() => chartValues("a: [\n"), /flow/i);
 });

@@ -24,10 +24,8 @@ function sample(): Uint8Array {
     view.setBigUint64(at + 32, BigInt(size), true);
   });
   put(400, "/lib/ld.so");
-  const dynamic: [tag: bigint, value: bigint][] = [[1n, 1n], [5n, 0x1000n + 800n], [1n, 11n], [
-    0n,
-    0n,
-  ]];
+  type Pair = [tag: bigint, value: bigint];
+  const dynamic: Pair[] = [[1n, 1n], [5n, 0x1000n + 800n], [1n, 11n], [0n, 0n]];
   dynamic.forEach(([tag, value], index) => {
     view.setBigUint64(600 + index * 16, tag, true);
     view.setBigUint64(608 + index * 16, value, true);
