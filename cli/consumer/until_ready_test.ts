@@ -29,13 +29,8 @@ Deno.test("isAvailable() requires all replicas of this generation, and no others
 
 Deno.test("stateText() describes the state of an object", () => {
   const object = { kind: "Connection", metadata: { name: "a" } };
-  const ready = {
-    type: "Ready",
-    status: "False" as const,
-    reason: "Down",
-    message: "no route",
-    lastTransitionTime: "2026-01-02T03:04:05Z",
-  };
+  const why = { reason: "Down", message: "no route", lastTransitionTime: "2026-01-02T03:04:05Z" };
+  const ready = { type: "Ready", status: "False" as const, ...why };
   assert.equal(stateText(object, undefined), "Connection/a does not exist");
   assert.equal(stateText(object, object), "Connection/a has no status yet");
   assert.equal(
