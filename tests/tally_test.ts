@@ -39,9 +39,6 @@ Deno.test("tallyOf() reads", async (t) => {
 });
 
 Deno.test("addTallies() sums runs", () => {
-  const sum = addTallies([
-    { passed: 1, failed: 0, skipped: 2 },
-    { passed: 3, failed: 1, skipped: 0 },
-  ]);
-  assert.equal(tallyLine(sum), "4 passed, 1 failed, 2 skipped");
+  const [green, red] = [{ passed: 1, failed: 0, skipped: 2 }, { passed: 3, failed: 1, skipped: 0 }];
+  assert.equal(tallyLine(addTallies([green, red])), "4 passed, 1 failed, 2 skipped");
 });

@@ -36,15 +36,10 @@ Deno.test("parseTestPlan() refuses shards that do not exist", async (t) => {
 });
 
 Deno.test("filesOfShard() puts every file into exactly one shard, of about equal size", () => {
-  const files = Array.from(
-    { length: 103 },
-    (_, index) => `tests/e2e/${index % 7}/${index}_test.ts`,
-  );
+  const files = Array.from({ length: 103 }, (_, i) => `tests/e2e/${i % 7}/${i}_test.ts`);
   for (const count of [1, 2, 3, 4, 10, 103, 200]) {
-    const shards = Array.from(
-      { length: count },
-      (_, index) => filesOfShard(files, { number: index + 1, count }),
-    );
+    const numbers = Array.from({ length: count }, (_, i) => i + 1);
+    const shards = numbers.map((number) => filesOfShard(files, { number, count }));
     assert.deepEqual(shards.flat().sort(), files.toSorted());
     const sizes = shards.map(({ length }) => length);
     assert.ok(Math.max(...sizes) - Math.min(...sizes) <= 1, sizes.join());

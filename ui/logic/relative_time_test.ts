@@ -5,12 +5,8 @@ const NOW = Date.parse("2026-05-01T12:00:00Z");
 const ago = (ms: number) => relativeTime(new Date(NOW - ms).toISOString(), NOW);
 
 Deno.test("relativeTime() uses the largest whole unit", () => {
-  assert.deepEqual([0, 4_999, 5_000, 59_999].map(ago), [
-    "just now",
-    "just now",
-    "5 seconds ago",
-    "59 seconds ago",
-  ]);
+  assert.deepEqual([0, 4_999].map(ago), ["just now", "just now"]);
+  assert.deepEqual([5_000, 59_999].map(ago), ["5 seconds ago", "59 seconds ago"]);
   assert.deepEqual(
     [60_000, 119_999, 3_599_999, 3_600_000, 86_399_999, 86_400_000].map(ago),
     ["1 minute ago", "1 minute ago", "59 minutes ago", "1 hour ago", "23 hours ago", "1 day ago"],
