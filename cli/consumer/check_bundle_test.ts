@@ -56,8 +56,8 @@ function set(kind: "Secret" | "Connection" | "ClusterBinding", path: string, val
 }
 
 // These return the bundle with other fields in one of its parts.
-const spec = (fields: Fields) => set("ClusterBinding", "spec", { ...specOf(sent()), ...fields });
-const specOf = ([, , binding]: unknown[]) => (binding as { spec: Fields }).spec;
+const spec = (fields: Fields) =>
+  set("ClusterBinding", "spec", { connectionRef: { name: NAME }, ...SPEC, ...fields });
 const kubeconfig = (fields: Fields) => sent(toYaml([{ ...KUBECONFIG, ...fields }]));
 const cluster = (fields: Fields) => {
   const [{ name, cluster }] = KUBECONFIG.clusters;
