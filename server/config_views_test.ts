@@ -3,10 +3,7 @@ import { base64, OIDC, run } from "../tests/support/programs/config_runs.ts";
 import { configWarnings, describeConfig, logSettings } from "./config.ts";
 
 Deno.test("configWarnings() names risky and useless settings", async (t) => {
-  const KEYS = [
-    `--cookie-signing-key=${base64(32)}`,
-    `--cookie-encryption-key=${base64(32)}`,
-  ];
+  const KEYS = [`--cookie-signing-key=${base64(32)}`, `--cookie-encryption-key=${base64(32)}`];
   const cases: readonly [string, readonly string[], readonly RegExp[]][] = [
     ["nothing with keys", [...OIDC, ...KEYS], []],
     ["missing keys", OIDC, [

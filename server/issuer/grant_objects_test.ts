@@ -90,10 +90,7 @@ Deno.test("grantObjects() allows a related resource by its widest rule", async (
     [related("secrets FromConsumer"), [rule("", ["secrets"], ALL)]],
     [[{ resource: "*", direction: "FromConsumer" } as unknown as RelatedResource], []],
     [[{ resource: "pods/exec", direction: "FromConsumer" } as unknown as RelatedResource], []],
-    [
-      related("secrets FromProvider", "secrets FromConsumer"),
-      [rule("", ["secrets"], ALL)],
-    ],
+    [related("secrets FromProvider", "secrets FromConsumer"), [rule("", ["secrets"], ALL)]],
     [
       related("secrets FromConsumer", "configmaps FromProvider", "secrets FromProvider"),
       [rule("", ["secrets"], ALL), rule("", ["configmaps"], READ)],

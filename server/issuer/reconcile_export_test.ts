@@ -35,10 +35,7 @@ const unready = ready({
 
 Deno.test("readyCondition() returns the condition to write", async (t) => {
   const table: Record<string, [Parameters<typeof readyCondition>, Condition | undefined]> = {
-    "of a new Export": [
-      [offer(), { missing: [] }, NOW],
-      ready({ lastTransitionTime: WRITTEN }),
-    ],
+    "of a new Export": [[offer(), { missing: [] }, NOW], ready({ lastTransitionTime: WRITTEN })],
     "of an Export that lacks CRDs": [
       [offer(ready()), MISSING, NOW],
       { ...unready, lastTransitionTime: WRITTEN },

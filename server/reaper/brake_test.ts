@@ -33,12 +33,7 @@ Deno.test("silenceOf()", async (t) => {
     ["allows exactly 20 percent", [...live(80), ...silent(20)], 20, false],
     ["suspects one more than 20 percent", [...live(80), ...silent(21)], 21, true],
     ["allows five, whatever their percentage", [...live(1), ...silent(5)], 5, false],
-    [
-      "counts half an hour as together, both ends included",
-      silent(7, TOGETHER_MS / 6),
-      7,
-      true,
-    ],
+    ["counts half an hour as together, both ends included", silent(7, TOGETHER_MS / 6), 7, true],
     ["does not count Grants that fell silent one by one", silent(500, DAY), 1, false],
     ["counts the worst half hour", [...silent(400, DAY), ...silent(8)], 9, true],
     ["does not count approved Grants as silent", [...silent(5), ...silent(500, 0, true)], 5, false],
@@ -95,10 +90,7 @@ Deno.test("silenceOf() is never more suspicious after an approval or a sign of l
   const percent = fc.integer({ min: 0, max: 100 });
   fc.assert(fc.property(some, fc.nat(), percent, (signs, at, holdPercent) => {
     const edited = (edit: Partial<GrantSign>) =>
-      signs.with(at % signs.length, {
-        ...signs[at % signs.length] ?? assert.fail(),
-        ...edit,
-      });
+      signs.with(at % signs.length, { ...signs[at % signs.length] ?? assert.fail(), ...edit });
     const before = silenceOf(signs, holdPercent);
     for (const edit of [{ isApproved: true }, { isLive: true }]) {
       const after = silenceOf(edited(edit), holdPercent);

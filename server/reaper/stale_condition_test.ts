@@ -111,10 +111,7 @@ Deno.test("editFor() writes only the part that differs", async (t) => {
     ["a later start of the silence", grant(MARK, SINCE_TEXT), {
       ...EXPIRED,
       sinceMs: Date.parse(newer),
-    }, {
-      stale: { ...MARK, message: `No heartbeat since ${newer}` },
-      staleSince: newer,
-    }],
+    }, { stale: { ...MARK, message: `No heartbeat since ${newer}` }, staleSince: newer }],
     ["a lost annotation, though the Lease changes", grant(MARK), { ...EXPIRED, isMoving: true }, {
       staleSince: SINCE_TEXT,
     }],

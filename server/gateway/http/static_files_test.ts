@@ -30,18 +30,12 @@ Deno.test("staticPage() compresses for callers that accept it, and answers 304 t
   const plain = await ask("/");
   const zipped = await ask("/", { "Accept-Encoding": "br, gzip" });
   assert.equal(zipped.headers.get("Content-Encoding"), "gzip");
-  assert.equal(
-    gunzipSync(await zipped.arrayBuffer()).toString(),
-    await plain.text(),
-  );
+  assert.equal(gunzipSync(await zipped.arrayBuffer()).toString(), await plain.text());
   assert.equal(zipped.headers.get("Vary"), "Accept-Encoding");
   const tags = [plain, zipped].map((answer) => answer.headers.get("ETag") ?? "");
   assert.notEqual(tags[0], tags[1]);
   for (
-    const [tag, encoding] of [[tags[0], "identity"], [tags[1], "gzip"], [
-      `W/${tags[1]}`,
-      "gzip",
-    ]]
+    const [tag, encoding] of [[tags[0], "identity"], [tags[1], "gzip"], [`W/${tags[1]}`, "gzip"]]
   ) {
     const again = await ask("/", {
       "If-None-Match": `"x", ${tag}`,
@@ -54,14 +48,7 @@ Deno.test("staticPage() compresses for callers that accept it, and answers 304 t
 });
 
 Deno.test("staticAssets() serves only embedded files", async () => {
-  for (
-    const name of [
-      "app.js",
-      "app.0000000000000000.js",
-      "..%2Flogin",
-      "embedded.ts",
-    ]
-  ) {
+  for (const name of ["app.js", "app.0000000000000000.js", "..%2Flogin", "embedded.ts"]) {
     assert.equal((await ask(`/assets/${name}`)).status, 404, name);
   }
 });
@@ -69,9 +56,7 @@ Deno.test("staticAssets() serves only embedded files", async () => {
 Deno.test("the pages refer only to existing assets, and to no other site", async () => {
   for (const path of ["/", "/login"]) {
     const html = await (await ask(path)).text();
-    const linked = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map((
-      [, url],
-    ) => url ?? "");
+    const linked = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url ?? "");
     const assets = linked.filter((url) => url.startsWith("/assets/"));
     assert.ok(assets.length >= 3, path);
     for (const url of assets) assert.equal((await ask(url)).status, 200, url);

@@ -16,19 +16,13 @@ Deno.test("identityFromClaims() uses the claims unchanged", async (t) => {
       preferred_username: "p",
       name: "n",
       email: "e",
-    }, {
-      subject: "https://IdP.example/#1",
-      displayName: "e",
-    }],
+    }, { subject: "https://IdP.example/#1", displayName: "e" }],
     ["display name: only nonempty strings", rules, {
       sub: "1",
       email: "",
       name: 7,
       preferred_username: "p",
-    }, {
-      subject: "https://IdP.example/#1",
-      displayName: "p",
-    }],
+    }, { subject: "https://IdP.example/#1", displayName: "p" }],
     ["groups: a list", rules, { sub: "1", groups: ["a", "b"] }, {
       subject: "https://IdP.example/#1",
       displayName: "1",
@@ -59,10 +53,7 @@ Deno.test("identityFromClaims() uses the claims unchanged", async (t) => {
       sub: "1",
       email: "a@b",
       email_verified: false,
-    }, {
-      subject: "https://IdP.example/#1",
-      displayName: "a@b",
-    }],
+    }, { subject: "https://IdP.example/#1", displayName: "a@b" }],
   ];
   for (const [name, given, claims, expected] of cases) {
     await t.step(name, () => {
