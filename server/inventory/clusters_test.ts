@@ -30,26 +30,18 @@ const grant = (
 });
 
 let leases = 0;
-const beat = (of: Grant, consumerUid: string, agoMs: number, more: Partial<Heartbeat> = {}) => ({
-  metadata: {
-    name: `lease-${leases++}`,
-    namespace: boundaryName(of.spec.identity.subject),
-    creationTimestamp: CREATED,
-  },
-  connection: of.metadata.name,
-  consumerUid,
-  renewTimeMs: NOW - agoMs,
-  durationMs: 60_000,
-  seenMs: NOW,
-  ...more,
-});
+const beat = (of: Grant, consumerUid: string, agoMs: number, more: Partial<Heartbeat> = {}) => {
+  const namespace = boundaryName(of.spec.identity.subject);
+  const metadata = { name: `lease-${leases++}`, namespace, creationTimestamp: CREATED };
+  const times = { renewTimeMs: NOW - agoMs, durationMs: 60_000, seenMs: NOW };
+  return { metadata, connection: of.metadata.name, consumerUid, ...times, ...more };
+};
 
 /** Finds Leases by index, as the cache does, and counts how many it returned. */
 function lookup(beats: readonly Heartbeat[]): HeartbeatLookup & { looks: number } {
-  const index = Map.groupBy(
-    beats,
-    ({ metadata, connection }) => connectionKey(metadata.namespace ?? "", connection ?? ""),
-  );
+  const keyOf = ({ metadata, connection = "" }: Heartbeat) =>
+    connectionKey(metadata.namespace ?? "", connection);
+  const index = Map.groupBy(beats, keyOf);
   return {
     looks: 0,
     *find(_index, value) {
@@ -61,17 +53,9 @@ function lookup(beats: readonly Heartbeat[]): HeartbeatLookup & { looks: number 
   };
 }
 
-const sources = (
-  grants: Grant[],
-  beats: Heartbeat[],
-  more: Partial<ClusterSources> = {},
-): ClusterSources => ({
-  grants,
-  heartbeats: lookup(beats),
-  syncedCounts: () => 0,
-  nowMs: NOW,
-  ...more,
-});
+const sources = (grants: Grant[], beats: Heartbeat[], more: Partial<ClusterSources> = {}) => {
+  return { grants, heartbeats: lookup(beats), syncedCounts: () => 0, nowMs: NOW, ...more };
+};
 
 const viewOf = (of: ClusterSources) => new ClusterList().view(of);
 const clustersOf = (of: ClusterSources): Clusters => JSON.parse(viewOf(of).json);
@@ -250,17 +234,10 @@ Deno.test("attributionOf() names the identity of a cluster if there is exactly o
   const bare = grant("0-1", "ada");
   const bob = grant("c-1", "bob", "bob@example.org");
   const eve = grant("e-1", "eve");
-  const beats = [
-    beat(bare, "uid-ada", 0),
-    beat(a, "uid-ada", 9e8),
-    beat(b, "uid-ada", 0),
-    beat(bob, "uid-bob", 0),
-    beat(bob, "uid-both", 0),
-    beat(a, "uid-both", 0),
-    beat(eve, "uid-eve", 0),
-    beat(eve, "uid-mixed", 0),
-    beat(bob, "uid-mixed", 0),
-  ].map((each) => each.renewTimeMs < Date.parse(CREATED) ? { ...each, renewTimeMs: NOW } : each);
+  const users = { ada: [bare, a, b], bob: [bob], both: [bob, a], eve: [eve], mixed: [eve, bob] };
+  const beats = Object.entries(users).flatMap(([name, grants]) =>
+    grants.map((each) => beat(each, `uid-${name}`, 0))
+  );
   const expected = new Map([["uid-ada", "ada@example.org"], ["uid-bob", "bob@example.org"]]);
   for (const grants of [[a, b, bare, bob, eve], [eve, bob, bare, b, a]]) {
     assert.deepEqual(attributionOf(grants, lookup(beats)), expected);
@@ -271,20 +248,15 @@ Deno.test("attributionOf() skips and reports a broken Grant", () => {
   const reported: string[] = [];
   const broken = { ...grant("bad-1", "ada"), spec: null } as unknown as Grant;
   const good = grant("a-1", "ada", "ada@example.org");
-  const found = attributionOf([broken, good], lookup([beat(good, "u", 0)]), ({ metadata }) => {
-    reported.push(metadata.name);
-  });
+  const report: ClusterSources["report"] = ({ metadata }) => reported.push(metadata.name);
+  const found = attributionOf([broken, good], lookup([beat(good, "u", 0)]), report);
   assert.deepEqual([...found], [["u", "ada@example.org"]]);
   assert.deepEqual(reported, ["bad-1"]);
 });
 
 Deno.test("sameAttribution() compares clusters and identities", () => {
   const a = new Map([["u", "ada"]]);
-  const cases: [Map<string, string>, boolean][] = [
-    [new Map(a), true],
-    [new Map([["u", "bob"]]), false],
-    [new Map([["v", "ada"]]), false],
-    [new Map(), false],
-  ];
-  for (const [other, expected] of cases) assert.equal(sameAttribution(a, other), expected);
+  const others = [new Map(a), new Map([["u", "bob"]]), new Map([["v", "ada"]]), new Map()];
+  const same = others.map((other) => sameAttribution(a, other));
+  assert.deepEqual(same, [true, false, false, false]);
 });
