@@ -7,57 +7,55 @@ import { logJson } from "../common/log/log_value.ts";
 
 Deno.test("parseConfig() returns typed, frozen settings", () => {
   const config = run(OIDC);
-  assert.deepEqual(
-    { ...config },
-    {
-      enableGateway: true,
-      enableIssuer: true,
-      enableReaper: false,
-      enableApply: false,
-      installCrds: true,
-      listenAddress: ":8080",
-      externalUrl: "",
-      providerName: "xbind",
-      konnectorImage: "ghcr.io/xbind/konnector:latest",
-      pickupTtlMs: 300_000,
-      rateLimit: 0,
-      oidcIssuerUrl: "https://idp.example.com",
-      oidcClientId: "xbind",
-      oidcClientSecret: undefined,
-      oidcCaFile: "",
-      oidcUsernameClaim: "sub",
-      oidcGroupsClaim: "",
-      oidcScopes: ["openid", "profile", "email"],
-      oidcRedirectUrl: "",
-      oidcMock: false,
-      oidcMockListen: "",
-      kubernetesAuth: false,
-      sessionTtlMs: 43_200_000,
-      cookieSigningKey: undefined,
-      cookieEncryptionKey: undefined,
-      issuerScope: "Cluster",
-      externalAddress: "",
-      externalCaFile: "",
-      reaperTtlMs: 1_800_000,
-      reaperIntervalMs: 60_000,
-      reaperRevoke: false,
-      reaperDeleteBoundary: false,
-      reaperHoldPercent: 20,
-      reaperMaxPercent: 10,
-      applyDenyCidrs: ["169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128"],
-      applyAllowInsecureTls: false,
-      kubeconfig: "",
-      metricsBindAddress: ":8086",
-      healthProbeBindAddress: ":8082",
-      leaderElect: false,
-      leaderElectionId: "backend.xbind.io",
-      zapDevel: false,
-      zapEncoder: "",
-      zapLogLevel: "",
-      zapStacktraceLevel: "",
-      zapTimeEncoding: "iso8601",
-    } satisfies Config,
-  );
+  const expected: Config = {
+    enableGateway: true,
+    enableIssuer: true,
+    enableReaper: false,
+    enableApply: false,
+    installCrds: true,
+    listenAddress: ":8080",
+    externalUrl: "",
+    providerName: "xbind",
+    konnectorImage: "ghcr.io/xbind/konnector:latest",
+    pickupTtlMs: 300_000,
+    rateLimit: 0,
+    oidcIssuerUrl: "https://idp.example.com",
+    oidcClientId: "xbind",
+    oidcClientSecret: undefined,
+    oidcCaFile: "",
+    oidcUsernameClaim: "sub",
+    oidcGroupsClaim: "",
+    oidcScopes: ["openid", "profile", "email"],
+    oidcRedirectUrl: "",
+    oidcMock: false,
+    oidcMockListen: "",
+    kubernetesAuth: false,
+    sessionTtlMs: 43_200_000,
+    cookieSigningKey: undefined,
+    cookieEncryptionKey: undefined,
+    issuerScope: "Cluster",
+    externalAddress: "",
+    externalCaFile: "",
+    reaperTtlMs: 1_800_000,
+    reaperIntervalMs: 60_000,
+    reaperRevoke: false,
+    reaperDeleteBoundary: false,
+    reaperHoldPercent: 20,
+    reaperMaxPercent: 10,
+    applyDenyCidrs: ["169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128"],
+    applyAllowInsecureTls: false,
+    kubeconfig: "",
+    metricsBindAddress: ":8086",
+    healthProbeBindAddress: ":8082",
+    leaderElect: false,
+    leaderElectionId: "backend.xbind.io",
+    zapDevel: false,
+    zapEncoder: "",
+    zapLogLevel: "",
+    zapStacktraceLevel: "",
+    zapTimeEncoding: "iso8601",
+  };
+  assert.deepEqual({ ...config }, expected);
   assert.ok(Object.isFrozen(config) && Object.isFrozen(config.oidcScopes));
 });
 
@@ -76,15 +74,12 @@ Deno.test("parseConfig() reads any flag from the environment, and a flag overrid
     "iso8601|epoch|millis|nano|rfc3339|rfc3339nano": ["nano", "epoch"],
     "": ["true", "false"],
   };
+  // With a way to log in, every combination of switches is valid.
+  const base = { XBIND_OIDC_ISSUER_URL: "https://x", XBIND_OIDC_CLIENT_ID: "x" };
+  const settings = (args: readonly string[], env: Env) => reveal(run(args, { ...base, ...env }));
   for (const [name, { placeholder }] of Object.entries(FLAGS)) {
     await t.step(name, () => {
       const [low, high] = samples[placeholder] ?? ["aa", "bb"];
-      const settings = (args: readonly string[], env: Env) => {
-        // Both ways to log in are configured, so every combination of switches is valid.
-        const filled = Object.entries({ oidc_issuer_url: "https://x", oidc_client_id: "x" });
-        const base = Object.fromEntries(filled.map(([k, v]) => [`XBIND_${k.toUpperCase()}`, v]));
-        return reveal(run(args, { ...base, ...env }));
-      };
       const fromEnv = settings([], { [envName(name)]: low });
       assert.deepEqual(fromEnv, settings([`--${name}=${low}`], {}));
       const both = settings([`--${name}=${high}`], { [envName(name)]: low });
@@ -186,26 +181,24 @@ Deno.test("parseConfig() decodes keys that contain line breaks", () => {
 
 Deno.test("parseConfig() refuses combinations that cannot work", async (t) => {
   const OFF = ["--enable-gateway=false", "--enable-issuer=false"];
+  const NOTHING = [...OFF, "--install-crds=false"];
+  const [issuer = "", client = ""] = OIDC;
+  const needsIssuer = /^--oidc-issuer-url is required/;
+  const needsClient = /^--oidc-client-id is required/;
+  const needsGateway = /^--enable-apply needs --enable-gateway/;
+  const isIdle = /^there is nothing to do/;
   const cases: readonly [string, readonly string[], readonly RegExp[]][] = [
-    ["a gateway without OIDC", [], [
-      /^--oidc-issuer-url is required/,
-      /^--oidc-client-id is required/,
-    ]],
-    ["a gateway without a client", [OIDC[0] ?? ""], [/^--oidc-client-id is required/]],
-    ["a bad issuer is not a missing one", ["--oidc-issuer-url=x", OIDC[1] ?? ""], [/is not a URL/]],
+    ["a gateway without OIDC", [], [needsIssuer, needsClient]],
+    ["a gateway without a client", [issuer], [needsClient]],
+    ["a bad issuer is not a missing one", ["--oidc-issuer-url=x", client], [/is not a URL/]],
     ["the mock identity provider needs nothing", ["--oidc-mock"], []],
     ["the mock identity provider replaces real flags", ["--oidc-mock", ...OIDC], []],
     ["no gateway needs no OIDC", ["--enable-gateway=false"], []],
-    ["apply without the gateway", ["--enable-gateway=false", "--enable-apply"], [
-      /^--enable-apply needs --enable-gateway/,
-    ]],
+    ["apply without the gateway", ["--enable-gateway=false", "--enable-apply"], [needsGateway]],
     ["nothing but CRDs", OFF, []],
-    ["nothing at all", [...OFF, "--install-crds=false"], [/^there is nothing to do/]],
-    ["only the reaper", [...OFF, "--install-crds=false", "--enable-reaper"], []],
-    ["apply and nothing else", [...OFF, "--install-crds=false", "--enable-apply"], [
-      /^--enable-apply needs/,
-      /^there is nothing to do/,
-    ]],
+    ["nothing at all", NOTHING, [isIdle]],
+    ["only the reaper", [...NOTHING, "--enable-reaper"], []],
+    ["apply and nothing else", [...NOTHING, "--enable-apply"], [needsGateway, isIdle]],
   ];
   for (const [name, args, expected] of cases) {
     await t.step(name, () => {
@@ -217,21 +210,18 @@ Deno.test("parseConfig() refuses combinations that cannot work", async (t) => {
 });
 
 Deno.test("parseConfig() lists every problem at once", () => {
-  const args = [
-    "--pickup-ttl=5",
-    "serve",
-    "--listen-adress=:1",
-    "--enable-apply",
-    "--enable-gateway=0",
-  ];
-  assert.deepEqual(problems(args, { XBIND_ISSUER_SCOPE: "All", XBIND_SESSION_TTL: "1d" }), [
-    '--pickup-ttl: "5" is not a duration: write a number with a unit, as in 30s, 5m or 1h30m',
-    'unexpected argument "serve" after --pickup-ttl: quote values that contain blanks',
-    "--listen-adress is not a flag: did you mean --listen-address?",
-    'XBIND_SESSION_TTL: "1d" is not a duration: write a number with a unit, as in 30s, 5m or 1h30m',
-    'XBIND_ISSUER_SCOPE: "All" is not one of Cluster, Namespace',
-    "--enable-apply needs --enable-gateway: the route belongs to the gateway",
-  ]);
+  const args = "--pickup-ttl=5 serve --listen-adress=:1 --enable-apply --enable-gateway=0";
+  assert.deepEqual(
+    problems(args.split(" "), { XBIND_ISSUER_SCOPE: "All", XBIND_SESSION_TTL: "1d" }),
+    [
+      '--pickup-ttl: "5" is not a duration: write a number with a unit, as in 30s, 5m or 1h30m',
+      'unexpected argument "serve" after --pickup-ttl: quote values that contain blanks',
+      "--listen-adress is not a flag: did you mean --listen-address?",
+      'XBIND_SESSION_TTL: "1d" is not a duration: write a number with a unit, as in 30s, 5m or 1h30m',
+      'XBIND_ISSUER_SCOPE: "All" is not one of Cluster, Namespace',
+      "--enable-apply needs --enable-gateway: the route belongs to the gateway",
+    ],
+  );
 });
 
 Deno.test("parseConfig() never shows a secret", async (t) => {

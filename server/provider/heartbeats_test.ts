@@ -22,20 +22,20 @@ const grant: Grant = {
   apiVersion: IAM_API_VERSION,
   kind: "Grant",
   metadata: { name: "pg-1", uid: "g", creationTimestamp: GRANT_CREATED },
-  spec: {
-    identity: { subject: SUBJECT },
-    exportName: "pg",
-    apis: [{ name: "databases.example.org" }],
-  },
+  spec: { identity: { subject: SUBJECT }, exportName: "pg", apis: [{ name: "dbs.example.org" }] },
+};
+
+const KEPT_METADATA = {
+  name: "pg-1-0123456789",
+  namespace: BOUNDARY,
+  uid: "l",
+  resourceVersion: "7",
+  creationTimestamp: "2026-05-01T12:10:00Z",
 };
 
 const LEASE = {
   metadata: {
-    name: "pg-1-0123456789",
-    namespace: BOUNDARY,
-    uid: "l",
-    resourceVersion: "7",
-    creationTimestamp: "2026-05-01T12:10:00Z",
+    ...KEPT_METADATA,
     labels: { [LABELS.managed]: "true", other: "x" } as Record<string, unknown>,
     annotations: {
       [ANNOTATIONS.connection]: "pg-1",
@@ -51,27 +51,25 @@ const LEASE = {
   } as Record<string, unknown> | null,
 };
 type RawLease = typeof LEASE;
+type Edit = (lease: RawLease) => void;
 
-const heartbeat = (edit: (lease: RawLease) => void = () => {}, seenMs = SEEN) => {
+const heartbeat = (edit: Edit = () => {}, seenMs = SEEN) => {
   const lease = structuredClone(LEASE);
   edit(lease);
   return decodeHeartbeat(lease, seenMs);
 };
 
-const renewed = (renewTime: string, created?: string) => (lease: RawLease) => {
+const annotate = (key: string, value: unknown): Edit => (lease) =>
+  lease.metadata.annotations[key] = value;
+
+const renewed = (renewTime: string, created?: string): Edit => (lease) => {
   lease.spec = { ...lease.spec, renewTime };
   if (created) lease.metadata.creationTimestamp = created;
 };
 
 Deno.test("decodeHeartbeat() keeps only the fields that are used", () => {
   assert.deepEqual(heartbeat(), {
-    metadata: {
-      name: "pg-1-0123456789",
-      namespace: BOUNDARY,
-      uid: "l",
-      resourceVersion: "7",
-      creationTimestamp: "2026-05-01T12:10:00Z",
-    },
+    metadata: KEPT_METADATA,
     connection: "pg-1",
     consumerUid: "0123456789-uid",
     renewTimeMs: Date.parse("2026-05-01T12:59:30.123Z"),
@@ -81,10 +79,7 @@ Deno.test("decodeHeartbeat() keeps only the fields that are used", () => {
 });
 
 Deno.test("decodeHeartbeat() keeps the key of a malformed Lease, which then counts for no Grant", async (t) => {
-  const annotate = (key: string, value: unknown) => (lease: RawLease) => {
-    lease.metadata.annotations[key] = value;
-  };
-  const poison: Record<string, (lease: RawLease) => void> = {
+  const poison: Record<string, Edit> = {
     "no spec": (lease) => lease.spec = null,
     "a renewTime of another type": (lease) => lease.spec = { renewTime: { seconds: 1 } },
     "a renewTime that is no time": renewed("yesterday"),
@@ -135,62 +130,36 @@ Deno.test("HEARTBEAT_INDEXES index a Lease by namespace and by its Connection in
 
 Deno.test("countsFor()", async (t) => {
   const BEFORE = "2026-05-01T11:59:59Z";
-  const table: [string, (lease: RawLease) => void, boolean][] = [
+  const FUTURE = "2027-01-01T00:00:00Z";
+  const EARLY = Date.parse(GRANT_CREATED) - 1;
+  const eves = boundaryName("https://idp.example.org#eve");
+  const table: [string, Edit, boolean, seenMs?: number][] = [
     ["takes a Lease of the Grant", () => {}, true],
-    ["refuses one forged in another boundary", (lease) => {
-      lease.metadata.namespace = boundaryName("https://idp.example.org#eve");
-    }, false],
-    ["refuses one of another Connection", (lease) => {
-      lease.metadata.annotations[ANNOTATIONS.connection] = "pg-2";
-    }, false],
-    ["refuses one without the label", (lease) => {
-      delete lease.metadata.labels[LABELS.managed];
-    }, false],
+    ["refuses one forged in another boundary", ({ metadata }) => metadata.namespace = eves, false],
+    ["refuses one of another Connection", annotate(ANNOTATIONS.connection, "pg-2"), false],
+    ["refuses one without the label", (l) => delete l.metadata.labels[LABELS.managed], false],
     ["refuses one without a consumer", (lease) => {
       delete lease.metadata.annotations[ANNOTATIONS.consumerClusterUid];
     }, false],
-    ["refuses one without a renewTime", (lease) => {
-      delete lease.spec?.["renewTime"];
-    }, false],
+    ["refuses one without a renewTime", (lease) => delete lease.spec?.["renewTime"], false],
     [
-      "refuses one created and last renewed before the Grant",
+      "refuses one last renewed before the Grant",
       renewed("2026-05-01T11:59:59.999Z", BEFORE),
       false,
     ],
     [
-      "takes one created before the Grant and renewed at its creation",
+      "takes an older one, renewed when the Grant was created",
       renewed(GRANT_CREATED, BEFORE),
       true,
     ],
-    [
-      "takes one created before the Grant and renewed since",
-      renewed("2026-05-01T12:30:00Z", BEFORE),
-      true,
-    ],
-    [
-      "takes one created with the Grant though its clock is behind",
-      renewed("2026-04-30T00:00:00Z", GRANT_CREATED),
-      true,
-    ],
-    [
-      "takes one that claims the future",
-      renewed("2027-01-01T00:00:00Z", "2026-05-01T12:10:00Z"),
-      true,
-    ],
+    ["takes an older one, renewed since", renewed("2026-05-01T12:30:00Z", BEFORE), true],
+    ["takes one whose clock is behind", renewed("2026-04-30T00:00:00Z", GRANT_CREATED), true],
+    ["takes one that claims the future", renewed(FUTURE, "2026-05-01T12:10:00Z"), true],
+    ["refuses that if seen before the Grant", renewed(FUTURE, BEFORE), false, EARLY],
   ];
-  for (const [does, edit, expected] of table) {
-    await t.step(does, () => assert.equal(countsFor(heartbeat(edit), grant), expected));
+  for (const [does, edit, expected, seenMs] of table) {
+    await t.step(does, () => assert.equal(countsFor(heartbeat(edit, seenMs), grant), expected));
   }
-  await t.step(
-    "refuses a heartbeat from the future that was last seen before the Grant existed",
-    () => {
-      const early = heartbeat(
-        renewed("2027-01-01T00:00:00Z", BEFORE),
-        Date.parse(GRANT_CREATED) - 1,
-      );
-      assert.equal(countsFor(early, grant), false);
-    },
-  );
 });
 
 Deno.test("effectiveRenewal()", async (t) => {

@@ -4,60 +4,30 @@ import { identityFromClaims } from "./identity_claims.ts";
 
 const rules = { issuerUrl: "https://IdP.example/", usernameClaim: "sub", groupsClaim: "groups" };
 const email = { ...rules, usernameClaim: "email" };
+const ungrouped = { ...rules, groupsClaim: "" };
 
 Deno.test("identityFromClaims() uses the claims unchanged", async (t) => {
-  const cases: readonly [string, typeof rules, Record<string, unknown>, unknown][] = [
-    ["issuer text and claim unchanged", rules, { sub: " Ada\u00e9e\u0301 " }, {
-      subject: "https://IdP.example/# Ada\u00e9e\u0301 ",
-      displayName: " Ada\u00e9e\u0301 ",
-    }],
-    ["display name: email first", rules, {
-      sub: "1",
-      preferred_username: "p",
-      name: "n",
-      email: "e",
-    }, { subject: "https://IdP.example/#1", displayName: "e" }],
-    ["display name: only nonempty strings", rules, {
-      sub: "1",
-      email: "",
-      name: 7,
-      preferred_username: "p",
-    }, { subject: "https://IdP.example/#1", displayName: "p" }],
-    ["groups: a list", rules, { sub: "1", groups: ["a", "b"] }, {
-      subject: "https://IdP.example/#1",
-      displayName: "1",
-      groups: ["a", "b"],
-    }],
-    ["groups: a string", rules, { sub: "1", groups: "a" }, {
-      subject: "https://IdP.example/#1",
-      displayName: "1",
-      groups: ["a"],
-    }],
-    ["groups: none", rules, { sub: "1", groups: null }, {
-      subject: "https://IdP.example/#1",
-      displayName: "1",
-    }],
-    ["groups: not asked for", { ...rules, groupsClaim: "" }, { sub: "1", groups: ["a"] }, {
-      subject: "https://IdP.example/#1",
-      displayName: "1",
-    }],
-    ["email: verified", email, { sub: "1", email: "a@b", email_verified: true }, {
-      subject: "https://IdP.example/#a@b",
-      displayName: "a@b",
-    }],
-    ["email: nothing said about it", email, { sub: "1", email: "a@b" }, {
-      subject: "https://IdP.example/#a@b",
-      displayName: "a@b",
-    }],
-    ["email unverified, but not the user name", rules, {
-      sub: "1",
-      email: "a@b",
-      email_verified: false,
-    }, { subject: "https://IdP.example/#1", displayName: "a@b" }],
+  type More = { given?: typeof rules; groups?: string[] };
+  type Row = [string, Record<string, unknown>, user: string, displayName: string, More?];
+  const odd = " Ada\u00e9e\u0301 ";
+  const names = { preferred_username: "p", name: "n", email: "e" };
+  const verified = { sub: "1", email: "a@b", email_verified: true };
+  const cases: readonly Row[] = [
+    ["issuer text and claim unchanged", { sub: odd }, odd, odd],
+    ["display name: email first", { sub: "1", ...names }, "1", "e"],
+    ["display name: only nonempty strings", { sub: "1", ...names, email: "", name: 7 }, "1", "p"],
+    ["groups: a list", { sub: "1", groups: ["a", "b"] }, "1", "1", { groups: ["a", "b"] }],
+    ["groups: a string", { sub: "1", groups: "a" }, "1", "1", { groups: ["a"] }],
+    ["groups: none", { sub: "1", groups: null }, "1", "1"],
+    ["groups: not asked for", { sub: "1", groups: ["a"] }, "1", "1", { given: ungrouped }],
+    ["email: verified", verified, "a@b", "a@b", { given: email }],
+    ["email: nothing said about it", { sub: "1", email: "a@b" }, "a@b", "a@b", { given: email }],
+    ["email unverified, but not the user name", { ...verified, email_verified: false }, "1", "a@b"],
   ];
-  for (const [name, given, claims, expected] of cases) {
+  for (const [name, claims, user, displayName, { given = rules, ...groups } = {}] of cases) {
     await t.step(name, () => {
-      assert.deepEqual(identityFromClaims(given, claims), { identity: expected, droppedGroups: 0 });
+      const identity = { subject: `https://IdP.example/#${user}`, displayName, ...groups };
+      assert.deepEqual(identityFromClaims(given, claims), { identity, droppedGroups: 0 });
     });
   }
 });

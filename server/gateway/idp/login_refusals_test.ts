@@ -20,7 +20,7 @@ Deno.test("finishLogin() refuses an algorithm that discovery does not list", asy
 Deno.test("finishLogin() refuses a callback that does not belong to the login of this browser", async (t) => {
   await using idp = await HostileIdp.start("http");
   await using oidc = await startOidc({ issuerUrl: idp.issuer });
-  const { authorizationUrl, stateCookie } = await oidc.startLogin("/");
+  const { authorizationUrl, stateCookie: cookie } = await oidc.startLogin("/");
   const callback = (change: Record<string, string | null>): URL => {
     const url = new URL(idp.approve(authorizationUrl));
     for (const [name, value] of Object.entries(change)) {
@@ -33,56 +33,28 @@ Deno.test("finishLogin() refuses a callback that does not belong to the login of
   twice.searchParams.append("state", "other");
   await using other = await startOidc({ issuerUrl: idp.issuer });
   const foreign = (await other.startLogin("/")).stateCookie;
+  const [INVALID, REFUSED] = ["INVALID_REQUEST", "UNAUTHENTICATED"] as const;
+  const denied = { error: "access_denied" };
   const cases: readonly [string, URL, string | undefined, string, RegExp][] = [
-    [
-      "no cookie",
-      callback({}),
-      undefined,
-      "INVALID_REQUEST",
-      /start again at https:\/\/gw\.example$/,
-    ],
-    ["a damaged cookie", callback({}), `${stateCookie}x`, "INVALID_REQUEST", /cookie is not valid/],
-    ["a cookie of other keys", callback({}), foreign, "INVALID_REQUEST", /cookie is not valid/],
-    ["another state", callback({ state: "x" }), stateCookie, "INVALID_REQUEST", /last one/],
-    ["no state", callback({ state: null }), stateCookie, "INVALID_REQUEST", /last one/],
-    ["two states", twice, stateCookie, "INVALID_REQUEST", /last one/],
-    [
-      "an error of another login",
-      callback({ state: "x", error: "access_denied" }),
-      stateCookie,
-      "INVALID_REQUEST",
-      /last one/,
-    ],
-    [
-      "an error",
-      callback({ error: "access_denied" }),
-      stateCookie,
-      "UNAUTHENTICATED",
-      /\(access_denied\)$/,
-    ],
-    [
-      "an error that is markup",
-      callback({ error: "<script>" }),
-      stateCookie,
-      "UNAUTHENTICATED",
-      /refused the login$/,
-    ],
-    ["no code", callback({ code: null }), stateCookie, "UNAUTHENTICATED", /no code/],
-    [
-      "another issuer's answer",
-      callback({ iss: "https://other" }),
-      stateCookie,
-      "UNAUTHENTICATED",
-      /not valid/,
-    ],
+    ["no cookie", callback({}), undefined, INVALID, /start again at https:\/\/gw\.example$/],
+    ["a damaged cookie", callback({}), `${cookie}x`, INVALID, /cookie is not valid/],
+    ["a cookie of other keys", callback({}), foreign, INVALID, /cookie is not valid/],
+    ["another state", callback({ state: "x" }), cookie, INVALID, /last one/],
+    ["no state", callback({ state: null }), cookie, INVALID, /last one/],
+    ["two states", twice, cookie, INVALID, /last one/],
+    ["an error of another login", callback({ state: "x", ...denied }), cookie, INVALID, /last one/],
+    ["an error", callback(denied), cookie, REFUSED, /\(access_denied\)$/],
+    ["markup as error", callback({ error: "<script>" }), cookie, REFUSED, /refused the login$/],
+    ["no code", callback({ code: null }), cookie, REFUSED, /no code/],
+    ["another issuer's answer", callback({ iss: "https://other" }), cookie, REFUSED, /not valid/],
   ];
-  for (const [name, url, cookie, code, message] of cases) {
-    await t.step(name, () => fails(oidc.finishLogin(url, cookie), code, message));
+  for (const [name, url, given, code, message] of cases) {
+    await t.step(name, () => fails(oidc.finishLogin(url, given), code, message));
   }
   assert.equal(idp.asked.includes("/token"), false);
   await t.step("an expired login", async () => {
     oidc.clock.skewMs = 10 * 60_000 + 1_000;
-    await fails(oidc.finishLogin(callback({}), stateCookie), "INVALID_REQUEST", /10 minutes/);
+    await fails(oidc.finishLogin(callback({}), cookie), "INVALID_REQUEST", /10 minutes/);
   });
 });
 
@@ -146,32 +118,18 @@ Deno.test("createOidc() gives up on an identity provider that does not answer in
 });
 
 Deno.test("createOidc() refuses metadata that would send users or secrets to another site", async (t) => {
-  const cases: readonly [string, "http" | "https", Record<string, unknown>, RegExp][] = [
-    ["another issuer", "http", { issuer: "https://other.example" }, /another issuer/],
-    ["no issuer", "http", { issuer: undefined }, /not valid/],
-    ["an issuer that is no URL", "http", { issuer: "x" }, /not valid/],
-    [
-      "a script",
-      "http",
-      { authorization_endpoint: "javascript:alert(1)" },
-      /authorization_endpoint/,
-    ],
-    ["no token endpoint", "http", { token_endpoint: undefined }, /token_endpoint/],
-    ["keys that are no URL", "http", { jwks_uri: 7 }, /jwks_uri/],
-    [
-      "plain http below https",
-      "https",
-      { token_endpoint: "http://127.0.0.1:1/" },
-      /token_endpoint/,
-    ],
-    [
-      "only shared secrets",
-      "http",
-      { id_token_signing_alg_values_supported: ["none", "HS256"] },
-      /no public-key/,
-    ],
+  const secretsOnly = { id_token_signing_alg_values_supported: ["none", "HS256"] };
+  const cases: readonly [string, Record<string, unknown>, RegExp, scheme?: "https"][] = [
+    ["another issuer", { issuer: "https://other.example" }, /another issuer/],
+    ["no issuer", { issuer: undefined }, /not valid/],
+    ["an issuer that is no URL", { issuer: "x" }, /not valid/],
+    ["a script", { authorization_endpoint: "javascript:alert(1)" }, /authorization_endpoint/],
+    ["no token endpoint", { token_endpoint: undefined }, /token_endpoint/],
+    ["keys that are no URL", { jwks_uri: 7 }, /jwks_uri/],
+    ["http below https", { token_endpoint: "http://127.0.0.1:1/" }, /token_endpoint/, "https"],
+    ["only shared secrets", secretsOnly, /no public-key/],
   ];
-  for (const [name, scheme, metadata, reason] of cases) {
+  for (const [name, metadata, reason, scheme = "http"] of cases) {
     await t.step(name, async () => {
       await using idp = await HostileIdp.start(scheme);
       idp.metadata = metadata;
