@@ -25,9 +25,8 @@ const collection = (name: string, members: string[], description?: string): Coll
 });
 
 const notReady = { conditions: [{ type: "Ready", status: "False" }] } as typeof ready;
-const readyBefore = {
-  conditions: [{ type: "Ready", status: "True", observedGeneration: 1 }],
-} as typeof ready;
+const before = [{ type: "Ready", status: "True", observedGeneration: 1 }];
+const readyBefore = { conditions: before } as typeof ready;
 
 Deno.test("catalogOf() shows every field of an Export", () => {
   const full = offer("pg", {
@@ -81,11 +80,8 @@ Deno.test("catalogOf() lists only Exports whose current generation is Ready, sor
     offer("unjudged", {}, {}),
     offer("alpha"),
   ];
-  assert.deepEqual(catalogOf(exports, []).exports.map(({ name }) => name), [
-    "alpha",
-    "beta",
-    "zeta",
-  ]);
+  const names = catalogOf(exports, []).exports.map(({ name }) => name);
+  assert.deepEqual(names, ["alpha", "beta", "zeta"]);
 });
 
 Deno.test("catalogOf() shows Collections with visible members, in their own order", () => {
@@ -102,51 +98,40 @@ Deno.test("catalogOf() shows Collections with visible members, in their own orde
 });
 
 Deno.test("catalogOf() skips and reports broken objects, and shows the rest", async (t) => {
-  const broken: Record<string, unknown> = {
+  const spec = { title: "t", apis: [] };
+  const selector = { labelSelector: { matchExpressions: [{ key: "a", operator: "Near" }] } };
+  const rule = { resource: "secrets", direction: "FromProvider", selector };
+  const broken: Record<string, object> = {
     "no spec": { spec: undefined },
     "null spec": { spec: null },
-    "title is a number": { spec: { title: 7, apis: [] } },
-    "apis is text": { spec: { title: "t", apis: "x" } },
-    "an API without name": { spec: { title: "t", apis: [{}] } },
-    "a null API": { spec: { title: "t", apis: [null] } },
-    "description is an object": { spec: { title: "t", apis: [], description: {} } },
-    "rules are an object": { spec: { title: "t", apis: [], defaults: { relatedResources: {} } } },
-    "a selector of unknown kind": {
-      spec: {
-        title: "t",
-        apis: [],
-        defaults: {
-          relatedResources: [{
-            resource: "secrets",
-            direction: "FromProvider",
-            selector: { labelSelector: { matchExpressions: [{ key: "a", operator: "Near" }] } },
-          }],
-        },
-      },
-    },
+    "title is a number": { spec: { ...spec, title: 7 } },
+    "apis is text": { spec: { ...spec, apis: "x" } },
+    "an API without name": { spec: { ...spec, apis: [{}] } },
+    "a null API": { spec: { ...spec, apis: [null] } },
+    "description is an object": { spec: { ...spec, description: {} } },
+    "rules are an object": { spec: { ...spec, defaults: { relatedResources: {} } } },
+    "a selector of unknown kind": { spec: { ...spec, defaults: { relatedResources: [rule] } } },
     "conditions are text": { status: { conditions: "Ready" } },
+  };
+  const shown = (exports: Export[], collections: Collection[] = []) => {
+    const reported: string[] = [];
+    const catalog = catalogOf(exports, collections, ({ kind, metadata }) => {
+      reported.push(`${kind}/${metadata.name}`);
+    });
+    return { ...catalog, reported };
   };
   for (const [name, fault] of Object.entries(broken)) {
     await t.step(name, () => {
-      const reported: string[] = [];
-      const bad = { ...offer("bad"), ...fault as object } as Export;
-      const { exports } = catalogOf(
-        [offer("a"), bad, offer("b")],
-        [],
-        ({ kind, metadata }) => reported.push(`${kind}/${metadata.name}`),
-      );
+      const bad = { ...offer("bad"), ...fault } as Export;
+      const { exports, reported } = shown([offer("a"), bad, offer("b")]);
       assert.deepEqual(exports.map((each) => each.name), ["a", "b"]);
       assert.deepEqual(reported, ["Export/bad"]);
     });
   }
   await t.step("a Collection too", () => {
-    const reported: string[] = [];
-    const bad = { ...collection("bad", []), spec: { title: "t", exports: 7 } };
-    const { collections } = catalogOf(
-      [offer("a")],
-      [bad as unknown as Collection, collection("good", ["a"])],
-      ({ kind, metadata }) => reported.push(`${kind}/${metadata.name}`),
-    );
+    const bad = { ...collection("bad", []), spec: { title: "t", exports: 7 } } as unknown;
+    const given = [bad as Collection, collection("good", ["a"])];
+    const { collections, reported } = shown([offer("a")], given);
     assert.deepEqual(collections?.map((each) => each.name), ["good"]);
     assert.deepEqual(reported, ["Collection/bad"]);
   });

@@ -256,7 +256,8 @@ Deno.test("attributionOf() skips and reports a broken Grant", () => {
 
 Deno.test("sameAttribution() compares clusters and identities", () => {
   const a = new Map([["u", "ada"]]);
-  const others = [new Map(a), new Map([["u", "bob"]]), new Map([["v", "ada"]]), new Map()];
+  const more = new Map([...a, ["v", "ada"]]);
+  const others = [new Map(a), new Map([["u", "bob"]]), new Map([["v", "ada"]]), new Map(), more];
   const same = others.map((other) => sameAttribution(a, other));
-  assert.deepEqual(same, [true, false, false, false]);
+  assert.deepEqual(same, [true, false, false, false, false]);
 });

@@ -93,11 +93,8 @@ Deno.test("statusUpdate() changes the transition time only with the status", () 
 });
 
 Deno.test("Readiness says why a Grant is not Ready", () => {
-  assert.deepEqual(pending("its token"), {
-    ready: false,
-    reason: "Pending",
-    message: "Waiting for its token",
-  });
+  const waiting = { ready: false, reason: "Pending", message: "Waiting for its token" };
+  assert.deepEqual(pending("its token"), waiting);
   assert.deepEqual(notExported(["a.example.org", "b.example.org"]), {
     ready: false,
     reason: "APINotExported",
@@ -124,16 +121,14 @@ Deno.test("foreignObject() names the object, the label and the remedy", () => {
 });
 
 Deno.test("faultMessage() returns a message only for errors that a retry cannot fix", async (t) => {
-  const told: Record<string, unknown> = {
+  const told: Record<string, Error> = {
     "a fault": new ProvisioningFault("why"),
     "a refusal": answered(403, "Forbidden"),
     "an object that is not valid": answered(422, "Invalid"),
     "a bad request": answered(400, "BadRequest"),
   };
   for (const [what, error] of Object.entries(told)) {
-    await t.step(`for ${what}`, () => {
-      assert.equal(faultMessage(error), (error as Error).message);
-    });
+    await t.step(`for ${what}`, () => assert.equal(faultMessage(error), error.message));
   }
   const passing: Record<string, unknown> = {
     "a conflict": answered(409, "Conflict"),
@@ -147,8 +142,6 @@ Deno.test("faultMessage() returns a message only for errors that a retry cannot 
     "anything thrown": "text",
   };
   for (const [what, error] of Object.entries(passing)) {
-    await t.step(`not for ${what}`, () => {
-      assert.equal(faultMessage(error), undefined);
-    });
+    await t.step(`not for ${what}`, () => assert.equal(faultMessage(error), undefined));
   }
 });

@@ -89,17 +89,13 @@ function crdsWith(crd: Partial<ObjectMeta>): Cache<MetadataObject> {
 const labels = { [LABELS.exported]: "true" };
 
 Deno.test("isExported() requires a CRD with the label", async (t) => {
+  const deletionTimestamp = "2030-01-01T00:00:00Z";
   const table: [string, Partial<ObjectMeta>, string, boolean][] = [
     ["labelled", { labels }, "widgets.example.org", true],
     ["unlabelled", {}, "widgets.example.org", false],
     ["with another value", { labels: { [LABELS.exported]: "True" } }, "widgets.example.org", false],
     ["another one", { labels }, "gadgets.example.org", false],
-    [
-      "going away",
-      { labels, deletionTimestamp: "2030-01-01T00:00:00Z" },
-      "widgets.example.org",
-      false,
-    ],
+    ["going away", { labels, deletionTimestamp }, "widgets.example.org", false],
     ["of ours", { name: "grants.iam.xbind.io", labels }, "grants.iam.xbind.io", false],
     ["of a wildcard", { name: "*.example.org", labels }, "*.example.org", false],
     ["without a group", { name: "widgets", labels }, "widgets", false],

@@ -136,28 +136,24 @@ Deno.test("TokenTurns hands on the turn of a Secret that could not be created", 
   assert.deepEqual(woken, ["b"]);
 });
 
+/** Fills fifty Secrets, waits, and returns how many turns there are. */
+function turnsAfterFifty(perFill: number, waitMs = 0) {
+  const { ask, fill, pass, takeAll } = world({ perFill });
+  for (let filled = 0; filled < 50; filled++) {
+    ask(`g-${filled}`);
+    fill(`g-${filled}`);
+  }
+  pass(waitMs);
+  return takeAll();
+}
+
 Deno.test("TokenTurns allows as many unfilled Secrets as were filled in half a second, within bounds", () => {
   assert.equal(world().takeAll(), 4);
-  const limits = [1, 20, 25, 50, 100, 250, 1_000].map((perFill) => {
-    const { ask, fill, takeAll } = world({ perFill });
-    for (let filled = 0; filled < 50; filled++) {
-      ask(`g-${filled}`);
-      fill(`g-${filled}`);
-    }
-    return takeAll();
-  });
+  const limits = [1, 20, 25, 50, 100, 250, 1_000].map((perFill) => turnsAfterFifty(perFill));
   assert.deepEqual(limits, [20, 20, 20, 10, 5, 4, 4]);
 });
 
 Deno.test("TokenTurns forgets the fill rate of earlier times", () => {
-  const limitAfter = (ms: number) => {
-    const { ask, fill, takeAll, pass } = world({ perFill: 20 });
-    for (let filled = 0; filled < 50; filled++) {
-      ask(`g-${filled}`);
-      fill(`g-${filled}`);
-    }
-    pass(ms);
-    return takeAll();
-  };
-  assert.deepEqual([0, 250, 500].map(limitAfter), [20, 13, 4]);
+  const limits = [0, 250, 500].map((waitMs) => turnsAfterFifty(20, waitMs));
+  assert.deepEqual(limits, [20, 13, 4]);
 });

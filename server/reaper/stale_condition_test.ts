@@ -6,6 +6,7 @@ import type { Stale, Staleness } from "./staleness.ts";
 import { editFor, isMarkedHeld, isMarkedStale, rfc3339 } from "./stale_condition.ts";
 
 const NOW = Date.parse("2026-05-01T12:00:00.700Z");
+const NOW_TEXT = "2026-05-01T12:00:00Z";
 const SINCE = Date.parse("2026-05-01T11:00:00.900Z");
 const SINCE_TEXT = "2026-05-01T11:00:00Z";
 
@@ -17,6 +18,8 @@ const EXPIRED: Stale = {
   notBeforeMs: Date.parse("2026-05-01T12:02:00.999Z"),
   isMoving: false,
 };
+const MOVING: Stale = { ...EXPIRED, isMoving: true };
+const FRESH: Staleness = { kind: "fresh" };
 
 const MARK: Condition = {
   type: "Stale",
@@ -31,6 +34,11 @@ const CLEARED: Condition = {
   status: "False",
   reason: "AsExpected",
   message: "The consumer is not overdue",
+};
+const NO_LEASE: Condition = {
+  ...MARK,
+  reason: "NoLease",
+  message: `No heartbeat since the Grant became Ready at ${SINCE_TEXT}`,
 };
 
 const grant = (stale?: Condition, since?: string): Grant => ({
@@ -48,42 +56,29 @@ const grant = (stale?: Condition, since?: string): Grant => ({
 const edit = (of: Grant, staleness: Staleness, revokes = false, isHeld = false) =>
   editFor(of, staleness, { revokes, isHeld, nowMs: NOW });
 
-Deno.test("editFor() marks a Grant that became stale", () => {
-  assert.deepEqual(edit(grant(), EXPIRED), {
-    stale: { ...MARK, lastTransitionTime: "2026-05-01T12:00:00Z" },
-    staleSince: SINCE_TEXT,
-  });
-  assert.equal(
-    edit(grant(), { ...EXPIRED, reason: "NoLease" }).stale?.message,
-    `No heartbeat since the Grant became Ready at ${SINCE_TEXT}`,
-  );
-});
+const MARKED = grant(MARK, SINCE_TEXT);
 
-Deno.test("editFor() marks a cleared Grant again, with a new time", () => {
-  assert.deepEqual(edit(grant(CLEARED), EXPIRED), {
-    stale: { ...MARK, lastTransitionTime: "2026-05-01T12:00:00Z" },
-    staleSince: SINCE_TEXT,
-  });
+Deno.test("editFor() marks a Grant that became stale, and marks a cleared Grant again", () => {
+  const marked = { stale: { ...MARK, lastTransitionTime: NOW_TEXT }, staleSince: SINCE_TEXT };
+  assert.deepEqual(edit(grant(), EXPIRED), marked);
+  assert.deepEqual(edit(grant(CLEARED), EXPIRED), marked);
+  const { stale } = edit(grant(), { ...EXPIRED, reason: "NoLease" });
+  assert.equal(stale?.message, NO_LEASE.message);
 });
 
 Deno.test("editFor() clears a Grant that was renewed", () => {
-  assert.deepEqual(edit(grant(MARK, SINCE_TEXT), { kind: "fresh" }), {
-    stale: { ...CLEARED, lastTransitionTime: "2026-05-01T12:00:00Z" },
-    staleSince: null,
-  });
+  const cleared = { ...CLEARED, lastTransitionTime: NOW_TEXT };
+  assert.deepEqual(edit(MARKED, FRESH), { stale: cleared, staleSince: null });
 });
 
 Deno.test("editFor() leaves alone", async (t) => {
+  const wrongClock = { ...MOVING, sinceMs: SINCE + 30_000 };
   const table: [string, Grant, Staleness][] = [
-    ["a Grant that never was stale", grant(), { kind: "fresh" }],
-    ["a Grant that is cleared", grant(CLEARED), { kind: "fresh" }],
-    ["a marked Grant whose silence goes on", grant(MARK, SINCE_TEXT), EXPIRED],
-    ["a marked Grant that is not judged", grant(MARK, SINCE_TEXT), { kind: "unjudged" }],
-    [
-      "a marked Grant whose Lease changes by a wrong clock",
-      grant(MARK, SINCE_TEXT),
-      { ...EXPIRED, sinceMs: SINCE + 30_000, isMoving: true },
-    ],
+    ["a Grant that never was stale", grant(), FRESH],
+    ["a Grant that is cleared", grant(CLEARED), FRESH],
+    ["a marked Grant whose silence goes on", MARKED, EXPIRED],
+    ["a marked Grant that is not judged", MARKED, { kind: "unjudged" }],
+    ["a marked Grant whose Lease changes by a wrong clock", MARKED, wrongClock],
   ];
   for (const [name, of, staleness] of table) {
     await t.step(name, () => assert.deepEqual(edit(of, staleness), {}));
@@ -92,38 +87,21 @@ Deno.test("editFor() leaves alone", async (t) => {
 
 Deno.test("editFor() writes only the part that differs", async (t) => {
   const newer = "2026-05-01T11:00:05Z";
+  const restarted = { ...EXPIRED, sinceMs: Date.parse(newer) };
+  const later = { stale: { ...MARK, message: `No heartbeat since ${newer}` }, staleSince: newer };
+  const noLease = { stale: NO_LEASE };
+  const outdated = grant({ ...MARK, observedGeneration: 2 }, SINCE_TEXT);
+  const outdatedClear = grant({ ...CLEARED, observedGeneration: 2 });
   const table: [string, Grant, Staleness, object][] = [
     ["a lost annotation", grant(MARK), EXPIRED, { staleSince: SINCE_TEXT }],
-    ["a left-over annotation", grant(undefined, SINCE_TEXT), { kind: "fresh" }, {
-      staleSince: null,
-    }],
-    ["another reason, keeping the time", grant(MARK, SINCE_TEXT), {
-      ...EXPIRED,
-      reason: "NoLease",
-      isMoving: true,
-    }, {
-      stale: {
-        ...MARK,
-        reason: "NoLease",
-        message: `No heartbeat since the Grant became Ready at ${SINCE_TEXT}`,
-      },
-    }],
-    ["a later start of the silence", grant(MARK, SINCE_TEXT), {
-      ...EXPIRED,
-      sinceMs: Date.parse(newer),
-    }, { stale: { ...MARK, message: `No heartbeat since ${newer}` }, staleSince: newer }],
-    ["a lost annotation, though the Lease changes", grant(MARK), { ...EXPIRED, isMoving: true }, {
+    ["a left-over annotation", grant(undefined, SINCE_TEXT), FRESH, { staleSince: null }],
+    ["another reason, keeping the time", MARKED, { ...MOVING, reason: "NoLease" }, noLease],
+    ["a later start of the silence", MARKED, restarted, later],
+    ["a lost annotation, though the Lease changes", grant(MARK), MOVING, {
       staleSince: SINCE_TEXT,
     }],
-    [
-      "a newer generation, though the Lease changes",
-      grant({ ...MARK, observedGeneration: 2 }, SINCE_TEXT),
-      { ...EXPIRED, isMoving: true },
-      { stale: MARK },
-    ],
-    ["a newer generation", grant({ ...CLEARED, observedGeneration: 2 }), { kind: "fresh" }, {
-      stale: CLEARED,
-    }],
+    ["a newer generation", outdatedClear, FRESH, { stale: CLEARED }],
+    ["a newer generation, though the Lease changes", outdated, MOVING, { stale: MARK }],
   ];
   for (const [name, of, staleness, expected] of table) {
     await t.step(name, () => assert.deepEqual(edit(of, staleness), expected));
@@ -153,17 +131,14 @@ Deno.test("editFor() writes once that a revocation is on hold, and once that it 
   assert.equal(edit(grant(), allowed, false, true).stale?.message, MARK.message);
   const guarded = edit(grant(), EXPIRED, true, true).stale?.message;
   assert.match(guarded ?? "", /; revocation not before /, "the guard of the Grant comes first");
-  const moving = edit(said, { ...EXPIRED, isMoving: true }, true, true);
+  const moving = edit(said, MOVING, true, true);
   assert.equal(moving.stale?.message, guarded, "it changes, so it is no longer held");
   assert.deepEqual([said, grant(MARK), grant()].map(isMarkedHeld), [true, false, false]);
 });
 
 Deno.test("isMarkedStale() is false without a condition and for a cleared one", () => {
-  assert.deepEqual([MARK, CLEARED, undefined].map((stale) => isMarkedStale(grant(stale))), [
-    true,
-    false,
-    false,
-  ]);
+  const marked = [MARK, CLEARED, undefined].map((stale) => isMarkedStale(grant(stale)));
+  assert.deepEqual(marked, [true, false, false]);
 });
 
 Deno.test("rfc3339() cuts to seconds and stays within four-digit years", () => {
