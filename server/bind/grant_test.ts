@@ -23,19 +23,12 @@ const exportOf = (spec: Partial<Export["spec"]> = {}): Export => ({
 });
 
 Deno.test("grantFor() takes APIs, policy and related rules from the Export", () => {
-  const grant = grantFor(
-    { subject: SUBJECT, displayName: "Ada", groups: ["dev"] },
-    exportOf({
-      apis: [{ name: "b.example.org" }, { name: "a.example.org" }],
-      defaults: {
-        conflictPolicy: "Adopt",
-        relatedResources: [
-          { resource: "secrets", direction: "FromProvider", selector: { names: ["x"] } },
-        ],
-      },
-    }),
-  );
-  assert.deepEqual(grant, {
+  const identity = { subject: SUBJECT, displayName: "Ada", groups: ["dev"] };
+  const apis = [{ name: "b.example.org" }, { name: "a.example.org" }];
+  const selector = { names: ["x"] };
+  const rule = { resource: "secrets", direction: "FromProvider", selector } as const;
+  const defaults = { conflictPolicy: "Adopt" as const, relatedResources: [rule] };
+  assert.deepEqual(grantFor(identity, exportOf({ apis, defaults })), {
     apiVersion: "iam.xbind.io/v1alpha1",
     kind: "Grant",
     metadata: { name: grantName("pg", SUBJECT) },
@@ -44,9 +37,7 @@ Deno.test("grantFor() takes APIs, policy and related rules from the Export", () 
       exportName: "pg",
       apis: [{ name: "b.example.org" }, { name: "a.example.org" }],
       conflictPolicy: "Adopt",
-      relatedResources: [
-        { group: "", resource: "secrets", direction: "FromProvider", selector: { names: ["x"] } },
-      ],
+      relatedResources: [{ group: "", ...rule }],
     },
   });
 });
@@ -87,10 +78,8 @@ Deno.test("grantFor() refuses subjects that cannot be stored unchanged", () => {
       (error) => error instanceof XbindError && error.code === "INVALID_REQUEST",
     );
   }
-  assert.equal(
-    grantFor({ subject: "x".repeat(2048) }, exportOf()).spec.identity.subject.length,
-    2048,
-  );
+  const { identity } = grantFor({ subject: "x".repeat(2048) }, exportOf()).spec;
+  assert.equal(identity.subject.length, 2048);
 });
 
 const NOW = new Date("2030-01-01T00:00:00Z");

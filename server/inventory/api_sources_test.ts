@@ -15,28 +15,6 @@ import {
   servedType,
 } from "./api_sources.ts";
 
-const RAW = {
-  metadata: {
-    name: "s",
-    namespace: "ns",
-    uid: "u",
-    resourceVersion: "7",
-    generation: 3,
-    creationTimestamp: "2026-05-01T10:00:00Z",
-    labels: { app: "x", [LABELS.managed]: "true" },
-    annotations: {
-      "kubectl.kubernetes.io/last-applied-configuration": "marker",
-      [ANNOTATIONS.consumerClusterUid]: "uid-1",
-      [ANNOTATIONS.consumerObjectUid]: "object-1",
-      [ANNOTATIONS.relatedBinding]: "pg-1",
-      "core.xbind.io/essay": "marker".repeat(1_000),
-    },
-    managedFields: ["marker"],
-    finalizers: ["core.xbind.io/f"],
-  },
-  data: { password: "marker" },
-};
-
 const KEPT = {
   name: "s",
   namespace: "ns",
@@ -44,6 +22,23 @@ const KEPT = {
   resourceVersion: "7",
   creationTimestamp: "2026-05-01T10:00:00Z",
   annotations: { [ANNOTATIONS.consumerClusterUid]: "uid-1", [ANNOTATIONS.relatedBinding]: "pg-1" },
+};
+
+const RAW = {
+  metadata: {
+    ...KEPT,
+    generation: 3,
+    labels: { app: "x", [LABELS.managed]: "true" },
+    annotations: {
+      "kubectl.kubernetes.io/last-applied-configuration": "marker",
+      ...KEPT.annotations,
+      [ANNOTATIONS.consumerObjectUid]: "object-1",
+      "core.xbind.io/essay": "marker".repeat(1_000),
+    },
+    managedFields: ["marker"],
+    finalizers: ["core.xbind.io/f"],
+  },
+  data: { password: "marker" },
 };
 
 Deno.test("every source keeps only the fields that a row shows", () => {
@@ -72,9 +67,8 @@ Deno.test("sources use the API server's selectors where possible", () => {
   const managed = { labelSelector: `${LABELS.managed}=true` };
   assert.deepEqual(managedObjects(SECRETS).selection, managed);
   assert.deepEqual(managedCopies(SECRETS).selection, managed);
-  assert.deepEqual(labelledObjects(SECRETS, { matchLabels: { a: "b" } }).selection, {
-    labelSelector: "a=b",
-  });
+  const labelled = labelledObjects(SECRETS, { matchLabels: { a: "b" } });
+  assert.deepEqual(labelled.selection, { labelSelector: "a=b" });
   assert.deepEqual(labelledObjects(SECRETS, {}).selection, {});
   assert.deepEqual(namedObjects(SECRETS, ["a"]).selection, { fieldSelector: "metadata.name=a" });
   assert.deepEqual(namedObjects(SECRETS, ["a", "b"]).selection, {});
@@ -90,20 +84,10 @@ Deno.test("namedObjects() keeps one stub for all objects of other names", () => 
 });
 
 Deno.test("servedType() returns the stored version, or else the first served one", async (t) => {
-  const version = (name: string, served: boolean, storage: boolean): CustomResourceVersion => ({
-    name,
-    served,
-    storage,
-  });
+  const version = (name: string, served: boolean, storage: boolean) => ({ name, served, storage });
+  const type = { group: "example.org", names: { plural: "as", kind: "A" } };
   const crd = (...versions: CustomResourceVersion[]) =>
-    ({
-      spec: {
-        group: "example.org",
-        scope: "Cluster",
-        names: { plural: "as", kind: "A" },
-        versions,
-      },
-    }) as CustomResourceDefinition;
+    ({ spec: { ...type, scope: "Cluster", versions } }) as CustomResourceDefinition;
   const cases: [string, CustomResourceDefinition, string | undefined][] = [
     ["stored", crd(version("v1", true, false), version("v2", true, true)), "v2"],
     ["stored and not served", crd(version("v1", true, false), version("v2", false, true)), "v1"],
@@ -112,13 +96,8 @@ Deno.test("servedType() returns the stored version, or else the first served one
   for (const [name, from, expected] of cases) {
     await t.step(name, () => assert.equal(servedType(from)?.version, expected));
   }
-  assert.deepEqual(servedType(crd(version("v1", true, true))), {
-    group: "example.org",
-    version: "v1",
-    plural: "as",
-    kind: "A",
-    namespaced: false,
-  });
+  const expected = { group: "example.org", version: "v1", plural: "as", kind: "A" };
+  assert.deepEqual(servedType(crd(version("v1", true, true))), { ...expected, namespaced: false });
 });
 
 Deno.test("relatedType() knows both resources", () => {

@@ -14,26 +14,24 @@ const offer = (apis: string[], relatedResources: RelatedResource[] = []): Export
   spec: { title: "t", apis: apis.map((name) => ({ name })), defaults: { relatedResources } },
 });
 
-const object = (
-  at: string,
-  { uid, binding, labels }: { uid?: string; binding?: string; labels?: Record<string, string> } =
-    {},
-): MetadataObject => {
+type Marks = { uid?: string; binding?: string; labels?: Record<string, string> };
+
+const object = (at: string, { uid, binding, labels }: Marks = {}): MetadataObject => {
   const [name = "", namespace] = at.split("/").reverse();
   const annotations = {
     ...(uid ? { [ANNOTATIONS.consumerClusterUid]: uid } : {}),
     ...(binding ? { [ANNOTATIONS.relatedBinding]: binding } : {}),
   };
-  return {
-    metadata: {
-      name,
-      ...(namespace ? { namespace } : {}),
-      creationTimestamp: CREATED,
-      annotations,
-      ...(labels ? { labels } : {}),
-    },
-  };
+  const place = namespace ? { name, namespace } : { name };
+  const marks = labels ? { annotations, labels } : { annotations };
+  return { metadata: { ...place, creationTimestamp: CREATED, ...marks } };
 };
+
+const rule = (
+  resource: RelatedResource["resource"],
+  direction: RelatedResource["direction"],
+  selector: NonNullable<RelatedResource["selector"]>,
+): RelatedResource => ({ resource, direction, selector });
 
 const sources = (more: Partial<InstanceSources> = {}): InstanceSources => ({
   managedObjects: () => [],
@@ -51,13 +49,8 @@ Deno.test("instancesOf() shows every field of a row", () => {
   const objects: Record<string, MetadataObject[]> = {
     "a.example.org": [object("ns/x", { uid: "uid-1" }), object("y", { uid: "uid-2" }), object("z")],
   };
-  const rule: RelatedResource = {
-    resource: "secrets",
-    direction: "FromConsumer",
-    selector: { names: ["password"] },
-  };
   const answer = instancesOf(
-    offer(["a.example.org"], [rule]),
+    offer(["a.example.org"], [rule("secrets", "FromConsumer", { names: ["password"] })]),
     sources({
       managedObjects: (api) => objects[api],
       managedCopies: () => [object("ns/password", { uid: "uid-1", binding: "pg-1" })],
@@ -65,6 +58,7 @@ Deno.test("instancesOf() shows every field of a row", () => {
     }),
   );
   const api = "a.example.org";
+  const related = { related: true, direction: "FromConsumer" };
   const ada = { clusterUID: "uid-1", identity: "ada@example.org", createdAt: CREATED };
   assert.deepEqual(answer, {
     export: "pg",
@@ -72,43 +66,29 @@ Deno.test("instancesOf() shows every field of a row", () => {
       { api, name: "y", clusterUID: "uid-2", createdAt: CREATED },
       { api, name: "z", createdAt: CREATED },
       { api, namespace: "ns", name: "x", ...ada },
-      {
-        api: "secrets",
-        related: true,
-        direction: "FromConsumer",
-        namespace: "ns",
-        name: "password",
-        ...ada,
-      },
+      { api: "secrets", ...related, namespace: "ns", name: "password", ...ada },
     ],
   });
 });
 
 Deno.test("instancesOf() sorts API rows first, then by api, namespace and name", () => {
-  const rules: RelatedResource[] = [
-    { resource: "secrets", direction: "FromProvider", selector: { labelSelector: {} } },
-    { resource: "configmaps", direction: "FromProvider", selector: { labelSelector: {} } },
-  ];
+  const rules = (["secrets", "configmaps"] as const).map((resource) =>
+    rule(resource, "FromProvider", { labelSelector: {} })
+  );
   const objects = [object("b/y"), object("a/z"), object("b/x")];
   const answer = instancesOf(
     offer(["z.example.org", "a.example.org"], rules),
     sources({ managedObjects: () => objects, providerObjects: () => objects }),
   );
-  const each = ["a/z", "b/x", "b/y"];
-  assert.deepEqual(
-    places(answer),
-    ["a.example.org", "z.example.org", "configmaps", "secrets"]
-      .flatMap((api) => each.map((place) => `${api} ${place}`)),
-  );
+  const sorted = ["a.example.org", "z.example.org", "configmaps", "secrets"]
+    .flatMap((api) => ["a/z", "b/x", "b/y"].map((place) => `${api} ${place}`));
+  assert.deepEqual(places(answer), sorted);
 });
 
 Deno.test("instancesOf() shows the copies that came with a FromConsumer rule", () => {
-  const rule: RelatedResource = {
-    resource: "secrets",
-    direction: "FromConsumer",
-    selector: { labelSelector: { matchLabels: { app: "x" } }, names: ["a", "b", "c", "d", "e"] },
-  };
   const labels = { app: "x" };
+  const names = ["a", "b", "c", "d", "e"];
+  const selector = { labelSelector: { matchLabels: labels }, names };
   const copies = [
     object("ns/a", { binding: "pg-1", labels }),
     object("ns/b", { binding: "team/renamed", labels }),
@@ -119,7 +99,7 @@ Deno.test("instancesOf() shows the copies that came with a FromConsumer rule", (
   ];
   const grants: Record<string, string> = { "pg-1": "pg", "mq-1": "mq" };
   const answer = instancesOf(
-    offer([], [rule]),
+    offer([], [rule("secrets", "FromConsumer", selector)]),
     sources({
       managedCopies: (resource) => resource === "secrets" ? copies : undefined,
       exportOf: (grant) => grants[grant],
@@ -130,10 +110,7 @@ Deno.test("instancesOf() shows the copies that came with a FromConsumer rule", (
 
 Deno.test("instancesOf() shows the objects of a FromProvider rule with matching names, each once", () => {
   const selector = { labelSelector: { matchLabels: { app: "x" } }, names: ["a", "b"] };
-  const rules: RelatedResource[] = [
-    { resource: "secrets", direction: "FromProvider", selector },
-    { resource: "secrets", direction: "FromProvider", selector: { names: ["a"] } },
-  ];
+  const rules = [selector, { names: ["a"] }].map((each) => rule("secrets", "FromProvider", each));
   const answer = instancesOf(
     offer([], rules),
     sources({ providerObjects: () => [object("ns/a"), object("other/a"), object("ns/c")] }),
@@ -176,9 +153,8 @@ Deno.test("instancesOf() tolerates a malformed Export, and reports the rules it 
     { resource: "pods", selector: { names: ["a"] } },
     { resource: "secrets", direction: "FromProvider", selector: { names: ["a"] } },
   ];
-  const rules = relatedRulesOf(broken({ defaults: { relatedResources } }), (_, error) => {
-    reported.push(error);
-  });
+  const malformed = broken({ defaults: { relatedResources } });
+  const rules = relatedRulesOf(malformed, (_, error) => reported.push(error));
   assert.deepEqual(rules, relatedResources.slice(3));
   assert.equal(reported.length, 2);
 });

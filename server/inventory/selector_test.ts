@@ -16,6 +16,7 @@ const requirement = (
 ): LabelSelectorRequirement => ({ key, operator, ...(values.length > 0 ? { values } : {}) });
 
 Deno.test("selectorText() writes a selector as kubectl does", async (t) => {
+  const [hasZ, lacksA] = [requirement("z", "Exists"), requirement("a", "DoesNotExist")];
   const cases: [LabelSelector, string][] = [
     [{}, ""],
     [{ matchLabels: {}, matchExpressions: [] }, ""],
@@ -27,13 +28,7 @@ Deno.test("selectorText() writes a selector as kubectl does", async (t) => {
     [{ matchExpressions: [requirement("tier", "NotIn", "b", "a")] }, "tier notin (a,b)"],
     [{ matchExpressions: [requirement("tier", "Exists")] }, "tier"],
     [{ matchExpressions: [requirement("tier", "DoesNotExist")] }, "!tier"],
-    [
-      {
-        matchLabels: { m: "1" },
-        matchExpressions: [requirement("z", "Exists"), requirement("a", "DoesNotExist")],
-      },
-      "!a,m=1,z",
-    ],
+    [{ matchLabels: { m: "1" }, matchExpressions: [hasZ, lacksA] }, "!a,m=1,z"],
   ];
   for (const [selector, text] of cases) {
     await t.step(text || "nothing", () => assert.equal(selectorText(selector), text));
