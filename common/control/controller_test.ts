@@ -4,10 +4,10 @@ import {
   controller,
   type ControllerOptions,
   done,
-  type Reconcile,
+  type Outcome,
   requeueAfter,
 } from "./controller.ts";
-import { createLogger, type Log } from "../log/log.ts";
+import { createLogger } from "../log/log.ts";
 import { createMetrics } from "./metrics.ts";
 import { Queue, type QueueOptions } from "./queue.ts";
 import { aborted } from "../time/runnable.ts";
@@ -15,15 +15,14 @@ import { sleep } from "../time/wait.ts";
 
 const shutdown = () => new Error("shutdown");
 
-/** Makes a controller with its queue, its log lines and its metrics. */
+/** Makes a controller whose reconciles can stop it, with its queue, log lines and metrics. */
 function setUp(
-  reconcile: Reconcile,
-  { workers = 1, isPassing, failureLimit }:
-    & Partial<Pick<ControllerOptions, "workers" | "isPassing">>
-    & Pick<QueueOptions, "failureLimit"> = {},
+  reconcile: (stop: () => void, key: string, signal: AbortSignal) => Promise<Outcome>,
+  options: Partial<Pick<ControllerOptions, "workers" | "isPassing">> = {},
+  queueOptions: QueueOptions = {},
 ) {
   const lines: Record<string, unknown>[] = [];
-  const log: Log = createLogger({
+  const log = createLogger({
     encoder: "json",
     level: "info",
     stacktraceLevel: "panic",
@@ -31,56 +30,52 @@ function setUp(
     write: (line) => lines.push(JSON.parse(line)),
   });
   const metrics = createMetrics({ version: "test" });
-  const queue = new Queue({
-    backoff: { baseMs: 1, capMs: 2 },
-    ...(failureLimit && { failureLimit }),
-  });
-  const run = controller({
+  const queue = new Queue({ backoff: { baseMs: 1, capMs: 2 }, ...queueOptions });
+  let current = new AbortController();
+  const stop = () => current.abort(shutdown());
+  const runUntil = controller({
     name: "grants",
     queue,
-    reconcile,
-    ...(isPassing && { isPassing }),
-    workers,
+    reconcile: (key, signal) => reconcile(stop, key, signal),
+    workers: 1,
     log,
     metrics,
+    ...options,
   });
-  return { run, queue, lines, metrics };
+  /** Queues the keys, and runs until the stop. */
+  const run = (...keys: string[]) => {
+    for (const key of keys) queue.add(key);
+    current = new AbortController();
+    return runUntil(current.signal);
+  };
+  return { run, stop, runUntil, queue, lines, metrics };
 }
 
 Deno.test("controller() reconciles all queued keys with the given number of workers", async () => {
-  const stop = new AbortController();
   const working = new Set<string>();
-  const { run, queue } = setUp(async (key, signal) => {
+  const { run, queue } = setUp(async (stop, key, signal) => {
     working.add(key);
-    if (working.size === 3) stop.abort(shutdown());
+    if (working.size === 3) stop();
     await aborted(signal);
     return done;
   }, { workers: 3 });
-  for (const key of ["a", "b", "c", "d"]) queue.add(key);
-  await run(stop.signal);
+  await run("a", "b", "c", "d");
   assert.deepEqual([...working], ["a", "b", "c"]);
   assert.equal(queue.depth, 1, "what was not begun stays");
 });
 
 Deno.test("controller() logs a reconcile that throws, and retries it", async () => {
-  const stop = new AbortController();
   let turns = 0;
-  const { run, queue, lines, metrics } = setUp(() => {
+  const { run, queue, lines, metrics } = setUp((stop) => {
     if (++turns < 3) throw new Error(`turn ${turns}`);
-    stop.abort(shutdown());
+    stop();
     return Promise.resolve(done);
   });
-  queue.add("a");
-  await run(stop.signal);
+  await run("a");
+  const failure = { level: "error", msg: "reconcile failed", controller: "grants", key: "a" };
   assert.deepEqual(
     lines.map(({ level, msg, controller, key, error }) => ({ level, msg, controller, key, error })),
-    [1, 2].map((turn) => ({
-      level: "error",
-      msg: "reconcile failed",
-      controller: "grants",
-      key: "a",
-      error: `turn ${turn}`,
-    })),
+    [{ ...failure, error: "turn 1" }, { ...failure, error: "turn 2" }],
   );
   assert.equal(queue.failing, 0);
   const text = await metrics.text();
@@ -90,34 +85,31 @@ Deno.test("controller() logs a reconcile that throws, and retries it", async () 
 });
 
 Deno.test("controller() does not count passing failures", async () => {
-  const stop = new AbortController();
   let turns = 0;
-  const { run, queue } = setUp(() => {
-    // A second counted failure would exceed the limit of an hour.
-    if (++turns === 4) stop.abort(shutdown());
-    return Promise.reject(new Error(turns === 3 ? "bad object" : "the server is away"));
-  }, {
-    isPassing: (error) => error instanceof Error && error.message === "the server is away",
-    failureLimit: { takes: 2, ms: 3_600_000 },
-  });
-  queue.add("a");
-  const tooLong = setTimeout(() => stop.abort(shutdown()), 10_000);
-  await run(stop.signal);
+  const { run, stop, queue } = setUp(
+    (stop) => {
+      // A second counted failure would exceed the limit of an hour.
+      if (++turns === 4) stop();
+      return Promise.reject(new Error(turns === 3 ? "bad object" : "the server is away"));
+    },
+    { isPassing: (error) => error instanceof Error && error.message === "the server is away" },
+    { failureLimit: { takes: 2, ms: 3_600_000 } },
+  );
+  const tooLong = setTimeout(stop, 10_000);
+  await run("a");
   clearTimeout(tooLong);
   assert.equal(turns, 4);
   queue.shutdown();
 });
 
 Deno.test("controller() reconciles again after the time that a reconcile asked for", async () => {
-  const stop = new AbortController();
   const times: number[] = [];
-  const { run, queue, lines, metrics } = setUp(() => {
+  const { run, queue, lines, metrics } = setUp((stop) => {
     times.push(performance.now());
-    if (times.length === 2) stop.abort(shutdown());
+    if (times.length === 2) stop();
     return Promise.resolve(times.length < 2 ? requeueAfter(30) : done);
   });
-  queue.add("a");
-  await run(stop.signal);
+  await run("a");
   const [first = 0, second = 0] = times;
   assert.ok(second - first >= 29, `came after ${second - first} ms`);
   assert.deepEqual([queue.failing, lines.length], [0, 0]);
@@ -125,26 +117,18 @@ Deno.test("controller() reconciles again after the time that a reconcile asked f
 });
 
 Deno.test("controller() returns after the running reconcile, without an error on abort", async (t) => {
-  const endings: Record<string, (signal: AbortSignal) => void> = {
-    "the reason of the abort": (signal) => signal.throwIfAborted(),
-    "an AbortError": () => {
-      throw new DOMException("cancelled", "AbortError");
-    },
-  };
-  for (const [name, end] of Object.entries(endings)) {
+  const abortError = new DOMException("cancelled", "AbortError");
+  for (const name of ["the reason of the abort", "an AbortError"]) {
     await t.step(name, async () => {
-      const stop = new AbortController();
       let ended = false;
-      const { run, queue, lines, metrics } = setUp(async (_key, signal) => {
-        stop.abort(shutdown());
+      const { run, queue, lines, metrics } = setUp(async (stop, _key, signal) => {
+        stop();
         await aborted(signal);
         await sleep(5);
         ended = true;
-        end(signal);
-        return done;
+        throw name === "an AbortError" ? abortError : signal.reason;
       });
-      queue.add("a");
-      await run(stop.signal);
+      await run("a");
       assert.ok(ended);
       assert.deepEqual([lines.length, queue.failing, queue.depth], [0, 0, 1]);
       assert.match(await metrics.text(), /active_workers{controller="grants"} 0\n/);
@@ -153,72 +137,63 @@ Deno.test("controller() returns after the running reconcile, without an error on
 });
 
 Deno.test("controller() reports a reconcile that fails during the shutdown", async () => {
-  const stop = new AbortController();
-  const { run, queue, lines } = setUp(() => {
-    stop.abort(shutdown());
+  const { run, queue, lines } = setUp((stop) => {
+    stop();
     return Promise.reject(new Error("broken"));
   });
-  queue.add("a");
-  await run(stop.signal);
+  await run("a");
   queue.shutdown();
   assert.equal(lines[0]?.error, "broken");
 });
 
 Deno.test("controller() runs again after a stop, with the keys left in the queue", async () => {
-  let stop = new AbortController();
   const reconciled: string[] = [];
-  const { run, queue } = setUp((key) => {
+  const { run, queue } = setUp((stop, key) => {
     reconciled.push(key);
-    if ([1, 4].includes(reconciled.length)) stop.abort(shutdown());
+    if ([1, 4].includes(reconciled.length)) stop();
     return Promise.resolve(done);
   });
-  for (const key of ["a", "b"]) queue.add(key);
-  await run(stop.signal);
-  queue.add("c");
-  stop = new AbortController();
-  const again = run(stop.signal);
+  await run("a", "b");
+  const again = run("c");
   queue.add("d");
   await again;
   assert.deepEqual(reconciled, ["a", "b", "c", "d"]);
 });
 
 Deno.test("controller() does nothing if the signal has aborted already", async () => {
-  const { run, queue } = setUp(() => assert.fail("reconciled"));
+  const { runUntil, queue } = setUp(() => assert.fail("reconciled"));
   queue.add("a");
-  await run(AbortSignal.abort(shutdown()));
+  await runUntil(AbortSignal.abort(shutdown()));
   assert.equal(queue.depth, 1);
 });
 
 Deno.test("controller() puts a key back that reached a worker just before the abort", async () => {
-  const stop = new AbortController();
-  const { run, queue } = setUp(() => assert.fail("reconciled"));
-  const running = run(stop.signal);
+  const { run, stop, queue } = setUp(() => assert.fail("reconciled"));
+  const running = run();
   queue.add("a");
-  stop.abort(shutdown());
+  stop();
   await running;
   assert.equal(queue.depth, 1);
 });
 
 Deno.test("controller() throws when its queue is shut down", async () => {
   const { run, queue } = setUp(() => Promise.resolve(done));
-  const running = assert.rejects(run(new AbortController().signal), /shut down/);
+  const running = assert.rejects(run(), /shut down/);
   queue.shutdown();
   await running;
 });
 
 Deno.test("controller() lets timers run while it reconciles a backlog from memory", async () => {
-  const stop = new AbortController();
   let left = 2_000;
   let leftAtTimer = 0;
   const timer = setTimeout(() => leftAtTimer = left, 20);
-  const { run, queue } = setUp(() => {
+  const { run } = setUp((stop) => {
     const until = performance.now() + 0.1;
     while (performance.now() < until);
-    if (--left === 0) stop.abort(shutdown());
+    if (--left === 0) stop();
     return Promise.resolve(done);
   });
-  for (let key = 0; key < left; key++) queue.add(String(key));
-  await run(stop.signal);
+  await run(...Array.from({ length: left }, (_, key) => String(key)));
   clearTimeout(timer);
   assert.ok(leftAtTimer > 0, "the timer had to wait for the end of the backlog");
 });
@@ -228,32 +203,29 @@ Deno.test("controller() never reconciles a key twice at once, and serves every e
   const event = fc.record({ key, pause: fc.nat(3), ending: fc.constantFrom("done", "throw") });
   await fc.assert(
     fc.asyncProperty(fc.array(event, { maxLength: 40, size: "max" }), async (events) => {
-      const stop = new AbortController();
       const working = new Set<string>();
       const unserved = new Set<string>();
       let overlaps = 0;
       let turns = 0;
-      const { run, queue } = setUp(async (key) => {
+      const { run, stop, queue } = setUp(async (_stop, key) => {
         if (working.has(key)) overlaps++;
         working.add(key);
         unserved.delete(key);
         const { pause = 0, ending } = events[turns++] ?? {};
         await idle(pause);
         working.delete(key);
-        if (ending === "throw") {
-          unserved.add(key);
-          throw new Error("again");
-        }
-        return done;
+        if (ending !== "throw") return done;
+        unserved.add(key);
+        throw new Error("again");
       }, { workers: 3 });
-      const running = run(stop.signal);
+      const running = run();
       for (const { key, pause } of events) {
         unserved.add(key);
         queue.add(key);
         await idle(pause);
       }
       while (unserved.size + working.size + queue.depth + queue.delayed > 0) await sleep(1);
-      stop.abort(shutdown());
+      stop();
       await running;
       assert.equal(overlaps, 0);
     }),

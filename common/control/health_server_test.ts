@@ -5,12 +5,6 @@ import net from "node:net";
 import { type ManagerServerOptions, serveManager } from "./health_server.ts";
 import { createLogger } from "../log/log.ts";
 
-interface Answer {
-  readonly status: number | undefined;
-  readonly headers: http.IncomingHttpHeaders;
-  readonly body: string;
-}
-
 interface Served {
   /** Maps each path of the metrics and the probes to its URL. */
   readonly urls: Readonly<Record<string, string>>;
@@ -22,39 +16,40 @@ const METRICS = {
   text: () => Promise.resolve("up 1\n"),
 };
 
-async function send(url: string, method = "GET"): Promise<Answer> {
-  const request = http.request(url, { method, agent: false });
-  request.end();
-  const [answer]: [http.IncomingMessage] = await once(request, "response") as [
-    http.IncomingMessage,
-  ];
+async function send(url = "", method = "GET") {
+  const request = http.request(url, { method, agent: false }).end();
+  const [answer] = await once(request, "response") as [http.IncomingMessage];
   let body = "";
   for await (const part of answer) body += part;
   return { status: answer.statusCode, headers: answer.headers, body };
 }
 
+/** Makes a log that passes each record on. */
+const jsonLog = (write: (line: string) => void) =>
+  createLogger({
+    encoder: "json",
+    level: "info",
+    stacktraceLevel: "panic",
+    timeEncoding: "epoch",
+    write,
+  });
+
 /** Serves during a test, by default on free ports. */
 async function serving(
   options: Partial<ManagerServerOptions>,
   sites: number,
-  test: (served: Served) => Promise<void>,
+  test: (served: Served) => Promise<void> | void,
 ): Promise<void> {
   const stop = new AbortController();
   const up = Promise.withResolvers<void>();
   const lines: Record<string, unknown>[] = [];
   const urls: Record<string, string> = {};
-  const log = createLogger({
-    encoder: "json",
-    level: "info",
-    stacktraceLevel: "panic",
-    timeEncoding: "epoch",
-    write: (text) => {
-      const line = JSON.parse(text);
-      lines.push(line);
-      if (line.msg !== "listening") return;
-      for (const path of line.paths) urls[path] = `${line.address}${path}`;
-      if (lines.length === sites) up.resolve();
-    },
+  const log = jsonLog((text) => {
+    const line = JSON.parse(text);
+    lines.push(line);
+    if (line.msg !== "listening") return;
+    for (const path of line.paths) urls[path] = `${line.address}${path}`;
+    if (lines.length === sites) up.resolve();
   });
   const running = serveManager({
     metricsAddress: "127.0.0.1:0",
@@ -77,21 +72,21 @@ const originOf = (url: string | undefined): string => new URL(url ?? "").origin;
 
 Deno.test("serveManager() serves metrics and probes on two servers", () =>
   serving({}, 2, async ({ urls }) => {
-    const metrics = await send(urls["/metrics"] ?? "");
+    const metrics = await send(urls["/metrics"]);
     assert.deepEqual([metrics.status, metrics.body], [200, "up 1\n"]);
     assert.equal(metrics.headers["content-type"], METRICS.contentType);
+    const [metricsAt, probesAt] = [originOf(urls["/metrics"]), originOf(urls["/healthz"])];
     for (const path of ["/healthz", "/readyz", "/readyz?verbose"]) {
-      const { status, body, headers } = await send(originOf(urls["/healthz"]) + path);
+      const { status, body, headers } = await send(probesAt + path);
       assert.deepEqual([status, body], [200, "ok"]);
       assert.equal(headers["content-type"], "text/plain; charset=utf-8");
       assert.equal(headers["x-content-type-options"], "nosniff");
       assert.equal(headers["cache-control"], "no-store");
     }
-    assert.notEqual(originOf(urls["/metrics"]), originOf(urls["/healthz"]));
-    for (const path of ["/healthz", "/readyz"]) {
-      assert.equal((await send(originOf(urls["/metrics"]) + path)).status, 404);
+    assert.notEqual(metricsAt, probesAt);
+    for (const url of [`${metricsAt}/healthz`, `${metricsAt}/readyz`, `${probesAt}/metrics`]) {
+      assert.equal((await send(url)).status, 404, url);
     }
-    assert.equal((await send(`${originOf(urls["/healthz"])}/metrics`)).status, 404);
   }));
 
 Deno.test("serveManager() refuses other paths and methods", () =>
@@ -110,7 +105,7 @@ Deno.test("serveManager() refuses other paths and methods", () =>
 
 Deno.test("serveManager() answers HEAD like GET, without the body", () =>
   serving({}, 2, async ({ urls }) => {
-    const { status, headers, body } = await send(urls["/metrics"] ?? "", "HEAD");
+    const { status, headers, body } = await send(urls["/metrics"], "HEAD");
     assert.deepEqual([status, headers["content-length"], body], [200, "5", ""]);
   }));
 
@@ -118,13 +113,13 @@ Deno.test("serveManager() reports whether it is ready, and if not, why", async (
   let ready: boolean | string = false;
   await serving({ ready: () => ready }, 2, async ({ urls }) => {
     const probe = async () => {
-      const { status, body } = await send(urls["/readyz"] ?? "");
+      const { status, body } = await send(urls["/readyz"]);
       return [status, body];
     };
     assert.deepEqual(await probe(), [503, "not ready"]);
     ready = "the cache of grants is empty";
     assert.deepEqual(await probe(), [503, "not ready: the cache of grants is empty"]);
-    assert.equal((await send(urls["/healthz"] ?? "")).status, 200);
+    assert.equal((await send(urls["/healthz"])).status, 200);
     ready = true;
     assert.deepEqual(await probe(), [200, "ok"]);
   });
@@ -137,13 +132,11 @@ Deno.test("serveManager() survives handlers that throw", async () => {
   };
   await serving({ metrics, ready }, 2, async ({ urls, lines }) => {
     for (const path of ["/metrics", "/readyz"]) {
-      const { status, body } = await send(urls[path] ?? "");
+      const { status, body } = await send(urls[path]);
       assert.deepEqual([status, body], [500, "internal error"]);
     }
-    assert.deepEqual(
-      lines.slice(2).map(({ level, path, error }) => [level, path, error]),
-      [["error", "/metrics", "a gauge broke"], ["error", "/readyz", "a check broke"]],
-    );
+    const errors = lines.slice(2).map(({ level, path, error }) => `${level} ${path}: ${error}`);
+    assert.deepEqual(errors, ["error /metrics: a gauge broke", "error /readyz: a check broke"]);
   });
 });
 
@@ -159,20 +152,12 @@ Deno.test("serveManager() uses one server for one address", async () => {
 Deno.test("serveManager() serves nothing at the address 0", async () => {
   await serving({ metricsAddress: "0" }, 1, ({ urls }) => {
     assert.deepEqual(Object.keys(urls), ["/healthz", "/readyz"]);
-    return Promise.resolve();
   });
   await serving({ probeAddress: "0" }, 1, ({ urls }) => {
     assert.deepEqual(Object.keys(urls), ["/metrics"]);
-    return Promise.resolve();
   });
   const stop = new AbortController();
-  const log = createLogger({
-    encoder: "json",
-    level: "info",
-    stacktraceLevel: "panic",
-    timeEncoding: "epoch",
-    write: (line) => assert.fail(line),
-  });
+  const log = jsonLog(assert.fail);
   const off = { metricsAddress: "0", probeAddress: "0", metrics: METRICS, ready: () => true, log };
   const running = serveManager(off)(stop.signal);
   stop.abort();
@@ -193,20 +178,17 @@ Deno.test("serveManager() names the flag when it cannot listen", async (t) => {
   const taken = net.createServer();
   taken.listen(0, "127.0.0.1");
   await once(taken, "listening");
-  const { port } = taken.address() as net.AddressInfo;
-  const address = `127.0.0.1:${port}`;
+  const address = `127.0.0.1:${(taken.address() as net.AddressInfo).port}`;
+  const both = { metricsAddress: address, probeAddress: address };
   const cases: [Partial<ManagerServerOptions>, string][] = [
     [{ metricsAddress: address }, "--metrics-bind-address"],
     [{ probeAddress: address }, "--health-probe-bind-address"],
-    [
-      { metricsAddress: address, probeAddress: address },
-      "--metrics-bind-address, --health-probe-bind-address",
-    ],
+    [both, "--metrics-bind-address, --health-probe-bind-address"],
   ];
   for (const [options, flag] of cases) {
     await t.step(flag, async () => {
       const message = `Cannot listen on "${address}" (${flag}): the address is in use`;
-      await assert.rejects(serving(options, 9, () => Promise.resolve()), { message });
+      await assert.rejects(serving(options, 9, () => {}), { message });
     });
   }
   taken.close();
