@@ -14,19 +14,14 @@ const TABLE = {
   "external-url": text("", "An optional text", word),
   "pickup-ttl": duration("5m", "A duration"),
   "scopes": list("a,b", "A list", word),
-  "client-secret": secret(
-    "text",
-    "A secret",
-    (value) => value.includes("!") ? { problem: "is bad", part: value } : { value },
-  ),
+  "client-secret": secret("text", "A secret", (value) => ({ ...word.parse(value), part: value })),
 } as const;
 
 type Values = Readonly<Record<string, unknown>>;
 
 const parse = (args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
-  const { values, problems, ...rest } = parseFlags(TABLE, args, env);
-  const plain: Values = Object.fromEntries(values);
-  return { values: plain, problems, ...rest };
+  const parsed = parseFlags(TABLE, args, env);
+  return { ...parsed, values: Object.fromEntries<unknown>(parsed.values) };
 };
 
 Deno.test("parseFlags() returns the default of every flag", () => {
@@ -57,10 +52,7 @@ Deno.test("parseFlags() reads flags as Go does", async (t) => {
     [["--provider-name=a=b=c"], { "provider-name": "a=b=c" }],
     [["--provider-name", "-x"], { "provider-name": "-x" }],
     [["--provider-name=--enable-reaper"], { "provider-name": "--enable-reaper" }],
-    [["--provider-name", "--", "--enable-reaper"], {
-      "provider-name": "--",
-      "enable-reaper": true,
-    }],
+    [["--provider-name", "--", "-enable-reaper"], { "provider-name": "--", "enable-reaper": true }],
     [["--external-url="], { "external-url": "" }],
     [["--external-url", ""], { "external-url": "" }],
     [["--pickup-ttl=1m", "--pickup-ttl=2m"], { "pickup-ttl": 120_000 }],
@@ -78,25 +70,16 @@ Deno.test("parseFlags() reads flags as Go does", async (t) => {
 });
 
 Deno.test("parseFlags() explains each problem", async (t) => {
+  const needsValue = "--provider-name needs a value: write --provider-name=<word>";
   const cases: readonly [string, readonly string[], readonly string[]][] = [
-    ["a missing value at the end", ["--provider-name"], [
-      "--provider-name needs a value: write --provider-name=<word>",
-    ]],
-    ["a forgotten value before a flag", ["--provider-name", "--enable-reaper"], [
-      "--provider-name needs a value: write --provider-name=<word>",
-    ]],
-    ["a forgotten value before help", ["--provider-name", "-h"], [
-      "--provider-name needs a value: write --provider-name=<word>",
-    ]],
+    ["a missing value at the end", ["--provider-name"], [needsValue]],
+    ["a forgotten value before a flag", ["--provider-name", "--enable-reaper"], [needsValue]],
+    ["a forgotten value before help", ["--provider-name", "-h"], [needsValue]],
     ["an empty value where one is needed", ["--provider-name="], [
       '--provider-name: "" is empty: give a value or leave the flag out',
     ]],
-    ["a switch with another word", ["--enable-reaper=yes"], [
-      '--enable-reaper: "yes" is neither true nor false',
-    ]],
-    ["a switch with an empty value", ["--enable-reaper="], [
-      '--enable-reaper: "" is neither true nor false',
-    ]],
+    ["another word", ["--enable-reaper=yes"], ['--enable-reaper: "yes" is neither true nor false']],
+    ["an empty switch", ["--enable-reaper="], ['--enable-reaper: "" is neither true nor false']],
     ["a switch with its value behind a blank", ["--enable-reaper", "false"], [
       'unexpected argument "false" after --enable-reaper: write --enable-reaper=false',
     ]],
@@ -106,9 +89,7 @@ Deno.test("parseFlags() explains each problem", async (t) => {
     ["an argument behind a value", ["--provider-name=a", "b"], [
       'unexpected argument "b" after --provider-name: quote values that contain blanks',
     ]],
-    ["two dashes", ["--", "--enable-reaper", "x"], [
-      "--: there are only flags, no arguments after them",
-    ]],
+    ["two dashes", ["--", "--scopes", "x"], ["--: there are only flags, no arguments after them"]],
     ["a bad item", ["--scopes=a,b!,c!"], ['--scopes: "b!" has a bang']],
     ["every bad occurrence", ["--pickup-ttl=x", "--pickup-ttl=5m"], [
       '--pickup-ttl: "x" is not a duration: write a number with a unit, as in 30s, 5m or 1h30m',
@@ -166,11 +147,10 @@ Deno.test("parseFlags() suggests the closest flag", async (t) => {
 });
 
 Deno.test("parseFlags() answers help and version before anything else", () => {
-  for (
-    const args of [["--help"], ["-help"], ["-h"], ["--h"], ["--nonsense", "--help", "--version"]]
-  ) {
-    assert.equal(parse(args).action, "help", args.join(" "));
+  for (const arg of ["--help", "-help", "-h", "--h"]) {
+    assert.equal(parse([arg]).action, "help", arg);
   }
+  assert.equal(parse(["--nonsense", "--help", "--version"]).action, "help");
   assert.equal(parse(["--version"]).action, "version");
   assert.equal(parse(["-version", "--pickup-ttl=x"]).action, "version");
   assert.equal(parse(["--", "--help"]).action, undefined);
@@ -182,17 +162,11 @@ Deno.test("parseFlags() reads flags that are not in the arguments from the envir
   const cases: readonly [string, readonly string[], Readonly<Record<string, string>>, Values][] = [
     ["text", [], { XBIND_PROVIDER_NAME: "env" }, { "provider-name": "env" }],
     ["switches", [], { XBIND_INSTALL_CRDS: "false" }, { "install-crds": false }],
-    ["flags win", ["--provider-name=flag"], { XBIND_PROVIDER_NAME: "env" }, {
-      "provider-name": "flag",
-    }],
+    ["flags win", ["--provider-name=a"], { XBIND_PROVIDER_NAME: "env" }, { "provider-name": "a" }],
     ["empty flags win", ["--external-url="], { XBIND_EXTERNAL_URL: "env" }, { "external-url": "" }],
-    ["flags win over bad values", ["--pickup-ttl=1m"], { XBIND_PICKUP_TTL: "x" }, {
-      "pickup-ttl": 60_000,
-    }],
+    ["even over bad text", ["--pickup-ttl=1s"], { XBIND_PICKUP_TTL: "x" }, { "pickup-ttl": 1e3 }],
     ["empty means not set", [], { XBIND_PROVIDER_NAME: "", XBIND_INSTALL_CRDS: "" }, {}],
-    ["a line break at the end is dropped", [], { XBIND_PROVIDER_NAME: "env\n" }, {
-      "provider-name": "env",
-    }],
+    ["a last line break is cut", [], { XBIND_PROVIDER_NAME: "env\n" }, { "provider-name": "env" }],
     ["so is a Windows one", [], { XBIND_PROVIDER_NAME: "env\r\n" }, { "provider-name": "env" }],
     ["unknown and unrelated ones are ignored", [], {
       XBIND_PORT: "tcp://10.0.0.1:80",
@@ -209,9 +183,8 @@ Deno.test("parseFlags() reads flags that are not in the arguments from the envir
     });
   }
   await t.step("problems name the variable", () => {
-    assert.deepEqual(parse([], { XBIND_ENABLE_REAPER: "maybe" }).problems, [
-      'XBIND_ENABLE_REAPER: "maybe" is neither true nor false',
-    ]);
+    const { problems } = parse([], { XBIND_ENABLE_REAPER: "maybe" });
+    assert.deepEqual(problems, ['XBIND_ENABLE_REAPER: "maybe" is neither true nor false']);
   });
 });
 
@@ -240,7 +213,7 @@ Deno.test("parseFlags() never quotes a possible secret", async (t) => {
   }
   await t.step("from the environment", () => {
     const { problems } = parse([], { XBIND_CLIENT_SECRET: `${MARKER}!` });
-    assert.deepEqual(problems, ["XBIND_CLIENT_SECRET: the value is bad"]);
+    assert.deepEqual(problems, ["XBIND_CLIENT_SECRET: the value has a bang"]);
   });
 });
 
