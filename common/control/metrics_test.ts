@@ -2,24 +2,14 @@ import assert from "node:assert/strict";
 import { createMetrics } from "./metrics.ts";
 import { Queue } from "./queue.ts";
 
-const CONTROLLER_RUNTIME_NAMES = [
-  "controller_runtime_reconcile_total",
-  "controller_runtime_reconcile_errors_total",
-  "controller_runtime_reconcile_time_seconds",
-  "controller_runtime_active_workers",
-  "controller_runtime_max_concurrent_reconciles",
-  "workqueue_depth",
-  "workqueue_adds_total",
-  "workqueue_queue_duration_seconds",
-  "workqueue_work_duration_seconds",
-  "workqueue_unfinished_work_seconds",
-  "workqueue_longest_running_processor_seconds",
-  "workqueue_retries_total",
-  "rest_client_requests_total",
-  "leader_election_master_status",
-  "process_resident_memory_bytes",
-  "process_start_time_seconds",
-  "process_cpu_seconds_total",
+const NAMES = [
+  ...["controller_runtime_reconcile_total", "controller_runtime_reconcile_errors_total"],
+  ...["controller_runtime_reconcile_time_seconds", "controller_runtime_active_workers"],
+  ...["controller_runtime_max_concurrent_reconciles", "workqueue_depth", "workqueue_adds_total"],
+  ...["workqueue_queue_duration_seconds", "workqueue_work_duration_seconds"],
+  ...["workqueue_unfinished_work_seconds", "workqueue_longest_running_processor_seconds"],
+  ...["workqueue_retries_total", "rest_client_requests_total", "leader_election_master_status"],
+  ...["process_resident_memory_bytes", "process_start_time_seconds", "process_cpu_seconds_total"],
   "xbind_build_info",
 ];
 
@@ -33,9 +23,7 @@ const valueOf = (text: string, series: string): number => {
 Deno.test("createMetrics() shows every metric from the start", async () => {
   const metrics = createMetrics({ version: "1.2.3" });
   const text = await metrics.text();
-  for (const name of CONTROLLER_RUNTIME_NAMES) {
-    assert.match(text, new RegExp(`^# TYPE ${name} `, "m"));
-  }
+  for (const name of NAMES) assert.match(text, new RegExp(`^# TYPE ${name} `, "m"));
   assert.match(metrics.contentType, /^text\/plain/);
   assert.equal(valueOf(text, 'xbind_build_info{version="1.2.3"}'), 1);
 });
@@ -55,19 +43,21 @@ Deno.test("createMetrics() makes independent metrics", async () => {
   assert.doesNotMatch(await other.text(), /host="api"/);
 });
 
+const ofGrants = (text: string, name: string, labels = 'controller="grants"') =>
+  valueOf(text, `controller_runtime_${name}{${labels}}`);
+const total = (text: string, result: string) =>
+  ofGrants(text, "reconcile_total", `controller="grants",result="${result}"`);
+
 Deno.test("Metrics.controller() shows zeros before the first reconcile", async () => {
   const metrics = createMetrics({ version: "test" });
   metrics.controller("grants", { workers: 4, queue: new Queue() });
   const text = await metrics.text();
-  for (const result of ["success", "error", "requeue", "requeue_after"]) {
-    const series = `controller_runtime_reconcile_total{controller="grants",result="${result}"}`;
-    assert.equal(valueOf(text, series), 0);
+  const results = ["success", "error", "requeue", "requeue_after"].map((each) => total(text, each));
+  assert.deepEqual(results, [0, 0, 0, 0]);
+  assert.equal(ofGrants(text, "max_concurrent_reconciles"), 4);
+  for (const name of ["active_workers", "reconcile_errors_total", "reconcile_time_seconds_count"]) {
+    assert.equal(ofGrants(text, name), 0, name);
   }
-  const labels = '{controller="grants"}';
-  assert.equal(valueOf(text, `controller_runtime_max_concurrent_reconciles${labels}`), 4);
-  assert.equal(valueOf(text, `controller_runtime_active_workers${labels}`), 0);
-  assert.equal(valueOf(text, `controller_runtime_reconcile_errors_total${labels}`), 0);
-  assert.equal(valueOf(text, `controller_runtime_reconcile_time_seconds_count${labels}`), 0);
 });
 
 Deno.test("Metrics.controller() counts reconciles, except interrupted ones", async () => {
@@ -78,13 +68,11 @@ Deno.test("Metrics.controller() counts reconciles, except interrupted ones", asy
   }
   const stillRunning = meter.started();
   const text = await metrics.text();
-  const count = (result: string) =>
-    valueOf(text, `controller_runtime_reconcile_total{controller="grants",result="${result}"}`);
-  assert.deepEqual(["success", "error", "requeue_after"].map(count), [2, 1, 1]);
-  const labels = '{controller="grants"}';
-  assert.equal(valueOf(text, `controller_runtime_reconcile_errors_total${labels}`), 1);
-  assert.equal(valueOf(text, `controller_runtime_reconcile_time_seconds_count${labels}`), 4);
-  assert.equal(valueOf(text, `controller_runtime_active_workers${labels}`), 1);
+  const totals = ["success", "error", "requeue_after"].map((each) => total(text, each));
+  assert.deepEqual(totals, [2, 1, 1]);
+  assert.equal(ofGrants(text, "reconcile_errors_total"), 1);
+  assert.equal(ofGrants(text, "reconcile_time_seconds_count"), 4);
+  assert.equal(ofGrants(text, "active_workers"), 1);
   stillRunning("success");
 });
 
@@ -120,10 +108,7 @@ Deno.test("Metrics.restRequests() counts answers by code, host and method", asyn
   for (const status of [200, 200, 0]) onAnswer("GET", status);
   const text = await metrics.text();
   const count = (code: string) =>
-    valueOf(
-      text,
-      `rest_client_requests_total{code="${code}",host="10.0.0.1:6443",method="GET"}`,
-    );
+    valueOf(text, `rest_client_requests_total{code="${code}",host="10.0.0.1:6443",method="GET"}`);
   assert.deepEqual([count("200"), count("<error>")], [2, 1]);
 });
 
@@ -132,21 +117,18 @@ Deno.test("Metrics.leaderElection() distinguishes leader and standby", async () 
   const series = 'leader_election_master_status{name="backend.xbind.io"}';
   const onChange = metrics.leaderElection("backend.xbind.io");
   assert.equal(valueOf(await metrics.text(), series), 0);
-  onChange(true);
-  assert.equal(valueOf(await metrics.text(), series), 1);
-  onChange(false);
-  assert.equal(valueOf(await metrics.text(), series), 0);
+  for (const isLeader of [true, false]) {
+    onChange(isLeader);
+    assert.equal(valueOf(await metrics.text(), series), isLeader ? 1 : 0);
+  }
 });
 
 Deno.test("Metrics.gauge() collects at every scrape and drops values that are gone", async () => {
   const metrics = createMetrics({ version: "test" });
   let states: Record<string, number> = { ready: 3, stale: 1 };
-  metrics.gauge(
-    "xbind_grants",
-    "Grants by state",
-    ["state"],
-    () => Object.entries(states).map(([state, value]) => ({ labels: { state }, value })),
-  );
+  const collect = () =>
+    Object.entries(states).map(([state, value]) => ({ labels: { state }, value }));
+  metrics.gauge("xbind_grants", "Grants by state", ["state"], collect);
   assert.equal(valueOf(await metrics.text(), 'xbind_grants{state="stale"}'), 1);
   states = { ready: 4 };
   const text = await metrics.text();

@@ -1,19 +1,11 @@
 import assert from "node:assert/strict";
-import {
-  NEVER,
-  takeAll,
-  virtualQueue,
-  VirtualTime,
-} from "../../tests/support/programs/virtual_queue.ts";
+import { NEVER, takeAll, test, VirtualTime } from "../../tests/support/programs/virtual_queue.ts";
 import { Queue } from "./queue.ts";
 
 Deno.test("Queue doubles the back-off of a failing key up to its cap", async () => {
   using time = new VirtualTime();
-  const queue = new Queue({
-    now: time.now,
-    random: () => 1,
-    failureLimit: { takes: 1_000, ms: 1 },
-  });
+  const failureLimit = { takes: 1_000, ms: 1 };
+  const queue = new Queue({ now: time.now, random: () => 1, failureLimit });
   queue.add("a");
   const delays: number[] = [];
   for (let failures = 0; failures < 17; failures++) {
@@ -39,9 +31,7 @@ Deno.test("Queue waits for a random part of a back-off step, at least half", asy
   assert.equal(queue.depth, 1);
 });
 
-Deno.test("Queue.succeed() ends the back-off and forgets the key", async () => {
-  using env = virtualQueue();
-  const { queue, time } = env;
+test("Queue.succeed() ends the back-off and forgets the key", async ({ queue, time }) => {
   queue.add("a");
   for (let failures = 0; failures < 5; failures++) {
     await queue.take(NEVER);
@@ -59,23 +49,18 @@ Deno.test("Queue.succeed() ends the back-off and forgets the key", async () => {
   assert.equal(queue.depth, 1, "the back-off starts anew");
 });
 
-Deno.test("Queue returns a failing key at once when an event adds it", async () => {
-  using env = virtualQueue();
-  const { queue, time } = env;
+test("Queue returns a failing key at once when an event adds it", async ({ queue, time }) => {
   queue.add("a");
   for (let failures = 0; failures < 8; failures++) {
     await takeAll(queue);
     if (failures % 2 === 0) queue.add("a"); // while it is taken
     queue.fail("a");
     queue.add("a"); // while it backs off
-    assert.equal(queue.depth, 1);
-    assert.equal(time.timers, 0);
+    assert.deepEqual([queue.depth, time.timers], [1, 0]);
   }
 });
 
-Deno.test("Queue returns a key that keeps failing at most ten times in 60 s", async () => {
-  using env = virtualQueue();
-  const { queue, time } = env;
+test("Queue returns a key that keeps failing at most ten times in 60 s", async ({ queue, time }) => {
   const takenAt: number[] = [];
   queue.add("a", { urgent: true });
   const end = time.now() + 600_000;
@@ -99,9 +84,7 @@ Deno.test("Queue returns a key that keeps failing at most ten times in 60 s", as
   assert.deepEqual(await takeAll(queue), ["a", "b"], "a deferred key keeps its urgency");
 });
 
-Deno.test("Queue never defers a key that succeeds", async () => {
-  using env = virtualQueue();
-  const { queue } = env;
+test("Queue never defers a key that succeeds", async ({ queue }) => {
   for (let turn = 0; turn < 100; turn++) {
     queue.add("a");
     assert.deepEqual(await takeAll(queue), ["a"]);
@@ -109,9 +92,7 @@ Deno.test("Queue never defers a key that succeeds", async () => {
   }
 });
 
-Deno.test("Queue.putBack() queues a key again without counting a failure", async () => {
-  using env = virtualQueue();
-  const { queue, time } = env;
+test("Queue.putBack() queues a key again without counting a failure", async ({ queue, time }) => {
   queue.add("a", { urgent: true });
   queue.add("b");
   await queue.take(NEVER);
@@ -121,9 +102,7 @@ Deno.test("Queue.putBack() queues a key again without counting a failure", async
   assert.deepEqual(await takeAll(queue), ["a", "b"], "it is still urgent");
 });
 
-Deno.test("Queue counts the interrupted turns of a failing key", async () => {
-  using env = virtualQueue();
-  const { queue, time } = env;
+test("Queue counts the interrupted turns of a failing key", async ({ queue, time }) => {
   queue.add("a");
   for (let turn = 0; turn < 10; turn++) {
     assert.deepEqual(await takeAll(queue), ["a"]);
@@ -136,9 +115,7 @@ Deno.test("Queue counts the interrupted turns of a failing key", async () => {
   assert.equal(queue.depth, 1);
 });
 
-Deno.test("Queue does not count passing failures, and retries within eight seconds", async () => {
-  using env = virtualQueue();
-  const { queue, time } = env;
+test("Queue does not count passing failures, and retries within eight seconds", async ({ queue, time }) => {
   queue.add("a");
   const pauses: number[] = [];
   for (let failures = 0; failures < 30; failures++) {
@@ -155,9 +132,7 @@ Deno.test("Queue does not count passing failures, and retries within eight secon
   assert.deepEqual([queue.failing, time.timers], [0, 0]);
 });
 
-Deno.test("Queue keeps the pause after a passing failure when a key is added", async () => {
-  using env = virtualQueue();
-  const { queue, time } = env;
+test("Queue keeps the pause after a passing failure when a key is added", async ({ queue, time }) => {
   queue.add("a");
   let taken = 0;
   for (const end = time.now() + 60_000; time.now() < end; time.advance(10)) {
@@ -171,9 +146,7 @@ Deno.test("Queue keeps the pause after a passing failure when a key is added", a
   assert.ok(taken >= 10 && taken <= 15, `${taken} times in a minute`);
 });
 
-Deno.test("Queue counts lasting failures in spite of passing ones in between", async () => {
-  using env = virtualQueue();
-  const { queue, time } = env;
+test("Queue counts lasting failures in spite of passing ones in between", async ({ queue, time }) => {
   const countedAt: number[] = [];
   queue.add("a");
   for (let turn = 0; countedAt.length < 11; turn++) {

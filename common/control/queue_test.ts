@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { NEVER, takeAll, virtualQueue } from "../../tests/support/programs/virtual_queue.ts";
+import { NEVER, takeAll, test } from "../../tests/support/programs/virtual_queue.ts";
 import { Queue } from "./queue.ts";
 
 Deno.test("Queue returns each key once, in the order of arrival", async () => {
@@ -62,9 +62,7 @@ Deno.test("Queue.take() rejects with the reason of the abort and loses no key", 
   assert.equal(await queue.take(NEVER), "a");
 });
 
-Deno.test("Queue.addAfter() waits; the earliest time wins", async () => {
-  using env = virtualQueue();
-  const { queue, time } = env;
+test("Queue.addAfter() waits; the earliest time wins", async ({ queue, time }) => {
   queue.addAfter("a", 500);
   queue.addAfter("a", 100);
   queue.addAfter("a", 900);
@@ -77,9 +75,7 @@ Deno.test("Queue.addAfter() waits; the earliest time wins", async () => {
   assert.equal(queue.depth, 0);
 });
 
-Deno.test("Queue.add() replaces a scheduled key", async () => {
-  using env = virtualQueue();
-  const { queue, time } = env;
+test("Queue.add() replaces a scheduled key", async ({ queue, time }) => {
   queue.addAfter("a", 500, { urgent: true });
   queue.add("b");
   queue.add("a");
@@ -89,9 +85,7 @@ Deno.test("Queue.add() replaces a scheduled key", async () => {
   assert.deepEqual(await takeAll(queue), ["a", "b"], "the urgency stays");
 });
 
-Deno.test("Queue.addAfter() adds at once after 0 ms, and can wait longer than a timer", async () => {
-  using env = virtualQueue();
-  const { queue, time } = env;
+test("Queue.addAfter() adds at once after 0 ms, and can wait longer than a timer", async ({ queue, time }) => {
   queue.addAfter("a", 0);
   queue.addAfter("b", -1);
   assert.deepEqual(await takeAll(queue), ["a", "b"]);
@@ -111,9 +105,7 @@ Deno.test("Queue refuses the return of a key that was not taken", () => {
   }
 });
 
-Deno.test("Queue.shutdown() leaves no timer, no taker and no key", async () => {
-  using env = virtualQueue();
-  const { queue, time } = env;
+test("Queue.shutdown() leaves no timer, no taker and no key", async ({ queue, time }) => {
   const waiting = queue.take(NEVER);
   for (const key of ["a", "b", "c"]) queue.add(key);
   assert.equal(await waiting, "a");
@@ -135,15 +127,13 @@ Deno.test("Queue.shutdown() rejects waiting takers", async () => {
   await waiting;
 });
 
-Deno.test("Queue reports adds, retries, and how long keys wait and are worked on", async () => {
-  using env = virtualQueue();
-  const { queue, time } = env;
+test("Queue reports adds, retries, and how long keys wait and are worked on", async ({ queue, time }) => {
   const reports: unknown[] = [];
   queue.report({
     added: () => reports.push("added"),
     retried: () => reports.push("retried"),
-    taken: (ms) => reports.push({ waited: ms }),
-    finished: (ms) => reports.push({ worked: ms }),
+    taken: (ms) => reports.push(`waited ${ms}`),
+    finished: (ms) => reports.push(`worked ${ms}`),
   });
   queue.add("a");
   queue.add("a");
@@ -158,13 +148,7 @@ Deno.test("Queue reports adds, retries, and how long keys wait and are worked on
   queue.succeed("b");
   queue.addAfter("c", 10);
   assert.deepEqual(reports, [
-    "added",
-    { waited: 30 },
-    "added",
-    { waited: 0 },
-    { worked: 25 },
-    "retried",
-    { worked: 5 },
-    "retried",
+    ...["added", "waited 30", "added", "waited 0"],
+    ...["worked 25", "retried", "worked 5", "retried"],
   ]);
 });

@@ -57,3 +57,14 @@ export function virtualQueue() {
   const queue = new Queue({ now: time.now, random: () => 1 });
   return { time, queue, [Symbol.dispose]: () => time[Symbol.dispose]() };
 }
+
+/** Registers a test of a queue in virtual time. */
+export function test(
+  name: string,
+  run: (env: ReturnType<typeof virtualQueue>) => Promise<void>,
+): void {
+  Deno.test(name, async () => {
+    using env = virtualQueue();
+    await run(env);
+  });
+}
