@@ -15,6 +15,11 @@ function taken(pieces: readonly Buffer[], { ends = false } = {}) {
 
 const said = (text: string): Buffer => Buffer.from(text, "latin1");
 const OK = "HTTP/1.1 200 OK\r\n";
+const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
+const HINTS = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nLink: x\r\n\r\n";
+
+/** Splits the text in two ways: not at all, and after every byte. */
+const splits = (text: string) => [[said(text)], [...said(text)].map((byte) => Buffer.of(byte))];
 
 const COMPLETE: Record<string, [said: string, body: string, leavesOpen: boolean]> = {
   "a length": [`${OK}Content-Length: 4\r\n\r\nfine`, "fine", true],
@@ -22,37 +27,24 @@ const COMPLETE: Record<string, [said: string, body: string, leavesOpen: boolean]
   "no content": ["HTTP/1.1 204 No Content\r\n\r\n", "", true],
   "not modified, with a length": ["HTTP/1.1 304 x\r\nContent-Length: 9\r\n\r\n", "", true],
   "no reason": ["HTTP/1.1 200\r\nContent-Length: 1\r\n\r\nx", "x", true],
-  "chunks": [
-    `${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nfi\r\n2\r\nne\r\n0\r\n\r\n`,
-    "fine",
-    true,
-  ],
+  "chunks": [`${CHUNKED}2\r\nfi\r\n2\r\nne\r\n0\r\n\r\n`, "fine", true],
   "chunks that say more": [
     `${OK}Transfer-Encoding: Chunked\r\n\r\nA;a=b\r\n0123456789\r\n0\r\nX: y\r\n\r\n`,
     "0123456789",
     true,
   ],
-  "line ends in a chunk": [
-    `${OK}Transfer-Encoding: chunked\r\n\r\n4\r\n\r\n\r\n\r\n0\r\n\r\n`,
-    "\r\n\r\n",
-    true,
-  ],
+  "line ends in a chunk": [`${CHUNKED}4\r\n\r\n\r\n\r\n0\r\n\r\n`, "\r\n\r\n", true],
   "a connection that closes": [`${OK}connection: Close\r\ncontent-length: 1\r\n\r\nx`, "x", false],
   "an old server": ["HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx", "x", false],
-  "hints before": [
-    `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nLink: x\r\n\r\n${OK}Content-Length: 1\r\n\r\nx`,
-    "x",
-    true,
-  ],
+  "hints before": [`${HINTS}${OK}Content-Length: 1\r\n\r\nx`, "x", true],
   "more than was asked for": [`${OK}Content-Length: 1\r\n\r\nxHTTP/1.1 200`, "x", false],
 };
 
 for (const [what, [text, body, leavesOpen]] of Object.entries(COMPLETE)) {
   Deno.test(`HttpAnswer takes ${what}, at once and byte by byte`, () => {
-    for (const pieces of [[said(text)], [...said(text)].map((byte) => Buffer.of(byte))]) {
-      const answer = taken(pieces);
-      assert.deepEqual([answer.body, answer.isComplete], [body, true]);
-      assert.equal(answer.leavesOpen, leavesOpen);
+    for (const pieces of splits(text)) {
+      const { head: _, ...answer } = taken(pieces);
+      assert.deepEqual(answer, { body, isComplete: true, leavesOpen });
     }
   });
 }
@@ -70,15 +62,14 @@ Deno.test("HttpAnswer without a length ends with its connection, and with nothin
   assert.equal(taken([text]).isComplete, false);
   const answer = taken([text], { ends: true });
   assert.deepEqual([answer.body, answer.isComplete, answer.leavesOpen], ["fine", true, false]);
-  for (
-    const half of [
-      `${OK}Content-Length: 5\r\n\r\nfine`,
-      `${OK}Transfer-Encoding: chunked\r\n\r\n4\r\nfine\r\n`,
-      `${OK}Content-Le`,
-      "HTTP/1.1 100 Continue\r\n\r\n",
-      "",
-    ]
-  ) assert.equal(taken([said(half)], { ends: true }).isComplete, false, half);
+  const halves = [
+    `${OK}Content-Length: 5\r\n\r\nfine`,
+    `${CHUNKED}4\r\nfine\r\n`,
+    `${OK}Content-Le`,
+  ];
+  for (const half of [...halves, "HTTP/1.1 100 Continue\r\n\r\n", ""]) {
+    assert.equal(taken([said(half)], { ends: true }).isComplete, false, half);
+  }
 });
 
 const WRONG: Record<string, [said: string, message: RegExp]> = {
@@ -102,18 +93,12 @@ const WRONG: Record<string, [said: string, message: RegExp]> = {
     /how long/,
   ],
   "another coding": [`${OK}Transfer-Encoding: gzip, chunked\r\n\r\n`, /how long/],
-  "a chunk without a size": [`${OK}Transfer-Encoding: chunked\r\n\r\n\r\n`, /how long/],
-  "a chunk size of nine digits": [
-    `${OK}Transfer-Encoding: chunked\r\n\r\n100000000\r\n`,
-    /how long/,
-  ],
-  "a chunk size that goes on": [
-    `${OK}Transfer-Encoding: chunked\r\n\r\n${"0".repeat(300)}`,
-    /chunk size of more than/,
-  ],
-  "a chunk that is longer": [`${OK}Transfer-Encoding: chunked\r\n\r\n1\r\nxyz`, /broken chunk/],
-  "lines without end after the last chunk": [
-    `${OK}Transfer-Encoding: chunked\r\n\r\n0\r\n${"a: b\r\n".repeat(20)}`,
+  "a chunk without a size": [`${CHUNKED}\r\n`, /how long/],
+  "a chunk size of nine digits": [`${CHUNKED}100000000\r\n`, /how long/],
+  "a chunk size that goes on": [`${CHUNKED}${"0".repeat(300)}`, /chunk size of more than/],
+  "a chunk that is longer": [`${CHUNKED}1\r\nxyz`, /broken chunk/],
+  "endless lines after the last chunk": [
+    `${CHUNKED}0\r\n${"a: b\r\n".repeat(20)}`,
     /lines after its end/,
   ],
   "a head without end": [`${OK}${"A: b\r\n".repeat(4_000)}`, /head of the answer is larger/],
@@ -124,8 +109,7 @@ const WRONG: Record<string, [said: string, message: RegExp]> = {
 
 for (const [what, [text, message]] of Object.entries(WRONG)) {
   Deno.test(`HttpAnswer refuses ${what}, at once and byte by byte`, () => {
-    assert.throws(() => taken([said(text)]), message);
-    assert.throws(() => taken([...said(text)].map((byte) => Buffer.of(byte))), message);
+    for (const pieces of splits(text)) assert.throws(() => taken(pieces), message);
   });
 }
 
@@ -135,35 +119,26 @@ Deno.test("HttpAnswer passes on nothing after it is stopped", () => {
     parts.push(part.toString());
     answer.stop();
   });
-  answer.take(said(`${OK}Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n1\r\nb\r\n0\r\n\r\n`));
+  answer.take(said(`${CHUNKED}1\r\na\r\n1\r\nb\r\n0\r\n\r\n`));
   assert.deepEqual(parts, ["a"]);
 });
 
-const bodies = fc.array(fc.uint8Array({ minLength: 1, maxLength: 300 }), { maxLength: 5 });
+const chunk = (part: Uint8Array) => [said(`${part.length.toString(16)}\r\n`), part, said("\r\n")];
 
 Deno.test("HttpAnswer is the same however the bytes are split", () => {
-  fc.assert(fc.property(
-    bodies,
-    fc.boolean(),
-    fc.array(fc.nat(2_000), { maxLength: 20 }),
-    (parts, isChunked, cuts) => {
-      const body = Buffer.concat(parts);
-      const framed = isChunked
-        ? Buffer.concat([
-          said(`${OK}Transfer-Encoding: chunked\r\n\r\n`),
-          ...parts.flatMap((part) => [said(`${part.length.toString(16)}\r\n`), part, said("\r\n")]),
-          said("0\r\n\r\n"),
-        ])
-        : Buffer.concat([said(`${OK}Content-Length: ${body.length}\r\n\r\n`), body]);
-      const ends = [...cuts.filter((cut) => cut < framed.length), framed.length].sort((a, b) =>
-        a - b
-      );
-      const pieces = ends.map((end, index) => framed.subarray(ends[index - 1] ?? 0, end));
-      const answer = taken(pieces);
-      assert.equal(answer.body, body.toString("latin1"));
-      assert.deepEqual([answer.isComplete, answer.leavesOpen], [true, true]);
-    },
-  ));
+  const bodies = fc.array(fc.uint8Array({ minLength: 1, maxLength: 300 }), { maxLength: 5 });
+  const places = fc.array(fc.nat(2_000), { maxLength: 20 });
+  fc.assert(fc.property(bodies, fc.boolean(), places, (parts, isChunked, cuts) => {
+    const body = Buffer.concat(parts);
+    const framed = isChunked
+      ? Buffer.concat([said(CHUNKED), ...parts.flatMap(chunk), said("0\r\n\r\n")])
+      : Buffer.concat([said(`${OK}Content-Length: ${body.length}\r\n\r\n`), body]);
+    const inside = cuts.filter((cut) => cut < framed.length);
+    const ends = [...inside, framed.length].sort((a, b) => a - b);
+    const answer = taken(ends.map((end, i) => framed.subarray(ends[i - 1] ?? 0, end)));
+    assert.equal(answer.body, body.toString("latin1"));
+    assert.deepEqual([answer.isComplete, answer.leavesOpen], [true, true]);
+  }));
 });
 
 Deno.test("HttpAnswer accepts any bytes or says what is wrong with them", () => {

@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { Connections } from "./connections.ts";
 import { dialTo } from "./dial.ts";
-import { exchangeText, NoAnswerError } from "./exchange.ts";
+import { exchangeText } from "./exchange.ts";
 
 const FINE = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine";
 const never = new AbortController().signal;
@@ -116,7 +116,7 @@ Deno.test("disposed Connections fail running requests, and open no new connectio
   const dialing = server.ask();
   server.pool[Symbol.dispose]();
   for (const outcome of [asking, dialing, server.ask()]) {
-    await assert.rejects(outcome, (error) => error instanceof NoAnswerError);
+    await assert.rejects(outcome, { name: "NoAnswerError" });
   }
   await eventually("all are closed", () => server.sockets.every((socket) => socket.destroyed));
   assert.equal(server.heads.length, 1);
@@ -137,7 +137,7 @@ Deno.test("a server that closes during the handshake is sent nothing", async () 
   const asking = server.ask();
   await server.asked(1);
   server.sockets[0]?.end();
-  await assert.rejects(asking, (error) => error instanceof NoAnswerError && !error.sent);
+  await assert.rejects(asking, { name: "NoAnswerError", sent: false });
 });
 
 Deno.test("an abort does not wait for a connection that is being opened, which is closed afterwards", async () => {
@@ -158,23 +158,22 @@ Deno.test("a connection that closes before it is used is sent nothing", async ()
   await using server = await startServer();
   const dial = dialTo({ base: server.base });
   using pool = new Connections(async (signal) => (await dial(signal)).destroy(), { keep: true });
-  await assert.rejects(
-    server.ask(never, pool),
-    (error) => error instanceof NoAnswerError && !error.sent,
-  );
+  await assert.rejects(server.ask(never, pool), { name: "NoAnswerError", sent: false });
 });
 
 Deno.test("a request that cannot be sent unchanged fails before anything is sent", async () => {
   await using server = await startServer();
   const limits = { maxBytes: 100, signal: never };
-  for (
-    const request of [
-      { method: "GET", path: "/a b", headers: {} },
-      { method: "GET", path: "/\r\nX: y", headers: {} },
-      { method: "GET", path: "/", headers: { "A": "b\r\nC: d" } },
-      { method: "GET", path: "/", headers: { "A": ["b", "\u{1f600}"] } },
-      { method: "GET", path: "/", headers: { "A: b\r\nC": "d" } },
-    ]
-  ) await assert.rejects(exchangeText(server.base, server.pool, request, limits), TypeError);
+  const requests = [
+    { path: "/a b" },
+    { path: "/\r\nX: y" },
+    { headers: { "A": "b\r\nC: d" } },
+    { headers: { "A": ["b", "\u{1f600}"] } },
+    { headers: { "A: b\r\nC": "d" } },
+  ];
+  for (const parts of requests) {
+    const request = { method: "GET", path: "/", headers: {}, ...parts };
+    await assert.rejects(exchangeText(server.base, server.pool, request, limits), TypeError);
+  }
   assert.equal(server.sockets.length, 0);
 });
