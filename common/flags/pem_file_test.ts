@@ -41,27 +41,18 @@ Deno.test("readPemFile() returns only the certificates of the file, and all of t
     const key = block("PRIVATE KEY", "bm90IGEga2V5");
     const text = `# my CA\r\n${key}\n${CERTIFICATE}\nsubject=x\n${CERTIFICATE}\n${key}`;
     await Deno.writeTextFile(path("ca.pem"), text);
-    assert.equal(
-      await readPemFile("external-ca-file", path("ca.pem")),
-      `${CERTIFICATE}\n${CERTIFICATE}\n`,
-    );
+    const certificates = await readPemFile("external-ca-file", path("ca.pem"));
+    assert.equal(certificates, `${CERTIFICATE}\n${CERTIFICATE}\n`);
   }));
 
 Deno.test("readPemFile() names the flag, the file and the fault", async (t) => {
   await inTempDir(async (path) => {
     const damaged = CERTIFICATE.replace("MIIBhzCC", "AAAAAAAA");
+    const noCertificate = "it holds no PEM certificate (-----BEGIN CERTIFICATE-----)";
     const files: readonly [string, string, string][] = [
-      ["empty", "", "it holds no PEM certificate (-----BEGIN CERTIFICATE-----)"],
-      [
-        "key",
-        block("PRIVATE KEY", "bm90IGEga2V5"),
-        "it holds no PEM certificate (-----BEGIN CERTIFICATE-----)",
-      ],
-      [
-        "cut",
-        CERTIFICATE.slice(0, 300),
-        "certificate 1 of 1 is damaged",
-      ],
+      ["empty", "", noCertificate],
+      ["key", block("PRIVATE KEY", "bm90IGEga2V5"), noCertificate],
+      ["cut", CERTIFICATE.slice(0, 300), "certificate 1 of 1 is damaged"],
       ["damaged", `${CERTIFICATE}\n${damaged}`, "certificate 2 of 2 is damaged"],
       ["garbage", block("CERTIFICATE", "%%%%"), "certificate 1 of 1 is damaged"],
       ["large", "x".repeat(1024 * 1024 + 1), "it is over 1 MiB, too large for a CA bundle"],
@@ -69,21 +60,18 @@ Deno.test("readPemFile() names the flag, the file and the fault", async (t) => {
     for (const [name, text, fault] of files) {
       await t.step(name, async () => {
         await Deno.writeTextFile(path(name), text);
-        assert.equal(
-          await problemOf(path(name)),
-          `--oidc-ca-file: cannot use ${JSON.stringify(path(name))}: ${fault}`,
-        );
+        const expected = `--oidc-ca-file: cannot use ${JSON.stringify(path(name))}: ${fault}`;
+        assert.equal(await problemOf(path(name)), expected);
       });
     }
-    await t.step("a missing file", async () => {
-      assert.match(await problemOf(path("missing")), /missing": it does not exist$/);
-    });
-    await t.step("a directory", async () => {
-      assert.match(await problemOf(path("")), /it is a directory, name a file in it$/);
-    });
-    await t.step("a device that never ends", async () => {
-      assert.match(await problemOf("/dev/zero"), /it is not a regular file$/);
-    });
+    const paths: readonly [string, string, RegExp][] = [
+      ["a missing file", path("missing"), /missing": it does not exist$/],
+      ["a directory", path(""), /it is a directory, name a file in it$/],
+      ["a device that never ends", "/dev/zero", /it is not a regular file$/],
+    ];
+    for (const [name, file, fault] of paths) {
+      await t.step(name, async () => assert.match(await problemOf(file), fault));
+    }
     await t.step({
       name: "a file of somebody else",
       ignore: Deno.uid() === 0, // root reads everything

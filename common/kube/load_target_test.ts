@@ -8,6 +8,8 @@ const kubeconfig = (server: string) =>
     contexts: [{ name: "c", context: { cluster: "c" } }],
   });
 
+type Order = Parameters<typeof loadTarget>[0]["order"];
+
 /** Makes a home with a kubeconfig, a mounted account and a spare file for different servers. */
 async function places() {
   const dir = await Deno.makeTempDir();
@@ -26,47 +28,29 @@ async function places() {
 
 Deno.test("loadTarget() searches in the documented order", async (t) => {
   await using at = await places();
-  const home = `${at.dir}/home`;
-  const accountDir = `${at.dir}/account`;
-  const spare = `${at.dir}/spare`;
-  const missing = `${at.dir}/missing`;
+  const [home, spare, accountDir] = [`${at.dir}/home`, `${at.dir}/spare`, `${at.dir}/account`];
   const both = { HOME: home, ...at.inCluster };
-  const CASES: [string, Parameters<typeof loadTarget>[0], string][] = [
-    [
-      "an explicit file before everything",
-      {
-        kubeconfig: spare,
-        env: { ...both, KUBECONFIG: `${home}/.kube/config` },
-        order: "file-first",
-      },
-      "https://spare",
-    ],
-    [
-      "KUBECONFIG next",
-      { env: { ...both, KUBECONFIG: spare }, order: "account-first" },
-      "https://spare",
-    ],
-    [
-      "files of KUBECONFIG that are missing are skipped",
-      { env: { ...both, KUBECONFIG: `${missing}:${spare}` }, order: "file-first" },
-      "https://spare",
-    ],
-    [
-      "a process in a cluster means that cluster",
-      { env: both, order: "account-first" },
-      "https://[fd00::1]:443",
-    ],
-    ["a person means their file", { env: both, order: "file-first" }, "https://home"],
-    [
-      "without a file the account",
-      { env: at.inCluster, order: "file-first" },
-      "https://[fd00::1]:443",
-    ],
-    ["outside a cluster the file", { env: { HOME: home }, order: "account-first" }, "https://home"],
+  const atHome = { ...both, KUBECONFIG: `${home}/.kube/config` };
+  const someMissing = { ...both, KUBECONFIG: `${at.dir}/missing:${spare}` };
+  const inCluster = "https://[fd00::1]:443";
+  const CASES: [string, Order, Record<string, string>, server: string, kubeconfig?: string][] = [
+    ["an explicit file before everything", "file-first", atHome, "https://spare", spare],
+    ["KUBECONFIG next", "account-first", { ...both, KUBECONFIG: spare }, "https://spare"],
+    ["KUBECONFIG without its missing files", "file-first", someMissing, "https://spare"],
+    ["a process in a cluster means that cluster", "account-first", both, inCluster],
+    ["a person means their file", "file-first", both, "https://home"],
+    ["without a file the account", "file-first", at.inCluster, inCluster],
+    ["outside a cluster the file", "account-first", { HOME: home }, "https://home"],
   ];
-  for (const [name, query, server] of CASES) {
+  for (const [name, order, env, server, kubeconfig] of CASES) {
     await t.step(name, async () => {
-      assert.equal((await loadTarget({ accountDir, ...query })).server, server);
+      const target = await loadTarget({
+        accountDir,
+        order,
+        env,
+        ...(kubeconfig && { kubeconfig }),
+      });
+      assert.equal(target.server, server);
     });
   }
   await t.step("the mounted account brings its namespace and re-read token", async () => {
@@ -78,20 +62,16 @@ Deno.test("loadTarget() searches in the documented order", async (t) => {
 
 Deno.test("loadTarget() says where it looked", async (t) => {
   await using at = await places();
-  await t.step("when an explicit file is missing", async () => {
-    const query = { kubeconfig: `${at.dir}/missing`, env: {}, order: "file-first" } as const;
-    await assert.rejects(loadTarget(query), /missing: it does not exist/);
-  });
-  await t.step("when it is a directory", async () => {
-    const query = { kubeconfig: at.dir, env: {}, order: "file-first" } as const;
-    await assert.rejects(loadTarget(query), /it is a directory/);
-  });
-  await t.step("when no file of KUBECONFIG exists", async () => {
-    const query = { env: { KUBECONFIG: `${at.dir}/missing` }, order: "file-first" } as const;
-    await assert.rejects(loadTarget(query), /no file of KUBECONFIG exists/);
-  });
-  await t.step("when there is nothing at all", async () => {
-    const query = { env: {}, order: "file-first", accountDir: `${at.dir}/missing` } as const;
-    await assert.rejects(loadTarget(query), /set KUBECONFIG or pass --kubeconfig/);
-  });
+  const missing = `${at.dir}/missing`;
+  const CASES: [string, Omit<Parameters<typeof loadTarget>[0], "order">, RegExp][] = [
+    ["an explicit file is missing", { kubeconfig: missing, env: {} }, /missing: it does not exist/],
+    ["it is a directory", { kubeconfig: at.dir, env: {} }, /it is a directory/],
+    ["no file exists", { env: { KUBECONFIG: missing } }, /no file of KUBECONFIG exists/],
+    ["there is nothing", { env: {}, accountDir: missing }, /set KUBECONFIG or pass --kubeconfig/],
+  ];
+  for (const [name, query, message] of CASES) {
+    await t.step(`when ${name}`, async () => {
+      await assert.rejects(loadTarget({ ...query, order: "file-first" }), message);
+    });
+  }
 });
