@@ -23,7 +23,7 @@ const ready = (status: Condition["status"], observedGeneration?: number): Condit
   reason: "AsExpected",
   message: "",
   lastTransitionTime: "2026-01-02T03:04:05Z",
-  ...(observedGeneration === undefined ? {} : { observedGeneration }),
+  ...(observedGeneration !== undefined && { observedGeneration }),
 });
 
 const object = (generation: number | undefined, ...conditions: Condition[]): Conditioned => ({
@@ -72,10 +72,8 @@ Deno.test("isReadyFor() requires a condition of at least the given generation", 
 
 Deno.test("isDeleting() is true once the object has a deletion time", () => {
   assert.equal(isDeleting({ metadata: { name: "a" } }), false);
-  assert.equal(
-    isDeleting({ metadata: { name: "a", deletionTimestamp: "2026-01-02T03:04:05Z" } }),
-    true,
-  );
+  const deletionTimestamp = "2026-01-02T03:04:05Z";
+  assert.equal(isDeleting({ metadata: { name: "a", deletionTimestamp } }), true);
 });
 
 Deno.test("hasFinalizer() compares whole finalizers", () => {

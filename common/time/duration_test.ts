@@ -3,38 +3,32 @@ import fc from "fast-check";
 import { formatDuration, parseDuration } from "./duration.ts";
 
 Deno.test("parseDuration() accepts every duration that Go accepts", async (t) => {
-  const cases: readonly [string, number][] = [
-    ["0", 0],
-    ["-0", 0],
-    ["+0", 0],
-    ["0s", 0],
-    ["-0s", 0],
-    ["300ms", 300],
-    ["30s", 30_000],
-    ["5m", 300_000],
-    ["12h", 43_200_000],
-    ["1h30m", 5_400_000],
-    ["1.5h", 5_400_000],
-    ["1.h", 3_600_000],
-    [".5s", 500],
-    ["+5s", 5_000],
-    ["-5m", -300_000],
-    ["-1.5h", -5_400_000],
-    ["1h1m1s1ms", 3_661_001],
-    ["1m1m", 120_000],
-    ["30m1h", 5_400_000],
-    ["1us", 0.001],
-    ["1µs", 0.001],
-    ["1μs", 0.001],
-    ["1500ns", 0.0015],
-    ["13.510739ms", 13.510739],
-    ["0.1s", 100],
-    ["0.3333333333333333333h", 1_199_999.999999],
-    ["007s", 7_000],
-    ["2562047h47m16.854775807s", 9_223_372_036_854.775807],
+  const cases: readonly [number, ...string[]][] = [
+    [0, "0", "-0", "+0", "0s", "-0s"],
+    [0.001, "1us", "1µs", "1μs"],
+    [0.0015, "1500ns"],
+    [13.510739, "13.510739ms"],
+    [100, "0.1s"],
+    [300, "300ms"],
+    [500, ".5s"],
+    [5_000, "+5s"],
+    [7_000, "007s"],
+    [30_000, "30s"],
+    [120_000, "1m1m"],
+    [300_000, "5m"],
+    [1_199_999.999999, "0.3333333333333333333h"],
+    [3_600_000, "1.h"],
+    [3_661_001, "1h1m1s1ms"],
+    [5_400_000, "1h30m", "1.5h", "30m1h"],
+    [43_200_000, "12h"],
+    [9_223_372_036_854.775807, "2562047h47m16.854775807s"],
+    [-300_000, "-5m"],
+    [-5_400_000, "-1.5h"],
   ];
-  for (const [text, expected] of cases) {
-    await t.step(text, () => assert.equal(parseDuration(text), expected));
+  for (const [expected, ...texts] of cases) {
+    for (const text of texts) {
+      await t.step(text, () => assert.equal(parseDuration(text), expected));
+    }
   }
 });
 
@@ -79,16 +73,12 @@ Deno.test("formatDuration() formats as Go does", async (t) => {
 });
 
 Deno.test("parseDuration() reverses formatDuration()", () => {
-  fc.assert(
-    fc.property(fc.integer({ min: -9_000_000_000_000, max: 9_000_000_000_000 }), (ms) => {
-      assert.equal(parseDuration(formatDuration(ms)), ms || 0);
-    }),
-  );
-  fc.assert(
-    fc.property(fc.integer({ min: 1, max: 10_000_000_000 }), (nanos) => {
-      assert.equal(parseDuration(formatDuration(nanos / 1e6)), nanos / 1e6);
-    }),
-  );
+  fc.assert(fc.property(fc.integer({ min: -9_000_000_000_000, max: 9_000_000_000_000 }), (ms) => {
+    assert.equal(parseDuration(formatDuration(ms)), ms || 0);
+  }));
+  fc.assert(fc.property(fc.integer({ min: 1, max: 10_000_000_000 }), (nanos) => {
+    assert.equal(parseDuration(formatDuration(nanos / 1e6)), nanos / 1e6);
+  }));
 });
 
 Deno.test("parseDuration() never throws", () => {
