@@ -54,6 +54,7 @@ Deno.test("readPemFile() names the flag, the file and the fault", async (t) => {
       ["key", block("PRIVATE KEY", "bm90IGEga2V5"), noCertificate],
       ["cut", CERTIFICATE.slice(0, 300), "certificate 1 of 1 is damaged"],
       ["damaged", `${CERTIFICATE}\n${damaged}`, "certificate 2 of 2 is damaged"],
+      ["damaged first", `${damaged}\n${CERTIFICATE}`, "certificate 1 of 2 is damaged"],
       ["garbage", block("CERTIFICATE", "%%%%"), "certificate 1 of 1 is damaged"],
       ["large", "x".repeat(1024 * 1024 + 1), "it is over 1 MiB, too large for a CA bundle"],
     ];

@@ -4,18 +4,21 @@ import { reduceMetadata, withoutBookkeeping } from "./metadata.ts";
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
 Deno.test("reduceMetadata() keeps only identity, versions, times and the labels and finalizers of xbind", () => {
+  const kept = {
+    name: "a",
+    namespace: "b",
+    uid: "u",
+    resourceVersion: "7",
+    generation: 2,
+    creationTimestamp: "2026-01-01T00:00:00Z",
+    deletionTimestamp: "2026-01-02T00:00:00Z",
+  };
   const raw = {
     apiVersion: "v1",
     kind: "Secret",
     data: { password: "c2VjcmV0" },
     metadata: {
-      name: "a",
-      namespace: "b",
-      uid: "u",
-      resourceVersion: "7",
-      generation: 2,
-      creationTimestamp: "2026-01-01T00:00:00Z",
-      deletionTimestamp: "2026-01-02T00:00:00Z",
+      ...kept,
       managedFields: [{ manager: "x" }],
       ownerReferences: [{ uid: "o" }],
       labels: { "core.xbind.io/managed": "true", app: "x", "notxbind.io/a": "b" },
@@ -30,18 +33,9 @@ Deno.test("reduceMetadata() keeps only identity, versions, times and the labels 
   const keep = { annotations: ["kubernetes.io/service-account.uid"] };
   assert.deepEqual(reduceMetadata(raw, keep), {
     metadata: {
-      name: "a",
-      namespace: "b",
-      uid: "u",
-      resourceVersion: "7",
-      generation: 2,
-      creationTimestamp: "2026-01-01T00:00:00Z",
-      deletionTimestamp: "2026-01-02T00:00:00Z",
+      ...kept,
       labels: { "core.xbind.io/managed": "true" },
-      annotations: {
-        "core.xbind.io/connection": "c",
-        "kubernetes.io/service-account.uid": "s",
-      },
+      annotations: { "core.xbind.io/connection": "c", "kubernetes.io/service-account.uid": "s" },
       finalizers: ["iam.xbind.io/cleanup"],
     },
   });
