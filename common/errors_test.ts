@@ -5,14 +5,12 @@ Deno.test("errorChain()", async (t) => {
   const loop = new Error("outer");
   loop.cause = new Error("inner", { cause: loop });
   const unreadable = { big: 1n };
+  const errors = [new Error("a"), new Error("b"), "c", new Error("a")];
+  const aggregate = new AggregateError(errors, "all failed");
   const cases: readonly [string, unknown, string][] = [
     ["gives the message of a plain error", new Error("a"), "a"],
-    [
-      "joins causes",
-      new Error("a", { cause: new Error("b", { cause: new Error("c") }) }),
-      "a: b: c",
-    ],
-    ["says a repeated message once", new Error("a", { cause: new Error("a") }), "a"],
+    ["joins causes", new Error("a", { cause: wrap("b", "c") }), "a: b: c"],
+    ["says a repeated message once", wrap("a", "a"), "a"],
     ["leaves out a cause the message already quotes", wrap("read x: EOF", "EOF"), "read x: EOF"],
     ["ends on a circle", loop, "outer: inner"],
     ["uses the name of an error without a message", new TypeError(""), "TypeError"],
@@ -22,11 +20,7 @@ Deno.test("errorChain()", async (t) => {
     ["survives undefined", undefined, "undefined"],
     ["survives null", null, "null"],
     ["survives values that cannot be read", unreadable, "an unreadable value was thrown"],
-    [
-      "lists the errors of an AggregateError",
-      new AggregateError([new Error("a"), new Error("b"), "c", new Error("a")], "all failed"),
-      "all failed (a; b; c)",
-    ],
+    ["lists the errors of an AggregateError", aggregate, "all failed (a; b; c)"],
   ];
   for (const [name, error, expected] of cases) {
     await t.step(name, () => assert.equal(errorChain(error), expected));

@@ -45,13 +45,8 @@ Deno.test("konnectorManifest() runs the given image with the konnector's argumen
 Deno.test("konnectorManifest() names Secrets with the verbs that the konnector uses on them", () => {
   const { rules = [] } = find<ClusterRole>("ClusterRole");
   const secrets = rules.filter(({ resources }) => resources?.includes("secrets"));
-  assert.deepEqual(secrets.map(({ verbs }) => verbs), [[
-    "get",
-    "list",
-    "watch",
-    "update",
-    "patch",
-  ]]);
+  const expected = ["get", "list", "watch", "update", "patch"];
+  assert.deepEqual(secrets.map(({ verbs }) => verbs), [expected]);
 });
 
 Deno.test("konnectorManifest() returns new objects on every call", () => {

@@ -7,6 +7,7 @@ Deno.test("logValue() turns any value into plain data", async (t) => {
   circle.self = circle;
   circle.list.push(circle);
   const shared = { a: 1 };
+  const unreadable = Object.defineProperty({}, "x", { enumerable: true, get: thrower });
   const cases: readonly [string, unknown, unknown][] = [
     ["text", "x", "x"],
     ["numbers", 1.5, 1.5],
@@ -22,16 +23,10 @@ Deno.test("logValue() turns any value into plain data", async (t) => {
     ["bytes, only counted", { key: new Uint8Array([1, 2, 3]) }, { key: "[3 bytes]" }],
     ["circles", circle, { self: "[circular]", list: ["[circular]"] }],
     ["the same object twice", [shared, shared], [{ a: 1 }, { a: 1 }]],
-    ["deep objects", deep(20), {
-      a: { a: { a: { a: { a: { a: "[nested]" } } } } },
-    }],
+    ["deep objects", deep(20), { a: { a: { a: { a: { a: { a: "[nested]" } } } } } }],
     ["objects that say how they are written", { toJSON: () => ({ a: 1n }) }, { a: "1" }],
     ["a toJSON that throws", [{ toJSON: thrower }], ["[unreadable]"]],
-    [
-      "a getter that throws",
-      Object.defineProperty({}, "x", { enumerable: true, get: thrower }),
-      "[unreadable]",
-    ],
+    ["a getter that throws", unreadable, "[unreadable]"],
     ["a proxy that throws", new Proxy({}, { ownKeys: thrower }), "[unreadable]"],
   ];
   for (const [name, value, expected] of cases) {
