@@ -142,12 +142,12 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
 
   /** Iterates over the objects that an index holds under a value. */
   find(index: Index, value: string): IterableIterator<T> {
-    return this.#indexes.under(index, value)?.values() ?? [].values();
+    return this.#indexes.find(index, value);
   }
 
   /** Counts the objects that an index holds under a value. */
   count(index: Index, value: string): number {
-    return this.#indexes.under(index, value)?.size ?? 0;
+    return this.#indexes.count(index, value);
   }
 
   /**
