@@ -25,22 +25,11 @@ import { WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { sealedSessions, sealedSubject } from "../../support/planes/sealed_sessions.ts";
 import { accountToken, connect, uniqueName } from "../../support/planes/kube.ts";
 import { submitted } from "../../testdata/hostile_kubeconfigs/parts.ts";
+import { KONNECTOR } from "../../support/worlds/cli_world.ts";
 import { HOSTILE_KUBECONFIGS } from "../../testdata/hostile_kubeconfigs/refused.ts";
 
 const consumerPlane = await sharedConsumer();
 const IMAGE = "registry.example.org/konnector:v1";
-const KONNECTOR = [
-  "CustomResourceDefinition/bindings.core.xbind.io",
-  "CustomResourceDefinition/clusterbindings.core.xbind.io",
-  "CustomResourceDefinition/connections.core.xbind.io",
-  "Namespace/xbind",
-  "ServiceAccount/konnector",
-  "ClusterRole/konnector",
-  "ClusterRoleBinding/konnector",
-  "Role/konnector-leaderelection",
-  "RoleBinding/konnector-leaderelection",
-  "Deployment/konnector",
-];
 
 /** A kubeconfig as callers send it; its parts can be replaced. */
 const sent = async (
