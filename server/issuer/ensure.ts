@@ -123,7 +123,7 @@ function contentOf(object: KubeObject): string | undefined {
 const hasOurLabel = (present: MetadataObject, wanted: MetadataObject): boolean =>
   present.metadata.labels?.[LABELS.grant] === wanted.metadata.labels?.[LABELS.grant];
 
-/** Somebody else made a Secret of another type, because the type never changes. */
+/** A Secret of another type is not ours, because the type never changes. */
 const isOtherType = (live: KubeObject, wanted: KubeObject): boolean =>
   "type" in wanted && (live as Secret).type !== wanted.type;
 
@@ -140,7 +140,7 @@ export const boundaryTerminates = (): NotYet =>
 
 /**
  * Makes the boundary namespace exist. Takes over one without our label, as a konnector may have
- * recreated it, but only if nothing in it could give rights to somebody.
+ * recreated it, but only if nothing in it could give rights.
  */
 export async function putBoundary(
   { kube, caches: { boundaries } }: EnsureDeps,

@@ -51,7 +51,7 @@ export const notExported = (apis: readonly string[]): Readiness => ({
   message: `These CRDs are missing or lack the label ${LABELS.exported}=true: ${apis.join(", ")}`,
 });
 
-/** Says that provisioning fails until somebody removes the cause. */
+/** Says that provisioning fails until its cause is removed. */
 export const failed = (message: string): Readiness => ({
   ready: false,
   reason: "ProvisioningFailed",
@@ -91,7 +91,7 @@ export class ProvisioningFault extends Error {
   override readonly name = "ProvisioningFault";
 }
 
-/** Says that an object of somebody else has the name of ours; the issuer never takes it over. */
+/** Says that an object of another party has the name of ours; the issuer never takes it over. */
 export const foreignObject = (object: KubeObject, label: string): ProvisioningFault =>
   new ProvisioningFault(
     `${named(object)} exists and does not carry the label ${label}: remove or rename it`,

@@ -165,7 +165,7 @@ function feedQueues(
 
 /**
  * Tells whether a change is only a write of ours. The answer to a write can also show an earlier
- * change by somebody else, which the watch does not repeat.
+ * change by another writer, which the watch does not repeat.
  */
 function isOwn({ before, after, writer }: Change<MetadataObject>): boolean {
   const { generation, deletionTimestamp } = before?.metadata ?? {};

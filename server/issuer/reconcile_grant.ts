@@ -59,7 +59,7 @@ export const reconcileGrant = (deps: GrantDeps): Reconcile => async (name, signa
     if (isDeleting(grant)) return await revokeGrant(deps, grant, signal);
     return await issueGrant(deps, grant, signal);
   } catch (error) {
-    // Somebody wrote at the same time. The event of that write brings the Grant back too.
+    // Another writer was faster. The event of its write brings the Grant back too.
     if (isConflict(error)) return requeueAfter(CONFLICT_LOOK_MS);
     if (isNotFound(error) && !await deps.kube.find(GRANTS, { name }, signal)) return done;
     const message = faultMessage(error);

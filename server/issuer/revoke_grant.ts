@@ -57,8 +57,8 @@ export async function revokeGrant(
 }
 
 /**
- * Takes back the rights of a Grant that vanished without a revocation. Somebody removed its
- * finalizer, or the issuer added the finalizer while a delete was under way.
+ * Takes back the rights of a Grant that vanished without a revocation. Its finalizer was
+ * removed, or the issuer added the finalizer while a delete was under way.
  */
 export async function cleanUpVanished(
   deps: RevokeDeps,
