@@ -1,3 +1,4 @@
+import { FIELD_MANAGERS } from "../common/api/names.ts";
 import { condition, type Grant, isDeleting } from "../common/api/resources.ts";
 import type { Config } from "./config.ts";
 import { ForeignSecrets } from "./issuer/foreign_secrets.ts";
@@ -41,7 +42,13 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
   const leadership = await leadershipFor(deps, identity);
   const kube = new KubeClient(transport, () => leadership.assertLeading());
   const now = () => Date.now();
-  const events = eventRecorder(kube, { log, instance: identity, now: () => new Date() });
+  const events = eventRecorder(kube, {
+    log,
+    manager: FIELD_MANAGERS.issuer,
+    reporter: "xbind.io/backend",
+    instance: identity,
+    now: () => new Date(),
+  });
 
   const ownCaches: AnyCache[] = [];
   const needed: Pick<AnyCache, "hasSynced">[] = [grants];

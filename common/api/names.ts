@@ -22,6 +22,7 @@ export const FIELD_MANAGERS = {
   gateway: "xbind-gateway",
   cli: "xbind-cli",
   installer: "xbind-installer",
+  konnector: "xbind-konnector",
 } as const;
 
 /** One of our field managers. */
@@ -33,6 +34,8 @@ export const LABELS = {
   exported: "core.xbind.io/exported",
   /** On synced objects, heartbeat Leases and boundary namespaces, value `true`: made by xbind. */
   managed: "core.xbind.io/managed",
+  /** On synced objects and related copies, for the konnector's watch: the consumer cluster. */
+  consumerClusterUid: "core.xbind.io/consumer-cluster-uid",
   /** On every object that the issuer creates for a Grant: the Grant's name. */
   grant: "iam.xbind.io/grant",
   /** On a boundary namespace: the identity hash. */
@@ -41,12 +44,28 @@ export const LABELS = {
 
 /** Annotation keys. */
 export const ANNOTATIONS = {
-  /** On a heartbeat Lease: the Connection's name, which is the Grant's. */
+  /** On Leases, synced objects and pulled CRDs: the Connection's name, which is the Grant's. */
   connection: "core.xbind.io/connection",
   /** On Leases, synced objects and related copies: the consumer cluster. */
   consumerClusterUid: "core.xbind.io/consumer-cluster-uid",
   /** On a synced object: the UID it has on the consumer. */
   consumerObjectUid: "core.xbind.io/consumer-object-uid",
+  /** On a synced object: the generation of the consumer's object that was applied. */
+  consumerGeneration: "core.xbind.io/consumer-generation",
+  /** On a synced object: a hash of the consumer's content that was applied. */
+  syncedHash: "core.xbind.io/synced-hash",
+  /** On a consumer's object: why it is not synced, `ForeignObjectExists` or `OwnedByAnother`. */
+  conflict: "core.xbind.io/conflict",
+  /** On a consumer's object or a binding, value `Orphan`: the provider keeps its copy. */
+  deletionPolicy: "core.xbind.io/deletion-policy",
+  /** On a consumer's object, value `true`: a copy that cannot be changed is deleted and made again. */
+  replace: "core.xbind.io/replace",
+  /** On a binding, value `true`: unbinding keeps the pulled CRDs and the consumer's objects. */
+  keepCrd: "core.xbind.io/keep-crd",
+  /** On a pulled CRD: a hash of the schema that was installed. */
+  schemaHash: "core.xbind.io/schema-hash",
+  /** On a heartbeat Lease: the version of the konnector. */
+  konnectorVersion: "core.xbind.io/konnector-version",
   /** On a related copy: the binding it came with. */
   relatedBinding: "core.xbind.io/related-binding",
   /** On a Grant: hex SHA-256 of the pickup's secret part. */
@@ -73,6 +92,11 @@ export const ANNOTATIONS = {
 
 /** Finalizer on a Grant: the issuer revokes before the Grant goes. */
 export const CLEANUP_FINALIZER = "iam.xbind.io/cleanup";
+
+/** Finalizer on Connections, bindings and their Secrets: the konnector cleans up before they go. */
+export const CORE_CLEANUP_FINALIZER = "core.xbind.io/cleanup";
+/** Finalizer on a consumer's object: the konnector deletes the provider's copy first. */
+export const SYNCER_FINALIZER = "core.xbind.io/syncer";
 
 const IDENTITY_HASH_LENGTH = 20;
 const GRANT_NAME_LIMIT = 63;

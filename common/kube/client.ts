@@ -1,6 +1,7 @@
 import type { KubeObject, ResourceType } from "../api/resources.ts";
 import type { FieldManager } from "../api/names.ts";
 import { isNotFound, KubeError } from "./kube_error.ts";
+import { parseLossless } from "./lossless_json.ts";
 import { collectionPath, keyOf, keyText, type ObjectKey, objectPath } from "./paths.ts";
 import { sendPatiently } from "./send_patiently.ts";
 import type { BeforeSend, Transport, TransportRequest } from "./transport.ts";
@@ -22,6 +23,13 @@ export interface Preconditions {
 export interface MergePatch {
   readonly metadata: { readonly resourceVersion: string; readonly [field: string]: unknown };
   readonly [field: string]: unknown;
+}
+
+/** One step of a JSON patch. */
+export interface PatchStep {
+  readonly op: "test" | "add" | "remove";
+  readonly path: string;
+  readonly value?: unknown;
 }
 
 /** One page of a list. */
@@ -190,6 +198,41 @@ export class KubeClient {
     });
   }
 
+  /** Applies an object that is given as JSON text, so that its content need not be parsed. */
+  async applyText<T extends KubeObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    text: string,
+    manager: FieldManager,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const path = `${objectPath(type, key)}?fieldManager=${manager}&force=true`;
+    return await this.#call("PATCH", path, `apply ${named(type, key)}`, {
+      signal,
+      headers: { "Content-Type": "application/apply-patch+yaml" },
+      body: text,
+    });
+  }
+
+  /** Sends a JSON patch. Nothing changes if one of its tests fails, and the answer is 422. */
+  async jsonPatch<T extends KubeObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    steps: readonly PatchStep[],
+    { manager, part, signal }: {
+      readonly manager: FieldManager;
+      readonly part?: "status" | undefined;
+      readonly signal?: AbortSignal | undefined;
+    },
+  ): Promise<T> {
+    const path = `${objectPath(type, key, part)}?fieldManager=${manager}`;
+    const action = `patch ${part ? `the ${part} of ` : ""}${named(type, key)}`;
+    return await this.#call("PATCH", path, action, {
+      signal,
+      ...jsonBody("application/json-patch+json", steps),
+    });
+  }
+
   /** Sends a JSON merge patch, which applies only to the resourceVersion in it. */
   async mergePatch<T extends KubeObject>(
     type: ResourceType<T>,
@@ -253,7 +296,7 @@ export class KubeClient {
     };
     const answer = await sendPatiently(this.transport, request);
     try {
-      return JSON.parse(answer.text);
+      return parseLossless(answer.text) as T;
     } catch (cause) {
       throw new KubeError(`${request.attempt}: the answer is not JSON`, {
         status: answer.status,

@@ -1,5 +1,5 @@
 import { EVENTS, type KubeObject } from "../api/resources.ts";
-import { FIELD_MANAGERS } from "../api/names.ts";
+import type { FieldManager } from "../api/names.ts";
 import type { Log } from "../log/log.ts";
 import { sleep } from "../time/wait.ts";
 import type { KubeClient } from "./client.ts";
@@ -46,8 +46,12 @@ const MAX_NOTE_LENGTH = 1_000;
  */
 export function eventRecorder(
   kube: KubeClient,
-  { log, instance, now, pace = PACE }: {
+  { log, manager, reporter, instance, now, pace = PACE }: {
     readonly log: Log;
+    readonly manager: FieldManager;
+    /** The program, in the form `xbind.io/backend`. */
+    readonly reporter: string;
+    /** The process, as it is named in elections. */
     readonly instance: string;
     readonly now: () => Date;
     /** For tests; otherwise `PACE`. */
@@ -70,7 +74,7 @@ export function eventRecorder(
     told.set(key, now().getTime());
     if (told.size > REMEMBERED) told.delete(told.keys().next().value ?? "");
     lastNewsMs = performance.now();
-    const event = eventFor(object, type, reason, note, instance, now());
+    const event = eventFor(object, { type, reason, note, reporter, instance, now: now() });
     waiting.push({ event, sinceMs: lastNewsMs });
     sending ??= sendInQuiet().finally(() => sending = undefined);
   };
@@ -90,7 +94,7 @@ export function eventRecorder(
 
   const send = async ({ event }: Waiting) => {
     try {
-      await kube.create(EVENTS, event, FIELD_MANAGERS.issuer, giveUp.signal);
+      await kube.create(EVENTS, event, manager, giveUp.signal);
     } catch (error) {
       log.debug("cannot record an Event", { reason: event.reason, error });
     }
@@ -109,11 +113,14 @@ export function eventRecorder(
 
 function eventFor(
   { apiVersion, kind, metadata }: KubeObject,
-  type: "Normal" | "Warning",
-  reason: string,
-  note: string,
-  instance: string,
-  now: Date,
+  { type, reason, note, reporter, instance, now }: {
+    readonly type: "Normal" | "Warning";
+    readonly reason: string;
+    readonly note: string;
+    readonly reporter: string;
+    readonly instance: string;
+    readonly now: Date;
+  },
 ) {
   const { name, uid, namespace } = metadata;
   const suffix = crypto.randomUUID().slice(0, 8);
@@ -125,7 +132,7 @@ function eventFor(
       namespace: namespace ?? "default",
     },
     eventTime: now.toISOString().replace("Z", "000Z"),
-    reportingController: "xbind.io/backend",
+    reportingController: reporter,
     reportingInstance: instance,
     action: reason,
     reason,

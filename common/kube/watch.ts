@@ -2,6 +2,7 @@ import type { ResourceType } from "../api/resources.ts";
 import { childController } from "../time/runnable.ts";
 import { type KubeClient, type Selection, selectionQuery } from "./client.ts";
 import { errorFromEvent, KubeError, type KubeStatus } from "./kube_error.ts";
+import { parseLossless } from "./lossless_json.ts";
 import { METADATA_OBJECT } from "./metadata.ts";
 import { collectionPath } from "./paths.ts";
 import { answerError } from "./send_patiently.ts";
@@ -56,7 +57,7 @@ export async function watch(
     ...(metadataOnly ? { headers: { Accept: METADATA_OBJECT } } : {}),
   };
   const feed = lineSplitter((line) => {
-    const event = JSON.parse(line) as { type: string; object: unknown };
+    const event = parseLossless(line) as { type: string; object: unknown };
     if (event.type === "ERROR") throw errorFromEvent(attempt, event.object as KubeStatus);
     callbacks.event(event.type, event.object);
   });

@@ -25,6 +25,8 @@ async function startRecorder(quietMs: number, longestMs: number) {
   });
   const recorder = eventRecorder(kube, {
     log,
+    manager: FIELD_MANAGERS.issuer,
+    reporter: "xbind.io/test",
     instance: "test",
     now: () => new Date(),
     pace: { quietMs, longestMs },
