@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
-import { buildPrograms, type GoPrograms } from "../tools/build_programs.ts";
+import { type Release, releaseArch } from "../tools/download_programs.ts";
 import { readGoModule } from "../tools/go_module.ts";
+import { obtainPrograms, type Programs } from "../tools/obtain_programs.ts";
 import { BINARY_NAMES, type BinaryName } from "./binary_names.ts";
 import { type Progress, progressTo } from "../tools/progress.ts";
 import { userCacheDir } from "../tools/user_cache_dir.ts";
@@ -61,11 +62,39 @@ const versionStamps = (version: string): Record<string, string> => {
   };
 };
 
-const controlPlanePrograms = async (): Promise<GoPrograms<BinaryName>> => {
-  const module = await readGoModule(import.meta.dirname ?? "", "k8s.io/kubernetes");
+const etcdRelease = (version: string, arch: string): Release => {
+  const folder = `https://github.com/etcd-io/etcd/releases/download/${version}`;
+  const name = `etcd-${version}-linux-${arch}`;
+  return { url: `${folder}/${name}.tar.gz`, sums: `${folder}/SHA256SUMS`, member: `${name}/etcd` };
+};
+
+/** The official releases for Linux on this processor. */
+export const controlPlaneReleases = (
+  versions: { readonly kubernetes: string; readonly etcd: string },
+  arch: string,
+): Record<BinaryName, Release> => {
+  const kubernetes = (name: BinaryName): Release => {
+    const url = `https://dl.k8s.io/${versions.kubernetes}/bin/linux/${arch}/${name}`;
+    return { url, sums: `${url}.sha256` };
+  };
+  return {
+    etcd: etcdRelease(versions.etcd, arch),
+    "kube-apiserver": kubernetes("kube-apiserver"),
+    "kube-controller-manager": kubernetes("kube-controller-manager"),
+    kubectl: kubernetes("kubectl"),
+  };
+};
+
+const controlPlanePrograms = async (): Promise<Programs<BinaryName>> => {
+  const dir = import.meta.dirname ?? "";
+  const module = await readGoModule(dir, "k8s.io/kubernetes");
+  const etcd = await readGoModule(dir, PACKAGES.etcd);
+  const versions = { kubernetes: module.version, etcd: etcd.version };
+  const arch = releaseArch();
   return {
     what: "the control plane",
     module,
+    releases: arch ? controlPlaneReleases(versions, arch) : {},
     packages: PACKAGES,
     stamps: versionStamps(module.version),
     orElse: "set KUBEBUILDER_ASSETS to a directory with etcd, kube-apiserver, " +
@@ -74,8 +103,9 @@ const controlPlanePrograms = async (): Promise<GoPrograms<BinaryName>> => {
 };
 
 /**
- * Finds the programs of a control plane: in the directory that the environment names, in the
- * user's cache, or built from the pinned Go module, which takes minutes the first time.
+ * Finds the programs of a control plane: in the directory that the environment names, or in the
+ * user's cache. Missing ones are downloaded, or built from the pinned Go module, which takes
+ * minutes.
  */
 export const controlPlaneBinaries = async (
   progress: Progress = progressTo(),
@@ -86,6 +116,6 @@ export const controlPlaneBinaries = async (
   const programs = await controlPlanePrograms();
   const cache = resolve(userCacheDir(env), "xbind", "controlplane", programs.module.key);
   const missing = async () => missingFrom({ ...await presentIn(cache), ...explicit });
-  if ((await missing()).length > 0) await buildPrograms(programs, cache, missing, progress, env);
+  if ((await missing()).length > 0) await obtainPrograms(programs, cache, missing, progress, env);
   return { ...await presentIn(cache), ...explicit } as Binaries;
 };

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
-import { controlPlaneBinaries } from "./binaries.ts";
-import { BINARY_NAMES } from "./binary_names.ts";
+import { archiveWith, ReleaseMirror, sha256 } from "../../tests/support/peers/release_mirror.ts";
+import { releaseArch } from "../tools/download_programs.ts";
+import { readGoModule } from "../tools/go_module.ts";
 import type { Progress } from "../tools/progress.ts";
+import { controlPlaneBinaries, controlPlaneReleases } from "./binaries.ts";
+import { BINARY_NAMES } from "./binary_names.ts";
+import { freePort } from "./free_port.ts";
+
+const arch = releaseArch();
+const KUBERNETES = `dl.k8s.io/v1.36.3/bin/linux/${arch}`;
 
 /** Stands in for Go: notes its calls, and builds by copying itself. */
 const FAKE_GO = `#!/bin/sh
@@ -27,10 +34,14 @@ const setUp = async ({ version = "go1.26.0", fail = "" } = {}) => {
   if (fail) await Deno.writeTextFile(`${dir}/bin/fail`, fail);
   const labels: string[] = [];
   const progress: Progress = {
-    run: (label, work) => (labels.push(label), work()),
+    run: (label, work) => (labels.push(label), work(() => {})),
     note: (text) => labels.push(text),
   };
-  const env = { PATH: `${dir}/bin:/usr/bin:/bin`, XBIND_CACHE_DIR: `${dir}/cache` };
+  const env = {
+    PATH: `${dir}/bin:/usr/bin:/bin`,
+    XBIND_CACHE_DIR: `${dir}/cache`,
+    XBIND_DOWNLOAD_MIRROR: "off",
+  };
   return {
     dir,
     env,
@@ -56,6 +67,22 @@ const assetsWith = async (dir: string, names: readonly string[]): Promise<string
   await Deno.mkdir(`${dir}/assets`);
   for (const name of names) await Deno.writeTextFile(`${dir}/assets/${name}`, "");
   return `${dir}/assets`;
+};
+
+/** A mirror with all official releases for this machine. Each says its name. */
+const fullMirror = async (): Promise<ReleaseMirror> => {
+  const mirror = await ReleaseMirror.start();
+  const { version } = await readGoModule(import.meta.dirname ?? "", "go.etcd.io/etcd/server/v3");
+  const etcd = `etcd-${version}-linux-${arch}`;
+  const archive = await archiveWith(`${etcd}/etcd`, "the official etcd");
+  const etcdFolder = `github.com/etcd-io/etcd/releases/download/${version}`;
+  mirror.put(`${etcdFolder}/${etcd}.tar.gz`, archive);
+  mirror.put(`${etcdFolder}/SHA256SUMS`, `${sha256(archive)}  ${etcd}.tar.gz\n`);
+  for (const name of ["kube-apiserver", "kube-controller-manager", "kubectl"]) {
+    mirror.put(`${KUBERNETES}/${name}`, `the official ${name}`);
+    mirror.put(`${KUBERNETES}/${name}.sha256`, sha256(`the official ${name}`));
+  }
+  return mirror;
 };
 
 Deno.test("controlPlaneBinaries() builds once, one after the other, and then finds them", async () => {
@@ -141,11 +168,84 @@ Deno.test("controlPlaneBinaries() shows how a build failed, then goes on where i
   assert.equal((await test.calls()).filter((call) => call.startsWith("build")).length, 5);
 });
 
-Deno.test("controlPlaneBinaries() waits while another build runs", async () => {
+Deno.test("controlPlaneBinaries() waits while another process builds", async () => {
   await using test = await setUp();
   const [first, second] = await Promise.all([test.find(), test.find()]);
   assert.deepEqual(first, second);
   assert.equal((await test.calls()).length, 5);
   const waits = test.labels.filter((label) => label.startsWith("waiting"));
-  assert.deepEqual(waits, ["waiting for another build of the control plane"]);
+  assert.deepEqual(waits, ["waiting for another process that gets the control plane"]);
+});
+
+Deno.test({
+  name: "controlPlaneBinaries() downloads official releases, and needs no Go then",
+  ignore: !arch,
+  fn: async () => {
+    await using test = await setUp();
+    await using mirror = await fullMirror();
+    const env = { PATH: `${test.dir}/empty`, XBIND_DOWNLOAD_MIRROR: mirror.url };
+    const [binaries, second] = await Promise.all([test.find(env), test.find(env)]);
+    for (const name of BINARY_NAMES) {
+      assert.equal(await Deno.readTextFile(binaries[name]), `the official ${name}`);
+    }
+    assert.deepEqual(second, binaries);
+    assert.deepEqual(await test.cached(), [...BINARY_NAMES].sort());
+    assert.equal(test.labels.filter((label) => label.startsWith("[")).length, 4);
+  },
+});
+
+Deno.test({
+  name: "controlPlaneBinaries() builds only the programs that it cannot download",
+  ignore: !arch,
+  fn: async (t) => {
+    const spoil: Record<string, (mirror: ReleaseMirror) => void> = {
+      "wrong sum": (mirror) => mirror.put(`${KUBERNETES}/kubectl`, "something else"),
+      "cut off": (mirror) => mirror.put(`${KUBERNETES}/kubectl`, "the official kubectl", "cut off"),
+      "absent": (mirror) => mirror.remove(`${KUBERNETES}/kubectl.sha256`),
+    };
+    for (const [name, act] of Object.entries(spoil)) {
+      await t.step(name, async () => {
+        await using test = await setUp();
+        await using mirror = await fullMirror();
+        act(mirror);
+        const binaries = await test.find({ XBIND_DOWNLOAD_MIRROR: mirror.url });
+        assert.equal(await Deno.readTextFile(binaries.etcd), "the official etcd");
+        const built = await Deno.readTextFile(binaries.kubectl);
+        assert.equal(built, "k8s.io/kubernetes/cmd/kubectl\n");
+        assert.equal((await test.calls()).filter((call) => call.startsWith("build")).length, 1);
+        const lines = test.labels.filter((label) => /^(Cannot|Building)/.test(label));
+        assert.match(lines[0] ?? "", /^Cannot download kubectl: http:/);
+        assert.match(lines[1] ?? "", /^Building kubectl v1\.36\.3 /);
+        assert.equal(lines.length, 2);
+      });
+    }
+  },
+});
+
+Deno.test({
+  name: "controlPlaneBinaries() asks for Go only after it could not download",
+  ignore: !arch,
+  fn: async () => {
+    await using test = await setUp();
+    const mirror = `http://127.0.0.1:${freePort()}`;
+    await assert.rejects(
+      test.find({ PATH: `${test.dir}/empty`, XBIND_DOWNLOAD_MIRROR: mirror }),
+      /^Error: Cannot build the control plane: Go is not installed\./,
+    );
+    assert.match(test.labels[0] ?? "", /^Cannot download etcd, kube-.*: 127.* cannot be reached: /);
+  },
+});
+
+Deno.test("controlPlaneReleases() names the official addresses", () => {
+  const versions = { kubernetes: "v1.2.3", etcd: "v3.4.5" };
+  const { etcd, "kube-apiserver": apiServer } = controlPlaneReleases(versions, "arm64");
+  assert.deepEqual(etcd, {
+    url: "https://github.com/etcd-io/etcd/releases/download/v3.4.5/etcd-v3.4.5-linux-arm64.tar.gz",
+    sums: "https://github.com/etcd-io/etcd/releases/download/v3.4.5/SHA256SUMS",
+    member: "etcd-v3.4.5-linux-arm64/etcd",
+  });
+  assert.deepEqual(apiServer, {
+    url: "https://dl.k8s.io/v1.2.3/bin/linux/arm64/kube-apiserver",
+    sums: "https://dl.k8s.io/v1.2.3/bin/linux/arm64/kube-apiserver.sha256",
+  });
 });

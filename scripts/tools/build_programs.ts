@@ -1,6 +1,6 @@
-import { basename, dirname, join } from "node:path";
+import { join } from "node:path";
 import { goBuildArgs, type GoModule, isGoAtLeast } from "./go_module.ts";
-import { Guard } from "../controlplane/guard.ts";
+import type { Guard } from "../controlplane/guard.ts";
 import type { Progress } from "./progress.ts";
 import { tailOf } from "./tail_of.ts";
 
@@ -50,34 +50,20 @@ const requireGo = async (
   );
 };
 
-const lockedFile = async (
-  path: string,
-  what: string,
-  progress: Progress,
-): Promise<Deno.FsFile> => {
-  const file = await Deno.open(path, { create: true, write: true });
-  if (!await file.tryLock(true)) {
-    await progress.run(`waiting for another build of ${what}`, () => file.lock(true));
-  }
-  return file;
-};
-
-/** Removes leftovers of a build that was killed with its guard, such as by a power cut. */
-const removeLeftovers = async (target: string): Promise<void> => {
-  for await (const { name } of Deno.readDir(dirname(target))) {
-    if (!name.startsWith(`${basename(target)}.partial-`)) continue;
-    await Deno.remove(join(dirname(target), name), { recursive: true }).catch(() => {});
-  }
-};
-
-const buildInto = async <Name extends string>(
-  { what, module, packages, stamps }: GoPrograms<Name>,
+/** Builds the programs into the target directory, where each appears only when it is complete. */
+export const buildPrograms = async <Name extends string>(
+  guard: Guard,
+  programs: GoPrograms<Name>,
   target: string,
-  names: Name[],
+  names: readonly Name[],
   progress: Progress,
   env: Record<string, string>,
 ): Promise<void> => {
-  await using guard = await Guard.start(`${target}.partial-${crypto.randomUUID().slice(0, 8)}`);
+  const { what, module, packages, stamps } = programs;
+  await requireGo(programs, env);
+  progress.note(
+    `Building ${names.join(", ")} ${module.version} into ${target}: minutes, but once`,
+  );
   const total = names.length + 1;
   const go = (step: number, name: string, args: string[]) =>
     progress.run(`[${step}/${total}] ${name}`, async () => {
@@ -100,27 +86,4 @@ const buildInto = async <Name extends string>(
     // One by one, so that an interrupted build continues where it stopped.
     await Deno.rename(output, join(target, name));
   }
-};
-
-/**
- * Builds the programs that `missing` lists into the target directory, where each appears only when
- * it is complete. A second build at the same time waits, then finds its work done.
- */
-export const buildPrograms = async <Name extends string>(
-  programs: GoPrograms<Name>,
-  target: string,
-  missing: () => Promise<Name[]>,
-  progress: Progress,
-  env: Record<string, string>,
-): Promise<void> => {
-  await Deno.mkdir(target, { recursive: true });
-  using _lock = await lockedFile(`${target}.lock`, programs.what, progress);
-  const names = await missing();
-  if (names.length === 0) return;
-  await requireGo(programs, env);
-  await removeLeftovers(target);
-  progress.note(
-    `Building ${names.join(", ")} ${programs.module.version} into ${target}: minutes, but once`,
-  );
-  await buildInto(programs, target, names, progress, env);
 };

@@ -1,11 +1,12 @@
 /**
  * Runs Helm with these arguments: the one that `HELM_BIN` names, a Helm 4 on PATH, or the pinned
- * one from `scripts/tools/helm/`, built at the first use.
+ * one of `scripts/tools/helm/`, downloaded or built at the first use.
  */
 import { resolve } from "node:path";
 import { type Progress, progressTo } from "./progress.ts";
 import { userCacheDir } from "./user_cache_dir.ts";
-import { buildPrograms } from "./build_programs.ts";
+import { type Release, releaseArch } from "./download_programs.ts";
+import { obtainPrograms } from "./obtain_programs.ts";
 import { readGoModule } from "./go_module.ts";
 
 const MODULE = "helm.sh/helm/v4";
@@ -46,7 +47,12 @@ const helmOnPath = async (env: Record<string, string>): Promise<string | undefin
   return undefined;
 };
 
-/** Finds a Helm 4, or builds the pinned one once, which takes minutes. */
+const helmRelease = (version: string, arch: string): Release => {
+  const url = `https://get.helm.sh/helm-${version}-linux-${arch}.tar.gz`;
+  return { url, sums: `${url}.sha256sum`, member: `linux-${arch}/helm` };
+};
+
+/** Finds a Helm 4, or downloads or builds the pinned one once; a build takes minutes. */
 export const helmBinary = async (
   progress: Progress = progressTo(),
   env: Record<string, string> = Deno.env.toObject(),
@@ -58,10 +64,12 @@ export const helmBinary = async (
   const helm = resolve(cache, "helm");
   const missing = async (): Promise<"helm"[]> => await isFile(helm) ? [] : ["helm"];
   if ((await missing()).length > 0) {
-    await buildPrograms(
+    const arch = releaseArch();
+    await obtainPrograms(
       {
         what: "Helm",
         module,
+        releases: arch ? { helm: helmRelease(module.version, arch) } : {},
         packages: { helm: `${MODULE}/cmd/helm` },
         stamps: { [`${MODULE}/internal/version.version`]: module.version },
         orElse: "set HELM_BIN to a Helm 4",

@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
-import type { Progress } from "./progress.ts";
+import { archiveWith, ReleaseMirror, sha256 } from "../../tests/support/peers/release_mirror.ts";
+import { releaseArch } from "./download_programs.ts";
+import { readGoModule } from "./go_module.ts";
 import { helmBinary } from "./helm.ts";
+import type { Progress } from "./progress.ts";
+
+const arch = releaseArch();
 
 /** Stands in for Go: notes what it builds, and makes a Helm that knows its version. */
 const FAKE_GO = `#!/bin/sh
@@ -22,10 +27,14 @@ const setUp = async () => {
   await script("bin/go", FAKE_GO);
   const labels: string[] = [];
   const progress: Progress = {
-    run: (label, work) => (labels.push(label), work()),
+    run: (label, work) => (labels.push(label), work(() => {})),
     note: (text) => labels.push(text),
   };
-  const env = { PATH: `${dir}/path:${dir}/bin:/usr/bin:/bin`, XBIND_CACHE_DIR: `${dir}/cache` };
+  const env = {
+    PATH: `${dir}/path:${dir}/bin:/usr/bin:/bin`,
+    XBIND_CACHE_DIR: `${dir}/cache`,
+    XBIND_DOWNLOAD_MIRROR: "off",
+  };
   return {
     dir,
     labels,
@@ -51,7 +60,24 @@ Deno.test("helmBinary() builds the pinned Helm once, also when asked twice at th
   assert.match(build, /-X helm\.sh\/helm\/v4\/internal\/version\.version=v4\.\d+\.\d+ /);
   assert.match(build, / helm\.sh\/helm\/v4\/cmd\/helm$/);
   assert.ok(test.labels.includes("[2/2] helm"));
-  assert.ok(test.labels.includes("waiting for another build of Helm"));
+  assert.ok(test.labels.includes("waiting for another process that gets Helm"));
+});
+
+Deno.test({
+  name: "helmBinary() downloads the official Helm instead, and needs no Go then",
+  ignore: !arch,
+  fn: async () => {
+    await using test = await setUp();
+    await using mirror = await ReleaseMirror.start();
+    const archive = await archiveWith(`linux-${arch}/helm`, "the official Helm");
+    const { version } = await readGoModule(`${import.meta.dirname}/helm`, "helm.sh/helm/v4");
+    const file = `helm-${version}-linux-${arch}.tar.gz`;
+    mirror.put(`get.helm.sh/${file}`, archive);
+    mirror.put(`get.helm.sh/${file}.sha256sum`, `${sha256(archive)}  ${file}\n`);
+    const env = { PATH: `${test.dir}/path`, XBIND_DOWNLOAD_MIRROR: mirror.url };
+    assert.equal(await Deno.readTextFile(await test.find(env)), "the official Helm");
+    assert.deepEqual(await test.builds(), []);
+  },
 });
 
 Deno.test("helmBinary() takes a Helm 4 on PATH, and no other", async () => {

@@ -1,7 +1,10 @@
+/** Tells how far a step is, such as `3 of 9 MB`. */
+export type Report = (detail: string) => void;
+
 /** Shows users the current step and its duration. */
 export interface Progress {
-  /** Shows the label and the time passed while the work runs; returns its result. */
-  run<T>(label: string, work: () => Promise<T>): Promise<T>;
+  /** Shows the label, the time passed and the last report while the work runs; returns its result. */
+  run<T>(label: string, work: (report: Report) => Promise<T>): Promise<T>;
   /** Prints a line. */
   note(text: string): void;
 }
@@ -49,13 +52,16 @@ export const progressTo = (
     run: async (label, work) => {
       const start = clock.now();
       const seconds = () => `${Math.round((clock.now() - start) / 1000)} s`;
-      const show = () =>
-        write(terminal ? `${CLEAR_LINE}${label} … ${seconds()}` : `${label} … ${seconds()}\n`);
+      let detail = "";
+      const show = () => {
+        const line = `${label} … ${seconds()}${detail}`;
+        write(terminal ? `${CLEAR_LINE}${line}` : `${line}\n`);
+      };
       const finish = (text: string) => write(`${terminal ? CLEAR_LINE : ""}${label} … ${text}\n`);
       write(terminal ? `${label} …` : `${label} …\n`);
       const stop = clock.every(terminal ? TERMINAL_EVERY_MS : PLAIN_EVERY_MS, show);
       try {
-        const result = await work();
+        const result = await work((text) => detail = `, ${text}`);
         finish(`done in ${seconds()}`);
         return result;
       } catch (error) {
@@ -69,4 +75,4 @@ export const progressTo = (
 };
 
 /** Shows nothing. */
-export const noProgress: Progress = { run: (_label, work) => work(), note: () => {} };
+export const noProgress: Progress = { run: (_label, work) => work(() => {}), note: () => {} };

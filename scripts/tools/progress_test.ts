@@ -68,6 +68,23 @@ Deno.test("progressTo() rewrites one line each second on a terminal", async () =
   ]);
 });
 
+Deno.test("progressTo() shows how far a step is until it ends", async () => {
+  const { progress, pass, written } = setUp(true);
+  await progress.run("kubectl", (report) => {
+    pass(2);
+    report("9 of 60 MB");
+    report("31 of 60 MB");
+    pass(1);
+    return Promise.resolve();
+  });
+  assert.deepEqual(written().split("\r\x1b[K"), [
+    "kubectl …",
+    "kubectl … 1 s",
+    "kubectl … 2 s, 31 of 60 MB",
+    "kubectl … done in 3 s\n",
+  ]);
+});
+
 Deno.test("progressTo() says that a step failed and passes the error on", async () => {
   const { progress, pass, written, timers } = setUp(false);
   const failure = new Error("no");
