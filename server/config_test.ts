@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { base64, type Env, OIDC, problems, run } from "../tests/support/programs/config_runs.ts";
-import { type Config, configWarnings, describeConfig, parseConfig } from "./config.ts";
+import { type Config, configWarnings, parseConfig } from "./config.ts";
 import { FLAGS } from "./flag_table.ts";
+import { describeConfig } from "../common/flags/describe_config.ts";
 import { envName } from "../common/flags/flag_kinds.ts";
 import { logJson } from "../common/log/log_value.ts";
 
@@ -243,7 +244,7 @@ Deno.test("parseConfig() never shows a secret", async (t) => {
     const config = run(args);
     const shown = [
       help.kind === "help" ? help.text : "",
-      logJson(describeConfig(config)),
+      logJson(describeConfig(FLAGS, config)),
       configWarnings(config).join(),
       logJson(config),
       JSON.stringify(config),

@@ -1,14 +1,12 @@
+import { LOGGING_FLAGS, managerFlags } from "../common/flags/common_flags.ts";
 import {
   apiServerUrl,
   baseUrl,
   cidr,
-  dnsSubdomain,
   file,
   image,
   keyBytes,
   listenAddress,
-  listenAddressOrOff,
-  logLevel,
   loopbackAddress,
   plainUrl,
   redirectUrl,
@@ -175,49 +173,14 @@ const APPLY = {
   ),
 } as const;
 
-const MANAGER = {
-  "kubeconfig": text(
-    "",
-    "Kubeconfig of the provider cluster; empty means KUBECONFIG, then the in-cluster account, then ~/.kube/config",
-    file,
-  ),
-  "metrics-bind-address": text(
-    ":8086",
-    "Address of /metrics, served if the issuer or the reaper is enabled; 0 turns it off",
-    listenAddressOrOff,
-  ),
-  "health-probe-bind-address": text(
-    ":8082",
-    "Address of /healthz and /readyz, served if the issuer or the reaper is enabled; 0 turns it off",
-    listenAddressOrOff,
-  ),
-  "leader-elect": flag(false, "Run the issuer and the reaper in only one replica at a time"),
-  "leader-election-id": text("backend.xbind.io", "Name of the leader-election Lease", dnsSubdomain),
-} as const;
-
-const LOGGING = {
-  "zap-devel": flag(
-    false,
-    "Development logging: console encoder, level debug, stack traces from level warn",
-  ),
-  "zap-encoder": oneOf(
-    ["", "json", "console"],
-    "Format of log lines; empty means json, or console with --zap-devel",
-  ),
-  "zap-log-level": text(
-    "",
-    "Lowest level to log: debug, info, error, or a number (1 is debug); empty means info, or debug with --zap-devel",
-    logLevel,
-  ),
-  "zap-stacktrace-level": oneOf(
-    ["", "info", "warn", "error", "panic"],
-    "Lowest level whose lines show the stack of their error; panic shows none; empty means error, or warn with --zap-devel",
-  ),
-  "zap-time-encoding": oneOf(
-    ["iso8601", "epoch", "millis", "nano", "rfc3339", "rfc3339nano"],
-    "Format of times in log lines, in UTC",
-  ),
-} as const;
+const MANAGER = managerFlags({
+  cluster: "provider",
+  metricsAddress: ":8086",
+  probeAddress: ":8082",
+  servedIf: ", served if the issuer or the reaper is enabled",
+  led: "the issuer and the reaper",
+  leaseName: "backend.xbind.io",
+});
 
 /** Groups the flags under the headings of the help and docs/flags.md. */
 export const FLAG_GROUPS = {
@@ -229,7 +192,7 @@ export const FLAG_GROUPS = {
   Reaper: REAPER,
   "Browser apply": APPLY,
   "Cluster and manager": MANAGER,
-  Logging: LOGGING,
+  Logging: LOGGING_FLAGS,
 } as const;
 
 /** Lists every flag once: parsing, `--help`, docs/flags.md and `Config` come from this table. */
@@ -242,5 +205,5 @@ export const FLAGS = {
   ...REAPER,
   ...APPLY,
   ...MANAGER,
-  ...LOGGING,
+  ...LOGGING_FLAGS,
 } as const;

@@ -8,7 +8,6 @@ export class ConfigError extends Error {
     super([
       `Cannot start: ${count} in the configuration`,
       ...problems.map((problem) => `  ${problem}`),
-      "Run xbind-backend --help for all flags",
     ].join("\n"));
     this.problems = problems;
   }

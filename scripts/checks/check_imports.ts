@@ -19,6 +19,14 @@ const CLI_BASE = ["cli/argv.ts", "cli/cli_error.ts", "cli/closest.ts", "cli/opti
 
 /** Each part of the tree, longest path first, and what it may import besides itself. */
 const MAY_IMPORT: readonly (readonly [part: string, allowed: readonly string[]])[] = [
+  ["common/daemon/", [
+    ...BASE,
+    ...TOOLS,
+    "common/http/",
+    "common/control/",
+    "common/flags/",
+    "common/kube/",
+  ]],
   ["common/consumer/", [...BASE, ...TOOLS, "common/http/", "common/kube/"]],
   ["common/kube/", [...BASE, ...TOOLS, "common/http/"]],
   ["common/control/", [...BASE, ...TOOLS]],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { base64, OIDC, run } from "../tests/support/programs/config_runs.ts";
-import { configWarnings, describeConfig, logSettings } from "./config.ts";
+import { configWarnings } from "./config.ts";
 
 Deno.test("configWarnings() names risky and useless settings", async (t) => {
   const KEYS = [`--cookie-signing-key=${base64(32)}`, `--cookie-encryption-key=${base64(32)}`];
@@ -37,51 +37,6 @@ Deno.test("configWarnings() names risky and useless settings", async (t) => {
       const found = configWarnings(run(args));
       assert.equal(found.length, expected.length, found.join("\n"));
       expected.forEach((pattern, i) => assert.match(found[i] ?? "", pattern));
-    });
-  }
-});
-
-Deno.test("describeConfig() shows settings that differ from the defaults, but no secret values", () => {
-  const args = [
-    ...["--oidc-mock", "--pickup-ttl=90s", "--oidc-scopes=openid,email", "--install-crds=false"],
-    ...["--rate-limit=2", `--cookie-signing-key=${base64(32)}`, "--session-ttl=12h"],
-  ];
-  assert.deepEqual(describeConfig(run(args)), {
-    "install-crds": "false",
-    "pickup-ttl": "1m30s",
-    "rate-limit": "2",
-    "oidc-scopes": "openid,email",
-    "oidc-mock": "true",
-    "cookie-signing-key": "[set]",
-  });
-});
-
-Deno.test("logSettings() follows the logging flags", async (t) => {
-  const production = {
-    encoder: "json",
-    level: "info",
-    stacktraceLevel: "error",
-    timeEncoding: "iso8601",
-  };
-  const devel = { ...production, encoder: "console", level: "debug", stacktraceLevel: "warn" };
-  const cases: readonly [readonly string[], object][] = [
-    [[], production],
-    [["--zap-devel"], devel],
-    [["--zap-devel", "--zap-encoder=json", "--zap-log-level=error"], {
-      ...devel,
-      encoder: "json",
-      level: "error",
-    }],
-    [["--zap-log-level=7", "--zap-stacktrace-level=panic", "--zap-time-encoding=nano"], {
-      ...production,
-      level: 7,
-      stacktraceLevel: "panic",
-      timeEncoding: "nano",
-    }],
-  ];
-  for (const [args, expected] of cases) {
-    await t.step(args.join(" ") || "no flags", () => {
-      assert.deepEqual(logSettings(run(["--oidc-mock", ...args])), expected);
     });
   }
 });
