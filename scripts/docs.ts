@@ -2,7 +2,10 @@
  * Writes every file that is generated from code. With `--check` it writes nothing, and fails when a
  * file is not current.
  */
-import { FLAG_GROUPS } from "../server/flag_table.ts";
+import { PROGRAM as KONNECTOR } from "../konnector/config.ts";
+import { FLAG_GROUPS as KONNECTOR_FLAGS } from "../konnector/flag_table.ts";
+import { PROGRAM as BACKEND } from "../server/config.ts";
+import { FLAG_GROUPS as BACKEND_FLAGS } from "../server/flag_table.ts";
 import { openApiDocument } from "../server/gateway/openapi.ts";
 import { chartDoc } from "./docs/chart_doc.ts";
 import { chartFlags } from "./docs/chart_flags.ts";
@@ -30,7 +33,11 @@ export const GENERATED_FILES: readonly GeneratedFile[] = [
     source: "crds/",
     text: async () => crdsDoc(Object.values(JSON.parse(await crdsText()))),
   },
-  { path: "docs/flags.md", source: "server/flag_table.ts", text: () => flagsDoc(FLAG_GROUPS) },
+  {
+    path: "docs/flags.md",
+    source: "server/flag_table.ts and konnector/flag_table.ts",
+    text: () => flagsDoc({ [BACKEND.name]: BACKEND_FLAGS, [KONNECTOR.name]: KONNECTOR_FLAGS }),
+  },
   {
     path: "docs/openapi.json",
     source: "server/gateway/openapi.ts",

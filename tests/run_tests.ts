@@ -32,6 +32,7 @@ const UNIT_TESTS = [
   "common/",
   "server/",
   "cli/",
+  "konnector/",
   "ui/",
   "scripts/",
   "tests/support/",

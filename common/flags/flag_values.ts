@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net";
 import type { Checked, TextKind } from "./flag_kinds.ts";
-import { isDnsSubdomain } from "../api/names.ts";
+import { isDnsLabel, isDnsSubdomain } from "../api/names.ts";
 
 /** An address to listen on. An empty hostname means every interface, port 0 a free port. */
 export interface ListenAddress {
@@ -117,6 +117,13 @@ export const dnsSubdomain: TextKind = matching(
   "name",
   isDnsSubdomain,
   "is not a DNS subdomain: use lower-case letters, digits, - and ., at most 253 characters",
+);
+
+/** The name of a namespace. */
+export const namespace: TextKind = matching(
+  "namespace",
+  isDnsLabel,
+  "is not the name of a namespace: use lower-case letters, digits and -, at most 63 characters",
 );
 
 /** An OAuth scope. */

@@ -9,6 +9,7 @@ import {
   listenAddressOrOff,
   logLevel,
   loopbackAddress,
+  namespace,
   parseCidr,
   parseListenAddress,
   plainUrl,
@@ -101,6 +102,11 @@ const kinds: Readonly<Record<string, KindCase>> = {
     dnsSubdomain,
     ["backend.xbind.io", "a"],
     [/DNS subdomain/, "Backend", "a_b", "a".repeat(254)],
+  ],
+  namespace: [
+    namespace,
+    ["xbind", "a-1"],
+    [/name of a namespace/, "Xbind", "a.b", "-a", "a".repeat(64)],
   ],
   scope: [
     scope,

@@ -15,6 +15,7 @@ const BASE = [
   "common/yaml.ts",
 ];
 const TOOLS = ["common/api/", "common/time/", "common/log/"];
+const PROGRAMS = ["server/", "cli/", "konnector/", "ui/"];
 const CLI_BASE = ["cli/argv.ts", "cli/cli_error.ts", "cli/closest.ts", "cli/options.ts"];
 
 /** Each part of the tree, longest path first, and what it may import besides itself. */
@@ -62,11 +63,13 @@ const MAY_IMPORT: readonly (readonly [part: string, allowed: readonly string[]])
   ["cli/terminal/", [...COMMON, ...CLI_BASE]],
   ["cli/", [...COMMON, "cli/"]],
 
+  ["konnector/", [...COMMON, "konnector/"]],
+
   ["ui/", ["common/api/wire.ts", "common/api/kubeconfig_fields.ts"]],
   ["mod.ts", ["common/api/", "cli/gateway/", "cli/cli_error.ts"]],
-  ["scripts/", [...COMMON, "server/", "cli/", "ui/", "deno.json"]],
-  ["tests/", [...COMMON, "server/", "cli/", "ui/", "scripts/", "mod.ts", "deno.json"]],
-  ["bench/", [...COMMON, "server/", "cli/", "ui/", "scripts/", "tests/support/", "deno.json"]],
+  ["scripts/", [...COMMON, ...PROGRAMS, "deno.json"]],
+  ["tests/", [...COMMON, ...PROGRAMS, "scripts/", "mod.ts", "deno.json"]],
+  ["bench/", [...COMMON, ...PROGRAMS, "scripts/", "tests/support/", "deno.json"]],
 ];
 
 /** What a unit test may import besides the imports of its module. */
@@ -74,7 +77,7 @@ const FOR_UNIT_TESTS = [...COMMON, "scripts/", "tests/support/", "tests/testdata
 
 /** Starts processes; only the command-line client and tests may import it. */
 const STARTS_PROCESSES = "common/kube/exec_credential.ts";
-const ENTRIES = ["server/main.ts", "cli/main.ts"];
+const ENTRIES = ["server/main.ts", "cli/main.ts", "konnector/main.ts"];
 
 /** Parts that hold other parts; only files directly in them are their own. */
 const ROOTS = ["common/", "server/"];

@@ -43,7 +43,7 @@ export const chartValuesIn = (markdown: string): string[] =>
 export const filesIn = (markdown: string): string[] =>
   unique(
     markdown.matchAll(
-      /(?<![\w./-])((?:bench|cli|crds|deploy|docs|examples|scripts|server|tests|ui)\/[\w./-]*\.(?:json|md|sh|tpl|tsx?|yaml))\b/g,
+      /(?<![\w./-])((?:bench|cli|common|crds|deploy|docs|examples|konnector|scripts|server|tests|ui)\/[\w./-]*\.(?:json|md|sh|tpl|tsx?|yaml))\b/g,
     ),
   );
 

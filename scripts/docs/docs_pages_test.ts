@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { Command } from "commander";
 import { createProgram } from "../../cli/program.ts";
 import type { LoginIo } from "../../cli/terminal/io.ts";
+import { FLAGS as KONNECTOR_FLAGS } from "../../konnector/flag_table.ts";
 import { FLAGS } from "../../server/flag_table.ts";
 import { ACTIONS } from "../../common/flags/parse_flags.ts";
 import { chartValues } from "./chart_values.ts";
@@ -50,6 +51,7 @@ Deno.test("every flag in the documentation exists", () => {
   const program = createProgram({ out: () => {} } as unknown as LoginIo);
   const known = new Set([
     ...Object.keys(FLAGS),
+    ...Object.keys(KONNECTOR_FLAGS),
     ...Object.keys(ACTIONS),
     ...flagNames(program),
     ...Object.values(OTHERS).flatMap((flags) => flags.split(" ")),

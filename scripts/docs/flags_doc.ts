@@ -2,9 +2,10 @@ import { envName, type Flag, type FlagTable } from "../../common/flags/flag_kind
 import { ACTIONS } from "../../common/flags/parse_flags.ts";
 import { code, markdownTable } from "./markdown_table.ts";
 
-const INTRODUCTION = `# Flags of xbind-backend
+const INTRODUCTION = `# Flags
 
-Generated from the table in \`server/flag_table.ts\` by \`deno task docs\`; change it there.
+Generated from the tables in \`server/flag_table.ts\` and \`konnector/flag_table.ts\` by
+\`deno task docs\`; change them there. The flags of \`kubectl bind\` are in [cli.md](cli.md).
 
 ## How values are given
 
@@ -23,11 +24,16 @@ Generated from the table in \`server/flag_table.ts\` by \`deno task docs\`; chan
   code 2. Other failures end it with 1, SIGTERM with 0.
 `;
 
-/** The text of docs/flags.md. */
-export const flagsDoc = (groups: Readonly<Record<string, FlagTable>>): string =>
+/** The text of docs/flags.md, from the groups of flags of each program. */
+export const flagsDoc = (
+  programs: Readonly<Record<string, Readonly<Record<string, FlagTable>>>>,
+): string =>
   [
     INTRODUCTION,
-    ...Object.entries(groups).map(([heading, table]) => section(heading, table)),
+    ...Object.entries(programs).flatMap(([program, groups]) => [
+      `## ${program}\n`,
+      ...Object.entries(groups).map(([heading, table]) => section(heading, table)),
+    ]),
     `## Information\n\n${
       markdownTable(
         ["Flag", "Meaning"],
@@ -43,7 +49,7 @@ const section = (heading: string, table: FlagTable): string => {
     defaultCell(flag),
     meaning(flag),
   ]);
-  return `## ${heading}\n\n${
+  return `### ${heading}\n\n${
     markdownTable(["Flag", "Environment variable", "Default", "Meaning"], rows)
   }`;
 };

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { ConfigError } from "../common/flags/config_error.ts";
+import { type Config, parseConfig } from "./config.ts";
+
+const run = (args: readonly string[], env: Record<string, string> = {}): Config => {
+  const invocation = parseConfig(args, env);
+  assert.ok(invocation.kind === "run");
+  return invocation.config;
+};
+
+Deno.test("parseConfig() of the konnector returns typed, frozen settings", () => {
+  const config = run([]);
+  const expected: Config = {
+    secretNamespaces: ["xbind"],
+    kubeconfig: "",
+    metricsBindAddress: ":8085",
+    healthProbeBindAddress: ":8081",
+    leaderElect: false,
+    leaderElectionId: "konnector.xbind.io",
+    zapDevel: false,
+    zapEncoder: "",
+    zapLogLevel: "",
+    zapStacktraceLevel: "",
+    zapTimeEncoding: "iso8601",
+  };
+  assert.deepEqual({ ...config }, expected);
+  assert.ok(Object.isFrozen(config) && Object.isFrozen(config.secretNamespaces));
+});
+
+Deno.test("parseConfig() of the konnector reads the environment, and a flag overrides it", () => {
+  const env = { XBIND_SECRET_NAMESPACES: "xbind, tenants", XBIND_LEADER_ELECT: "true" };
+  assert.deepEqual(run([], env).secretNamespaces, ["xbind", "tenants"]);
+  assert.equal(run([], env).leaderElect, true);
+  assert.deepEqual(run(["--secret-namespaces=a"], env).secretNamespaces, ["a"]);
+});
+
+Deno.test("parseConfig() of the konnector refuses", async (t) => {
+  const cases: readonly [string, RegExp][] = [
+    ["--secret-namespaces=xbind,A", /^--secret-namespaces: "A" is not the name of a namespace/],
+    ["--secret-namespaces=", /^--secret-namespaces names no namespace/],
+    ["--secret-namespaces= , ", /^--secret-namespaces names no namespace/],
+    ["--metrics-bind-address=8085", /^--metrics-bind-address: "8085" is not an address/],
+    ["--enable-gateway", /^--enable-gateway is not a flag/],
+  ];
+  for (const [arg, expected] of cases) {
+    await t.step(arg, () => {
+      assert.throws(() => run([arg]), (error) => {
+        assert.ok(error instanceof ConfigError);
+        assert.equal(error.problems.length, 1, error.message);
+        assert.match(error.problems[0] ?? "", expected);
+        return true;
+      });
+    });
+  }
+});

@@ -1,0 +1,31 @@
+import { CONSUMER_NAMESPACE } from "../common/api/names.ts";
+import { LOGGING_FLAGS, managerFlags } from "../common/flags/common_flags.ts";
+import { list } from "../common/flags/flag_kinds.ts";
+import { namespace } from "../common/flags/flag_values.ts";
+
+const CONNECTIONS = {
+  "secret-namespaces": list(
+    CONSUMER_NAMESPACE,
+    "Namespaces whose Secrets Connections may name",
+    namespace,
+  ),
+} as const;
+
+const MANAGER = managerFlags({
+  cluster: "consumer",
+  metricsAddress: ":8085",
+  probeAddress: ":8081",
+  servedIf: "",
+  led: "the konnector's controllers",
+  leaseName: "konnector.xbind.io",
+});
+
+/** Groups the flags under the headings of the help and docs/flags.md. */
+export const FLAG_GROUPS = {
+  Connections: CONNECTIONS,
+  "Cluster and manager": MANAGER,
+  Logging: LOGGING_FLAGS,
+} as const;
+
+/** Lists every flag once: parsing, `--help`, docs/flags.md and `Config` come from this table. */
+export const FLAGS = { ...CONNECTIONS, ...MANAGER, ...LOGGING_FLAGS } as const;
