@@ -103,6 +103,7 @@ const GRANT_NAME_LIMIT = 63;
 const GRANT_PREFIX_LENGTH = 33;
 const EXPORT_HASH_LENGTH = 8;
 const LEASE_UID_LENGTH = 10;
+const NAME_LIMIT = 253;
 
 const sha256Hex = (text: string) => createHash("sha256").update(text, "utf8").digest("hex");
 
@@ -147,8 +148,13 @@ export const tokenSecretName = (grant: string): string => `${grant}-token`;
 export const clusterRoleName = (grant: string): string => `xbind:grant:${grant}`;
 
 /** Returns the name of the heartbeat Lease of a consumer cluster and a Connection. */
-export const heartbeatLeaseName = (connection: string, consumerClusterUid: string): string =>
-  `${connection}-${consumerClusterUid.slice(0, LEASE_UID_LENGTH)}`;
+export const heartbeatLeaseName = (connection: string, consumerClusterUid: string): string => {
+  const suffix = consumerClusterUid.slice(0, LEASE_UID_LENGTH);
+  if (connection.length + 1 + suffix.length <= NAME_LIMIT) return `${connection}-${suffix}`;
+  const hash = sha256Hex(connection).slice(0, EXPORT_HASH_LENGTH);
+  const room = NAME_LIMIT - hash.length - suffix.length - 2;
+  return `${connection.slice(0, room).replace(/[-.]+$/, "")}-${hash}-${suffix}`;
+};
 
 const LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?";
 const DNS_LABEL = new RegExp(`^${LABEL}$`);

@@ -46,6 +46,9 @@ Deno.test("names of provider and consumer objects", () => {
   assert.equal(clusterRoleName("widgets-1"), "xbind:grant:widgets-1");
   const clusterUid = "0b0c7a1e-66f0-4f6b-9a53-8a3a4d8a1c11";
   assert.equal(heartbeatLeaseName("widgets-1", clusterUid), "widgets-1-0b0c7a1e-6");
+  const long = heartbeatLeaseName("c".repeat(253), clusterUid);
+  assert.equal(long.length, 253);
+  assert.match(long, /^c+-[0-9a-f]{8}-0b0c7a1e-6$/);
 });
 
 Deno.test("isBoundaryName() recognizes every boundary, and no other namespace", () => {

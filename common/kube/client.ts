@@ -241,6 +241,17 @@ export class KubeClient {
     manager: FieldManager,
     signal?: AbortSignal,
   ): Promise<T> {
+    return await this.patchFields(type, key, patch, manager, signal);
+  }
+
+  /** Sends a JSON merge patch to any version, for fields that only this process writes. */
+  async patchFields<T extends KubeObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    patch: object,
+    manager: FieldManager,
+    signal?: AbortSignal,
+  ): Promise<T> {
     const path = `${objectPath(type, key)}?fieldManager=${manager}`;
     return await this.#call("PATCH", path, `patch ${named(type, key)}`, {
       signal,

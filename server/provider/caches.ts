@@ -1,15 +1,14 @@
 import { COLLECTIONS, EXPORTS, GRANTS } from "../../common/api/resources.ts";
 import { boundaryName } from "../../common/api/names.ts";
 import type { Config } from "../config.ts";
-import { errorChain } from "../../common/errors.ts";
 import { heartbeatCache } from "./heartbeats.ts";
 import { Cache, type CacheReports } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import { wholeObjects } from "../../common/kube/follow.ts";
-import { KubeError } from "../../common/kube/kube_error.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { LeaseWatch, quietTimeMs } from "./lease_watch.ts";
 import type { Log } from "../../common/log/log.ts";
+import { watchReports } from "../../common/kube/watch_reports.ts";
 import { all, type Runnable } from "../../common/time/runnable.ts";
 
 /** The part of a cache that is needed to run it. */
@@ -56,24 +55,3 @@ export type ProviderCaches = ReturnType<typeof providerCaches>;
 /** Runs caches side by side. */
 export const runCaches = (caches: Iterable<AnyCache>, kube: KubeClient): Runnable =>
   all(...[...caches].map((cache): Runnable => (signal) => cache.run(kube, signal)));
-
-/** Logs the start and the end of each break of a watch, not the failed attempts in between. */
-export function watchReports(log: Log, what: string): CacheReports {
-  let isBroken = false;
-  return {
-    disconnected(error) {
-      const detail = { what, error: errorChain(error) };
-      // An API server that starts, or has just learned of a kind, answers 429 for a moment.
-      if (error instanceof KubeError && error.status === 429) {
-        return log.debug("a watch waits", detail);
-      }
-      if (!isBroken) log.warn("a watch broke", detail);
-      isBroken = true;
-    },
-    connected() {
-      if (isBroken) log.info("a watch stands again", { what });
-      isBroken = false;
-    },
-    failed: (error) => log.error("an object was left out", { what, error }),
-  };
-}

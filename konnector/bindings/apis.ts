@@ -1,0 +1,128 @@
+import { isAbort } from "../../common/time/runnable.ts";
+import { type ChildController, childController } from "../../common/time/runnable.ts";
+import type { Log } from "../../common/log/log.ts";
+import type { ApiSync } from "../sync/api_sync.ts";
+import type { ApiCoverage } from "./coverage.ts";
+
+/** Where the credential may use an API. */
+export type Reach =
+  | { readonly kind: "all" }
+  | { readonly kind: "one"; readonly namespace: string }
+  | { readonly kind: "none" };
+
+/** How a bound API is doing. */
+export interface ApiState {
+  readonly coverage: ApiCoverage;
+  /** `AsExpected` while it is synced, else why not. */
+  readonly reason: string;
+  readonly message: string;
+  /** Whether the provider refuses a right. */
+  readonly isDenied?: boolean;
+  readonly crdHash?: string;
+  readonly reach?: Reach;
+}
+
+interface Running {
+  /** Changes when the sync has to be started anew. */
+  readonly identity: string;
+  readonly sync: ApiSync;
+  readonly life: ChildController;
+}
+
+/** Called when something changed. */
+export interface ApisReports {
+  /** The state of an API or the counts of its objects changed. */
+  changed(api: string): void;
+  /** An API has to be looked at again. */
+  due(api: string, ms: number): void;
+}
+
+/** The bound APIs, their states and their running syncs. */
+export class Apis implements Disposable {
+  readonly #states = new Map<string, ApiState>();
+  readonly #running = new Map<string, Running>();
+  readonly #reports: ApisReports;
+  readonly #log: Log;
+
+  constructor(reports: ApisReports, log: Log) {
+    this.#reports = reports;
+    this.#log = log;
+  }
+
+  get(api: string): ApiState | undefined {
+    return this.#states.get(api);
+  }
+
+  /** Returns the sync of an API that is running. */
+  sync(api: string): ApiSync | undefined {
+    return this.#running.get(api)?.sync;
+  }
+
+  /** Iterates over the running syncs. */
+  *syncs(): Generator<readonly [api: string, sync: ApiSync]> {
+    for (const [api, { sync }] of this.#running) yield [api, sync];
+  }
+
+  /** Gives a running sync of this identity its new state. Returns false if there is none. */
+  adapt(api: string, identity: string, state: ApiState): boolean {
+    const running = this.#running.get(api);
+    if (running?.identity !== identity || running.life.signal.aborted) return false;
+    const before = this.#states.get(api);
+    this.#set(api, state);
+    if (before?.coverage.text !== state.coverage.text) running.sync.lookAgain();
+    return true;
+  }
+
+  /** Runs a sync until the API is paused or stopped, or the signal aborts. */
+  start(api: string, identity: string, state: ApiState, sync: ApiSync, parent: AbortSignal): void {
+    this.#end(api);
+    const life = childController(parent);
+    this.#running.set(api, { identity, sync, life });
+    this.#set(api, state);
+    sync.run(life.signal).catch((error) => {
+      if (isAbort(life.signal, error)) return;
+      this.#log.error("the sync of an API ended", { api, error });
+      this.#end(api);
+      this.lookLater(api, 1_000);
+    });
+  }
+
+  /** Stops the sync of an API and remembers why. */
+  pause(api: string, state: ApiState): void {
+    this.#end(api);
+    this.#set(api, state);
+  }
+
+  /** Stops the sync of an API that no binding names. */
+  stop(api: string): void {
+    this.#end(api);
+    if (this.#states.delete(api)) this.#reports.changed(api);
+  }
+
+  /** Takes note that the counts of an API changed. */
+  progressed(api: string): void {
+    this.#reports.changed(api);
+  }
+
+  /** Looks at an API again after `ms`. */
+  lookLater(api: string, ms: number): void {
+    this.#reports.due(api, ms);
+  }
+
+  [Symbol.dispose](): void {
+    for (const api of [...this.#running.keys()]) this.#end(api);
+  }
+
+  #set(api: string, state: ApiState): void {
+    this.#states.set(api, state);
+    this.#reports.changed(api);
+  }
+
+  #end(api: string): void {
+    const running = this.#running.get(api);
+    if (!running) return;
+    this.#running.delete(api);
+    running.life.abort(new Error("the sync was stopped"));
+    running.life[Symbol.dispose]();
+  }
+}

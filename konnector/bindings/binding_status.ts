@@ -1,0 +1,81 @@
+import type { BindingStatus, BoundApi } from "../../common/api/resources.ts";
+import { conditionsOf, type Finding, finding } from "../conditions.ts";
+import type { AnyBinding } from "./coverage.ts";
+
+/** What is known of one bound API. */
+export interface BoundApiView {
+  readonly name: string;
+  /** `AsExpected` while it is synced, else why not. */
+  readonly reason: string;
+  readonly message: string;
+  readonly isDenied: boolean;
+  /** The only namespace that is synced, if the credential does not reach others. */
+  readonly onlyNamespace?: string | undefined;
+  /** Whether the objects of both sides are known. */
+  readonly hasSynced: boolean;
+  readonly crdHash?: string | undefined;
+  readonly conflicts: number;
+}
+
+/** What a reconcile found out about a binding. */
+export interface BindingView {
+  /** Why the Connection cannot be used; undefined if it can. */
+  readonly connectionFault: { readonly reason: string; readonly message: string } | undefined;
+  readonly apis: readonly BoundApiView[];
+  /** How many objects are left to drain, while the binding is being deleted. */
+  readonly draining?: { readonly left: number };
+}
+
+/** Builds the status of a binding. */
+export function bindingStatus(binding: AnyBinding, view: BindingView, now: Date): BindingStatus {
+  const boundAPIs: BoundApi[] = view.apis.map(({ name, crdHash, conflicts }) => ({
+    name,
+    ...(crdHash === undefined ? keptHash(binding, name) : { crdHash }),
+    conflictCount: conflicts,
+  })).sort((a, b) => a.name < b.name ? -1 : 1);
+  return { boundAPIs, conditions: conditionsOf(binding, findingsOf(view), now) };
+}
+
+const keptHash = ({ status }: AnyBinding, name: string) => {
+  const crdHash = status?.boundAPIs?.find((api) => api.name === name)?.crdHash;
+  return crdHash === undefined ? {} : { crdHash };
+};
+
+function findingsOf({ connectionFault, apis, draining }: BindingView): Finding[] {
+  const broken = apis.find(({ reason }) => reason !== "AsExpected");
+  const pending = apis.find(({ hasSynced }) => !hasSynced);
+  const conflicts = apis.filter((api) => api.conflicts > 0);
+  const fault = draining
+    ? { reason: "DrainingObjects", message: `${draining.left} objects are left to release` }
+    : connectionFault ?? broken ??
+      (pending && { reason: "Pending", message: `The objects of ${pending.name} are being read` });
+  return [
+    connectionFault
+      ? finding("Connected", false, connectionFault.reason, connectionFault.message)
+      : finding("Connected", true, "AsExpected"),
+    fault
+      ? finding("Synced", false, fault.reason, fault.message)
+      : finding("Synced", true, "AsExpected"),
+    conflicts.length > 0
+      ? finding("Conflicts", true, "ForeignObjectExists", conflictMessage(conflicts))
+      : finding("Conflicts", false, "AsExpected"),
+    permission(apis),
+    fault
+      ? finding("Ready", false, fault.reason, fault.message)
+      : finding("Ready", true, "AsExpected"),
+  ];
+}
+
+const conflictMessage = (apis: readonly BoundApiView[]): string =>
+  apis.map(({ name, conflicts }) => `${name}: ${conflicts} in conflict`).join("; ");
+
+/** An API that is synced in one namespace only is Ready, and says so here. */
+function permission(apis: readonly BoundApiView[]): Finding {
+  const refused = apis.find(({ isDenied }) => isDenied);
+  if (refused) return finding("PermissionDenied", true, "Forbidden", refused.message);
+  const narrow = apis.find(({ onlyNamespace }) => onlyNamespace !== undefined);
+  if (!narrow) return finding("PermissionDenied", false, "AsExpected");
+  const message = `Only objects in the namespace ${narrow.onlyNamespace} are synced: ` +
+    "the credential reaches no other namespace of the provider";
+  return finding("PermissionDenied", true, "Forbidden", message);
+}

@@ -1,0 +1,76 @@
+import { ANNOTATIONS } from "../../common/api/names.ts";
+import { type Binding, type ClusterBinding, isDeleting } from "../../common/api/resources.ts";
+import type { NamespaceCoverage } from "../sync/sync_context.ts";
+
+/** A binding of either kind. */
+export type AnyBinding = ClusterBinding | Binding;
+
+/** Which bindings cover an API, and through which Connection it is synced. */
+export interface ApiCoverage {
+  /** The oldest binding. Its Connection owns the API. */
+  readonly owner: AnyBinding;
+  readonly connection: string;
+  /** The coverage as a text that changes when it does. */
+  readonly text: string;
+  /** Says what the bindings want for objects of a namespace. */
+  readonly of: (namespace: string) => NamespaceCoverage;
+}
+
+const NOT_COVERED: NamespaceCoverage = { coverage: "none", conflictPolicy: "Fail" };
+
+/** Tells whether a binding names an API. */
+export const names = (binding: AnyBinding, api: string): boolean =>
+  binding.spec.apis.some(({ name }) => name === api);
+
+/**
+ * Says which of the bindings covers which namespaces. The oldest living binding owns the API. A
+ * ClusterBinding covers all namespaces and wins over a Binding, which covers its own. A binding that
+ * is being deleted drains what no living one covers.
+ */
+export function coverageOf(
+  api: string,
+  bindings: Iterable<AnyBinding>,
+): ApiCoverage | undefined {
+  const claims = [...bindings].filter((binding) => names(binding, api)).sort(byAge);
+  const owner = claims.find((binding) => !isDeleting(binding)) ?? claims[0];
+  if (!owner) return undefined;
+  const connection = owner.spec.connectionRef.name;
+  const ours = claims.filter(({ spec }) => spec.connectionRef.name === connection);
+  const inOrder = [
+    ...ours.filter((binding) => !isDeleting(binding)),
+    ...ours.filter((binding) => isDeleting(binding)),
+  ].sort((a, b) =>
+    Number(isDeleting(a)) - Number(isDeleting(b)) ||
+    Number(isNamespaced(a)) - Number(isNamespaced(b))
+  );
+  const of = (namespace: string): NamespaceCoverage => {
+    const covering = inOrder.find((binding) => covers(binding, namespace));
+    return covering ? wishOf(covering) : NOT_COVERED;
+  };
+  const text = JSON.stringify([
+    connection,
+    inOrder.map((binding) => [binding.metadata.uid, ...Object.values(wishOf(binding))]),
+  ]);
+  return { owner, connection, text, of };
+}
+
+/** Tells whether an object of a namespace belongs to a binding. */
+export const covers = (binding: AnyBinding, namespace: string): boolean =>
+  !isNamespaced(binding) || binding.metadata.namespace === namespace;
+
+/** Tells whether a binding is for one namespace. */
+export const isNamespaced = ({ kind }: AnyBinding): boolean => kind === "Binding";
+
+function wishOf(binding: AnyBinding): NamespaceCoverage {
+  const { conflictPolicy = "Fail" } = binding.spec;
+  if (!isDeleting(binding)) return { coverage: "sync", conflictPolicy };
+  const policy = binding.metadata.annotations?.[ANNOTATIONS.deletionPolicy];
+  return { coverage: policy === "Orphan" ? "orphan" : "drain", conflictPolicy };
+}
+
+function byAge(a: AnyBinding, b: AnyBinding): number {
+  const [x, y] = [a, b].map(({ kind, metadata: { creationTimestamp, name, namespace = "" } }) =>
+    `${creationTimestamp} ${kind === "Binding" ? 1 : 0} ${namespace}/${name}`
+  );
+  return (x ?? "") < (y ?? "") ? -1 : 1;
+}

@@ -1,0 +1,240 @@
+import { ANNOTATIONS } from "../../common/api/names.ts";
+import type { KubeObject } from "../../common/api/resources.ts";
+import { done, type Outcome, requeueAfter } from "../../common/control/controller.ts";
+import type { ShowController } from "../../common/control/controller_metrics.ts";
+import { errorChain } from "../../common/errors.ts";
+import type { CacheReports } from "../../common/kube/cache.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import type { RecordEvent } from "../../common/kube/event_recorder.ts";
+import { isForbidden, KubeError } from "../../common/kube/kube_error.ts";
+import type { Log } from "../../common/log/log.ts";
+import type { Links } from "../connections/links.ts";
+import { isCredentialRefused, type ProviderLink } from "../connections/provider_link.ts";
+import { allBindings, type ConsumerCaches } from "../consumer_caches.ts";
+import { CrdRefusedError, type PulledCrd, pulledCrd } from "../schema/consumer_crd.ts";
+import { installCrd, isPulled } from "../schema/install_crd.ts";
+import { ApiSync } from "../sync/api_sync.ts";
+import { reasonOf, refusalOf } from "../sync/refusals.ts";
+import type { BoundType, NamespaceCoverage } from "../sync/sync_context.ts";
+import { type ApiCoverage, coverageOf } from "./coverage.ts";
+import { Apis, type ApiState, type Reach } from "./apis.ts";
+
+/** What the reconcile of an API works with. */
+export interface ApiDeps {
+  readonly consumer: KubeClient;
+  readonly caches: ConsumerCaches;
+  readonly links: Links;
+  readonly apis: Apis;
+  /** Identity of the consumer cluster. */
+  readonly clusterUid: string;
+  readonly recordEvent: RecordEvent;
+  readonly log: Log;
+  readonly metrics: { readonly controller: ShowController };
+  readonly onSynced: (api: string, direction: "up" | "down", ms: number) => void;
+  readonly reportsOf: (what: string) => CacheReports;
+}
+
+const DENIED_RETRY_MS = 30_000;
+const REFUSED_RETRY_MS = 60_000;
+const CRD_RETRY_MS = 1_000;
+
+/** Starts, adapts or stops the sync of one API as its bindings and its Connection want it. */
+export async function reconcileApi(
+  deps: ApiDeps,
+  api: string,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { apis, links, caches } = deps;
+  const coverage = coverageOf(api, allBindings(caches));
+  if (!coverage) {
+    apis.stop(api);
+    return done;
+  }
+  const link = links.get(coverage.connection);
+  if (!link?.crds.hasSynced) {
+    apis.pause(api, { coverage, reason: "Pending", message: "The Connection is not ready" });
+    return done;
+  }
+  try {
+    return await pullAndSync(deps, api, coverage, link, signal);
+  } catch (error) {
+    if (isCredentialRefused(error)) link.reject(error);
+    if (!isForbidden(error)) throw error;
+    apis.pause(api, { coverage, reason: "Forbidden", message: reasonOf(error), isDenied: true });
+    return requeueAfter(DENIED_RETRY_MS);
+  }
+}
+
+async function pullAndSync(
+  deps: ApiDeps,
+  api: string,
+  coverage: ApiCoverage,
+  link: ProviderLink,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { apis, caches } = deps;
+  const present = caches.crds.get({ name: api });
+  const isInstalled = present !== undefined && isPulled(present);
+  const provided = link.api(api);
+  // What is synced goes on when the provider takes its export back: only new APIs need the label.
+  if (!provided || !provided.isExported && !isInstalled) {
+    const message = `The provider does not export ${api}`;
+    apis.pause(api, { coverage, reason: "APINotExported", message });
+    return done;
+  }
+  const crd = await link.readCrd(api, signal);
+  if (!crd) return requeueAfter(CRD_RETRY_MS);
+  let pulled: PulledCrd;
+  try {
+    pulled = pulledCrd(crd, coverage.connection);
+  } catch (error) {
+    if (!(error instanceof CrdRefusedError)) throw error;
+    apis.pause(api, {
+      coverage,
+      reason: "Rejected",
+      message: `Its CRD is not pulled: ${error.message}`,
+    });
+    return done;
+  }
+  const problem = await install(deps, api, coverage, pulled, signal);
+  if (problem) {
+    apis.pause(api, { coverage, ...problem });
+    return requeueAfter(REFUSED_RETRY_MS);
+  }
+  const reach = await reachOf(link, pulled.type, signal);
+  if (reach.kind === "none") {
+    const message = `The credential may not list ${api} on the provider`;
+    apis.pause(api, { coverage, reason: "Forbidden", message, isDenied: true });
+    return requeueAfter(DENIED_RETRY_MS);
+  }
+  sync(deps, api, coverage, link, pulled, reach);
+  return done;
+}
+
+interface Problem {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Installs the CRD on the consumer. Returns why that is not possible. */
+async function install(
+  { consumer, caches, recordEvent, log }: ApiDeps,
+  api: string,
+  { owner, connection }: ApiCoverage,
+  pulled: PulledCrd,
+  signal: AbortSignal,
+): Promise<Problem | undefined> {
+  const { schema } = caches.connections.get({ name: connection })?.spec ?? {};
+  const present = caches.crds.get({ name: api });
+  if (schema?.pullPolicy === "None") {
+    return present ? undefined : {
+      reason: "Pending",
+      message: `pullPolicy is None, and the CRD ${api} is missing on this cluster`,
+    };
+  }
+  const isOnce = schema?.updatePolicy === "Once" && present !== undefined && isPulled(present) &&
+    present.metadata.annotations?.[ANNOTATIONS.connection] === connection;
+  if (isOnce) return undefined;
+  try {
+    switch (await installCrd({ consumer, crds: caches.crds }, pulled, signal)) {
+      case "installed":
+        return undefined;
+      case "deleting":
+        return { reason: "Pending", message: `An old CRD ${api} is being deleted` };
+      case "foreign":
+        return {
+          reason: "ForeignObjectExists",
+          message: `This cluster has its own CRD ${api}, which xbind does not touch; ` +
+            "delete it, or unbind the API",
+        };
+    }
+  } catch (error) {
+    const isRefused = error instanceof KubeError && [400, 403, 413, 422].includes(error.status);
+    if (!isRefused) throw error;
+    const message = `This cluster refused the CRD ${api}: ${reasonOf(error)}`;
+    log.warn("a CRD was refused", { api, error: errorChain(error) });
+    recordEvent(owner as KubeObject, "Warning", "SchemaIncompatible", message);
+    return { reason: "SchemaIncompatible", message };
+  }
+}
+
+/** Asks the provider where the credential may list the API: everywhere, or in its boundary. */
+async function reachOf(
+  { kube, boundary }: ProviderLink,
+  { group, plural, namespaced }: BoundType,
+  signal: AbortSignal,
+): Promise<Reach> {
+  const mayList = async (namespace?: string): Promise<boolean> => {
+    const attributes = { verb: "list", group, resource: plural, ...(namespace && { namespace }) };
+    const { status } = await kube.request<{ status?: { allowed?: boolean } }>(
+      "POST",
+      "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+      {
+        apiVersion: "authorization.k8s.io/v1",
+        kind: "SelfSubjectAccessReview",
+        spec: { resourceAttributes: attributes },
+      },
+      signal,
+    );
+    return status?.allowed === true;
+  };
+  if (await mayList()) return { kind: "all" };
+  if (namespaced && boundary && await mayList(boundary)) {
+    return { kind: "one", namespace: boundary };
+  }
+  return { kind: "none" };
+}
+
+/** Starts the sync, or tells a running one that its coverage changed. */
+function sync(
+  deps: ApiDeps,
+  api: string,
+  coverage: ApiCoverage,
+  link: ProviderLink,
+  { type, hash }: PulledCrd,
+  reach: Reach,
+): void {
+  const { apis, consumer, clusterUid, recordEvent, log, metrics, reportsOf } = deps;
+  const state: ApiState = { coverage, reason: "AsExpected", message: "", crdHash: hash, reach };
+  const identity = JSON.stringify([link.name, link.fingerprint, type, reach]);
+  if (apis.adapt(api, identity, state)) return;
+  const apiLog = log.with({ api });
+  const started = new ApiSync({
+    type,
+    connection: link.name,
+    clusterUid,
+    consumer,
+    provider: link.kube,
+    namespace: reach.kind === "one" ? reach.namespace : undefined,
+    coverageOf: (namespace) => withinReach(apis.get(api), namespace),
+    recordEvent,
+    log: apiLog,
+    metrics,
+    reports: (side) => reportsOf(`${api} on the ${side}`),
+    onSynced: (direction, ms) => deps.onSynced(api, direction, ms),
+    onDenied: (error) => denied(deps, api, link, error),
+    onProgress: () => apis.progressed(api),
+  });
+  apis.start(api, identity, state, started, link.signal);
+}
+
+const NOT_COVERED: NamespaceCoverage = { coverage: "none", conflictPolicy: "Fail" };
+
+/** Restricts what the bindings want to the namespaces that the credential reaches. */
+function withinReach(state: ApiState | undefined, namespace: string): NamespaceCoverage {
+  if (!state) return NOT_COVERED;
+  const wish = state.coverage.of(namespace);
+  const { reach } = state;
+  const isReached = reach?.kind === "all" || reach?.kind === "one" && reach.namespace === namespace;
+  return isReached || wish.coverage === "none" ? wish : { ...wish, coverage: "outOfReach" };
+}
+
+/** A right was withdrawn, or the credential: the API pauses until it is given back. */
+function denied({ apis, log }: ApiDeps, api: string, link: ProviderLink, error: unknown): void {
+  if (refusalOf(error) === "unauthorized") return link.reject(error);
+  const state = apis.get(api);
+  if (!state || state.isDenied) return;
+  log.warn("the provider refuses a right", { api, reason: reasonOf(error) });
+  apis.pause(api, { ...state, reason: "Forbidden", message: reasonOf(error), isDenied: true });
+  apis.lookLater(api, DENIED_RETRY_MS);
+}

@@ -1,0 +1,55 @@
+import type { Condition, Conditioned } from "../common/api/resources.ts";
+
+/** A condition before it is stored. */
+export interface Finding {
+  readonly type: string;
+  readonly status: boolean | "Unknown";
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Makes a finding. */
+export const finding = (
+  type: string,
+  status: Finding["status"],
+  reason: string,
+  message = "",
+): Finding => ({ type, status, reason, message });
+
+const LONGEST_MESSAGE = 1_000;
+
+/**
+ * Turns findings into conditions of the object's current generation. A condition keeps the time of
+ * its last change while its status stays the same.
+ */
+export function conditionsOf(
+  object: Conditioned,
+  findings: readonly Finding[],
+  now: Date,
+): Condition[] {
+  return findings.map(({ type, status, reason, message }) => {
+    const text = status === "Unknown" ? "Unknown" : status ? "True" : "False";
+    const before = object.status?.conditions?.find((each) => each.type === type);
+    const since = before?.status === text ? before.lastTransitionTime : undefined;
+    return {
+      type,
+      status: text,
+      reason,
+      message: message.slice(0, LONGEST_MESSAGE),
+      observedGeneration: object.metadata.generation ?? 0,
+      lastTransitionTime: since ?? now.toISOString().replace(/\.\d+/, ""),
+    };
+  });
+}
+
+/** Tells whether two statuses say the same. Both come from JSON, so their order is stable. */
+export const isSameStatus = (a: unknown, b: unknown): boolean => canonical(a) === canonical(b);
+
+const canonical = (value: unknown): string =>
+  JSON.stringify(
+    value ?? {},
+    (_, inner: unknown) =>
+      inner !== null && typeof inner === "object" && !Array.isArray(inner)
+        ? Object.fromEntries(Object.entries(inner).sort(([x], [y]) => x < y ? -1 : 1))
+        : inner,
+  );

@@ -1,0 +1,75 @@
+import type { BeforeSend } from "../../common/kube/transport.ts";
+import type { Log } from "../../common/log/log.ts";
+import type { Credential } from "./credential.ts";
+import { ProviderLink } from "./provider_link.ts";
+
+/** What links are opened with. */
+export interface LinksOptions {
+  /** Identity of the consumer cluster. */
+  readonly clusterUid: string;
+  readonly beforeWrite: BeforeSend;
+  readonly onAnswer: (host: string) => (method: string, status: number) => void;
+  readonly log: Log;
+  /** Called when a link was opened or closed, its state changed, or a CRD of its provider did. */
+  readonly onChange: (connection: string, crd?: string) => void;
+}
+
+/** The open links, by Connection. */
+export class Links implements Disposable {
+  readonly #options: LinksOptions;
+  readonly #links = new Map<string, ProviderLink>();
+  readonly #started = new Set<ProviderLink>();
+
+  constructor(options: LinksOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the link of a Connection that may be used. */
+  get(name: string): ProviderLink | undefined {
+    const link = this.#links.get(name);
+    return link && this.#started.has(link) ? link : undefined;
+  }
+
+  /** Returns the link for this kubeconfig, and opens it if there is none. */
+  async open(name: string, credential: Credential, signal: AbortSignal): Promise<ProviderLink> {
+    const { target, fingerprint } = credential;
+    const known = this.#links.get(name);
+    if (known?.fingerprint === fingerprint) return known;
+    const { clusterUid, beforeWrite, onAnswer, log, onChange } = this.#options;
+    const link = await ProviderLink.open({
+      name,
+      target,
+      fingerprint,
+      clusterUid,
+      beforeWrite,
+      onAnswer: onAnswer(new URL(target.server).host),
+      log,
+      onChange: (crd) => onChange(name, crd),
+    }, signal);
+    this.close(name);
+    this.#links.set(name, link);
+    return link;
+  }
+
+  /** Follows the provider and sends heartbeats, once the provider is known to be the right one. */
+  start(link: ProviderLink): void {
+    if (this.#started.has(link)) return;
+    this.#started.add(link);
+    link.start(this.#options.log.named("link"));
+    this.#options.onChange(link.name);
+  }
+
+  /** Closes the link of a Connection. */
+  close(name: string): void {
+    const link = this.#links.get(name);
+    if (!link) return;
+    this.#links.delete(name);
+    this.#started.delete(link);
+    link[Symbol.dispose]();
+    this.#options.onChange(name);
+  }
+
+  [Symbol.dispose](): void {
+    for (const name of [...this.#links.keys()]) this.close(name);
+  }
+}

@@ -1,0 +1,244 @@
+import { CORE_CLEANUP_FINALIZER, FIELD_MANAGERS, parseApiName } from "../../common/api/names.ts";
+import {
+  type Connection,
+  CONNECTIONS,
+  type ExportedApi,
+  hasFinalizer,
+  isDeleting,
+  SECRETS,
+} from "../../common/api/resources.ts";
+import { done, type Outcome, requeueAfter } from "../../common/control/controller.ts";
+import { errorChain } from "../../common/errors.ts";
+import { isForbidden } from "../../common/kube/kube_error.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import type { RecordEvent } from "../../common/kube/event_recorder.ts";
+import type { Log } from "../../common/log/log.ts";
+import { isSameStatus } from "../conditions.ts";
+import { allBindings, type ConsumerCaches } from "../consumer_caches.ts";
+import { addCleanup, learned, removeCleanup } from "../finalizer.ts";
+import { connectionStatus, type ConnectionView } from "./connection_status.ts";
+import { type Credential, readCredential, SecretError } from "./credential.ts";
+import { stopBeating } from "./heartbeat.ts";
+import type { Links } from "./links.ts";
+import { isCredentialRefused, type ProviderLink } from "./provider_link.ts";
+
+/** What the reconcile of a Connection works with. */
+export interface ConnectionDeps {
+  readonly consumer: KubeClient;
+  readonly caches: ConsumerCaches;
+  readonly links: Links;
+  readonly secretNamespaces: readonly string[];
+  /** Identity of the consumer cluster. */
+  readonly clusterUid: string;
+  readonly recordEvent: RecordEvent;
+  readonly log: Log;
+}
+
+/** A provider that is away shorter than this is not reported. */
+const AWAY_MS = 10_000;
+const REJECTED_PROBE_MS = 60_000;
+const RETRY_MS = 5_000;
+/** How long releasing the heartbeat may take. */
+const RELEASE_MS = 5_000;
+const MOST_EXPORTED = 100;
+
+/** Brings the link of a Connection, its finalizers and its status up to date. */
+export async function reconcileConnection(
+  deps: ConnectionDeps,
+  name: string,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { caches, links, consumer } = deps;
+  const found = caches.connections.get({ name });
+  if (!found) {
+    links.close(name);
+    return done;
+  }
+  if (isDeleting(found)) return await release(deps, found, signal);
+  const connection = learned(
+    caches.connections,
+    await addCleanup(consumer, CONNECTIONS, found, signal),
+  );
+  const { view, outcome } = await look(deps, connection, signal);
+  await store(deps, connection, view, signal);
+  return outcome;
+}
+
+interface Look {
+  readonly view: ConnectionView;
+  readonly outcome: Outcome;
+}
+
+async function look(
+  deps: ConnectionDeps,
+  connection: Connection,
+  signal: AbortSignal,
+): Promise<Look> {
+  const { links, clusterUid: localUid } = deps;
+  const { name } = connection.metadata;
+  let credential: Credential;
+  try {
+    credential = await readCredential(deps.consumer, connection, deps.secretNamespaces, signal);
+  } catch (error) {
+    if (!(error instanceof SecretError)) throw error;
+    links.close(name);
+    return { view: { localUid, secretFault: error }, outcome: done }; // the Secret's event comes
+  }
+  await addCleanup(deps.consumer, SECRETS, credential.secret, signal);
+  let link: ProviderLink;
+  try {
+    link = await links.open(name, credential, signal);
+  } catch (error) {
+    return { view: { localUid, ...faultOf(error) }, outcome: retryAfter(error) };
+  }
+  const pinned = connection.status?.remoteClusterUID;
+  if (pinned && pinned !== link.remoteUid) {
+    links.close(name);
+    const message = `The kubeconfig leads to the cluster ${link.remoteUid}, not to ${pinned}; ` +
+      "nothing is synced until it leads there again";
+    const linkFault = { reason: "ClusterIdentityChanged", message };
+    return { view: { localUid, linkFault }, outcome: requeueAfter(REJECTED_PROBE_MS) };
+  }
+  links.start(link);
+  return await lookThrough(deps, connection, link, signal);
+}
+
+/** Looks at a provider through its open link. */
+async function lookThrough(
+  { links, clusterUid: localUid, caches }: ConnectionDeps,
+  { metadata: { name } }: Connection,
+  link: ProviderLink,
+  signal: AbortSignal,
+): Promise<Look> {
+  const { remoteUid, failure } = link;
+  if (isCredentialRefused(failure)) {
+    links.close(name);
+    return { view: { localUid, ...faultOf(failure) }, outcome: requeueAfter(REJECTED_PROBE_MS) };
+  }
+  const awayMs = link.awayMs();
+  if (awayMs !== undefined && awayMs >= AWAY_MS) {
+    return { view: { localUid, remoteUid, ...faultOf(failure) }, outcome: done };
+  }
+  const outcome = awayMs === undefined ? done : requeueAfter(AWAY_MS - awayMs + 10);
+  if (!link.crds.hasSynced) {
+    const pending = { reason: "Pending", message: "The provider's APIs are being read" };
+    if (failure !== undefined) {
+      return { view: { localUid, remoteUid, ...faultOf(failure) }, outcome };
+    }
+    return { view: { localUid, remoteUid, linkFault: pending }, outcome };
+  }
+  const exportedApis = await readExported(link, signal);
+  const withdrawn = [...allBindings(caches)]
+    .filter((binding) => binding.spec.connectionRef.name === name && !isDeleting(binding))
+    .flatMap((binding) => binding.spec.apis.map((api) => api.name))
+    .filter((api) => link.api(api)?.isExported === false);
+  return {
+    view: { localUid, remoteUid, exportedApis, withdrawn: [...new Set(withdrawn)].sort() },
+    outcome,
+  };
+}
+
+async function readExported(link: ProviderLink, signal: AbortSignal): Promise<ExportedApi[]> {
+  const listed: ExportedApi[] = [];
+  for (const { name } of link.exported().slice(0, MOST_EXPORTED)) {
+    const details = await link.describe(name, signal);
+    const parsed = parseApiName(name);
+    if (!details || !parsed) continue;
+    listed.push({ name, group: parsed.group, resource: parsed.plural, ...details });
+  }
+  return listed;
+}
+
+/** Says what an error of the provider means for the Connection. */
+function faultOf(error: unknown): Pick<ConnectionView, "linkFault" | "denied"> {
+  const message = errorChain(error);
+  if (isCredentialRefused(error)) {
+    const remedy = "The provider does not accept the credential; bind again to get a new one";
+    return { linkFault: { reason: "CredentialsRejected", message: remedy } };
+  }
+  if (isForbidden(error)) return { linkFault: { reason: "Forbidden", message }, denied: message };
+  return { linkFault: { reason: "ProviderUnreachable", message } };
+}
+
+const retryAfter = (error: unknown): Outcome =>
+  requeueAfter(isCredentialRefused(error) || isForbidden(error) ? REJECTED_PROBE_MS : RETRY_MS);
+
+async function store(
+  { consumer, caches, clusterUid, recordEvent, log }: ConnectionDeps,
+  connection: Connection,
+  view: ConnectionView,
+  signal: AbortSignal,
+): Promise<void> {
+  const status = connectionStatus(connection, view, new Date());
+  if (isSameStatus(status, connection.status)) return;
+  const { apiVersion, kind, metadata: { name } } = connection;
+  const applied = { apiVersion, kind, metadata: { name }, status } as Connection;
+  const manager = FIELD_MANAGERS.konnector;
+  const stored = await consumer.applyStatus(CONNECTIONS, applied, manager, signal);
+  caches.connections.learn(stored, manager);
+  const ready = status.conditions?.find(({ type }) => type === "Ready");
+  const before = connection.status?.conditions?.find(({ type }) => type === "Ready");
+  if (ready && (ready.status !== before?.status || ready.reason !== before.reason)) {
+    const { status: isReady, reason, message } = ready;
+    log.info("Connection changed", { connection: name, ready: isReady, reason, message });
+    if (isReady === "False" && reason !== "Pending") {
+      recordEvent(connection, "Warning", reason, message || `The Connection is not ready`);
+    }
+  }
+  if (status.localClusterUID !== clusterUid) {
+    log.warn("the Connection was made on another cluster", { connection: name });
+  }
+}
+
+/** Lets a Connection go once no binding uses it: the heartbeat ends, the Secret is released. */
+async function release(
+  deps: ConnectionDeps,
+  connection: Connection,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { caches, links, consumer, clusterUid: localUid, log } = deps;
+  const { name } = connection.metadata;
+  if (!hasFinalizer(connection, CORE_CLEANUP_FINALIZER)) return done;
+  const draining = [...allBindings(caches)]
+    .filter(({ spec }) => spec.connectionRef.name === name)
+    .map(({ metadata }) =>
+      metadata.namespace ? `${metadata.namespace}/${metadata.name}` : metadata.name
+    );
+  if (draining.length > 0) {
+    // The bindings need the link to take their copies away.
+    const { view, outcome } = await look(deps, connection, signal);
+    await store(deps, connection, { ...view, draining }, signal);
+    return outcome;
+  }
+  const link = links.get(name);
+  if (link?.boundary) {
+    await stopBeating(
+      link.kube,
+      link.heartbeat,
+      AbortSignal.any([signal, AbortSignal.timeout(RELEASE_MS)]),
+    )
+      .catch((error) =>
+        log.warn("cannot delete the heartbeat", { connection: name, error: errorChain(error) })
+      );
+  }
+  links.close(name);
+  await releaseSecret(deps, connection, signal);
+  await removeCleanup(consumer, CONNECTIONS, connection, signal);
+  log.info("Connection released", { connection: name, localUid });
+  return done;
+}
+
+async function releaseSecret(
+  { caches, consumer }: ConnectionDeps,
+  { metadata, spec: { kubeconfigSecretRef: { namespace, name } } }: Connection,
+  signal: AbortSignal,
+): Promise<void> {
+  const isShared = [...caches.connections.values()].some((other) =>
+    other.metadata.name !== metadata.name &&
+    other.spec.kubeconfigSecretRef.namespace === namespace &&
+    other.spec.kubeconfigSecretRef.name === name
+  );
+  if (isShared) return;
+  const secret = await consumer.find(SECRETS, { namespace, name }, signal);
+  if (secret) await removeCleanup(consumer, SECRETS, secret, signal);
+}

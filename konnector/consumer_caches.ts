@@ -1,0 +1,37 @@
+import { BINDINGS, CLUSTER_BINDINGS, CONNECTIONS, CRDS, SECRETS } from "../common/api/resources.ts";
+import { Cache, type CacheReports } from "../common/kube/cache.ts";
+import { metadataObjects, wholeObjects } from "../common/kube/follow.ts";
+import type { AnyBinding } from "./bindings/coverage.ts";
+
+/** Makes the caches of what the konnector reads on the consumer, besides synced objects. */
+export function consumerCaches(
+  secretNamespaces: readonly string[],
+  reportsOf: (what: string) => CacheReports,
+) {
+  return {
+    connections: new Cache(wholeObjects(CONNECTIONS), { reports: reportsOf("connections") }),
+    clusterBindings: new Cache(wholeObjects(CLUSTER_BINDINGS), {
+      reports: reportsOf("clusterbindings"),
+    }),
+    bindings: new Cache(wholeObjects(BINDINGS), { reports: reportsOf("bindings") }),
+    crds: new Cache(metadataObjects(CRDS), { reports: reportsOf("customresourcedefinitions") }),
+    /** Metadata only: the data of one Secret is read when a Connection needs it. */
+    secrets: new Map(
+      secretNamespaces.map((namespace) => [
+        namespace,
+        new Cache(metadataObjects(SECRETS, { namespace }), { reports: reportsOf("secrets") }),
+      ]),
+    ),
+  };
+}
+
+/** The caches that `consumerCaches` makes. */
+export type ConsumerCaches = ReturnType<typeof consumerCaches>;
+
+/** Iterates over bindings of both kinds. */
+export function* allBindings(
+  { clusterBindings, bindings }: Pick<ConsumerCaches, "clusterBindings" | "bindings">,
+): Generator<AnyBinding> {
+  yield* clusterBindings.values();
+  yield* bindings.values();
+}

@@ -1,0 +1,54 @@
+import { CORE_CLEANUP_FINALIZER, FIELD_MANAGERS } from "../common/api/names.ts";
+import { hasFinalizer, type KubeObject, type ResourceType } from "../common/api/resources.ts";
+import type { Cache } from "../common/kube/cache.ts";
+import type { KubeClient } from "../common/kube/client.ts";
+import { isNotFound } from "../common/kube/kube_error.ts";
+import { keyOf } from "../common/kube/paths.ts";
+
+const MANAGER = FIELD_MANAGERS.konnector;
+
+/** Puts our clean-up finalizer on an object that has whole metadata. Returns it as stored. */
+export async function addCleanup<T extends KubeObject>(
+  kube: KubeClient,
+  type: ResourceType<T>,
+  object: T,
+  signal: AbortSignal,
+): Promise<T> {
+  if (hasFinalizer(object, CORE_CLEANUP_FINALIZER)) return object;
+  const finalizers = [...object.metadata.finalizers ?? [], CORE_CLEANUP_FINALIZER];
+  return await patchFinalizers(kube, type, object, finalizers, signal);
+}
+
+/** Takes our clean-up finalizer off an object that has whole metadata. */
+export async function removeCleanup<T extends KubeObject>(
+  kube: KubeClient,
+  type: ResourceType<T>,
+  object: T,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!hasFinalizer(object, CORE_CLEANUP_FINALIZER)) return;
+  const left = object.metadata.finalizers?.filter((each) => each !== CORE_CLEANUP_FINALIZER) ?? [];
+  try {
+    await patchFinalizers(kube, type, object, left, signal);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
+
+async function patchFinalizers<T extends KubeObject>(
+  kube: KubeClient,
+  type: ResourceType<T>,
+  object: T,
+  finalizers: readonly string[],
+  signal: AbortSignal,
+): Promise<T> {
+  const { resourceVersion = "" } = object.metadata;
+  const patch = { metadata: { resourceVersion, finalizers } };
+  return await kube.mergePatch(type, keyOf(object), patch, MANAGER, signal);
+}
+
+/** Stores an answer in a cache of whole objects, and returns the object as cached. */
+export function learned<T extends KubeObject>(cache: Cache<T, string>, answer: T): T {
+  cache.learn(answer, MANAGER);
+  return cache.get(answer.metadata) ?? answer;
+}

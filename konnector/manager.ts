@@ -1,0 +1,231 @@
+import { FIELD_MANAGERS } from "../common/api/names.ts";
+import { controller } from "../common/control/controller.ts";
+import { EventLoopLag } from "../common/control/event_loop_lag.ts";
+import { serveManager } from "../common/control/health_server.ts";
+import type { Metrics } from "../common/control/metrics.ts";
+import { Queue } from "../common/control/queue.ts";
+import type { Change } from "../common/kube/cache.ts";
+import { KubeClient } from "../common/kube/client.ts";
+import type { Cluster } from "../common/kube/connect.ts";
+import { eventRecorder } from "../common/kube/event_recorder.ts";
+import { isServerFailure } from "../common/kube/kube_error.ts";
+import { alwaysLeading, Leader, type Leadership } from "../common/kube/leader.ts";
+import { leaseNamespace } from "../common/kube/lease_namespace.ts";
+import type { MetadataObject } from "../common/kube/metadata.ts";
+import { keyText } from "../common/kube/paths.ts";
+import { Transport } from "../common/kube/transport.ts";
+import { watchReports } from "../common/kube/watch_reports.ts";
+import type { Log } from "../common/log/log.ts";
+import { all, type Runnable } from "../common/time/runnable.ts";
+import { VERSION } from "../common/version.ts";
+import { Apis } from "./bindings/apis.ts";
+import { type AnyBinding, names } from "./bindings/coverage.ts";
+import { reconcileApi } from "./bindings/reconcile_api.ts";
+import { reconcileBinding } from "./bindings/reconcile_binding.ts";
+import type { Config } from "./config.ts";
+import { clusterIdentity } from "./connections/cluster_identity.ts";
+import { Links } from "./connections/links.ts";
+import { reconcileConnection } from "./connections/reconcile_connection.ts";
+import { allBindings, type ConsumerCaches, consumerCaches } from "./consumer_caches.ts";
+import { syncMetrics } from "./sync_metrics.ts";
+
+/** What the konnector works with. */
+export interface ManagerDeps {
+  readonly config: Config;
+  /** The cluster that the konnector runs on. */
+  readonly consumer: Cluster;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+const WORKERS = 4;
+/** Counts of objects change often. A binding shows them after this time. */
+const PROGRESS_MS = 250;
+
+/**
+ * Runs the konnector: Connections, bindings and the sync of their APIs, with metrics and health
+ * probes. Every replica fills its caches of the consumer; only the leader connects to providers.
+ */
+export async function manager(deps: ManagerDeps): Promise<Runnable> {
+  const { config, consumer: { kube: reader, transport }, metrics, log } = deps;
+  const identity = `${Deno.hostname()}_${crypto.randomUUID().slice(0, 8)}`;
+  const leadership = await leadershipFor(deps, identity);
+  const beforeWrite = () => leadership.assertLeading();
+  const kube = new KubeClient(transport, beforeWrite);
+  const reportsOf = (what: string) => watchReports(log, what);
+  const caches = consumerCaches(config.secretNamespaces, reportsOf);
+  const { connections, clusterBindings, bindings, crds, secrets } = caches;
+  const needed = [connections, clusterBindings, bindings, crds, ...secrets.values()];
+  const lag = new EventLoopLag();
+  metrics.gauge(
+    "xbind_event_loop_lag_seconds",
+    "The longest that work of this process had to wait for other work of it, of late",
+    [],
+    () => [{ value: lag.longestMs / 1_000 }],
+  );
+  const show = syncMetrics(metrics);
+
+  const lead: Runnable = async (signal) => {
+    await Promise.all(needed.map((cache) => cache.whenSynced(signal)));
+    const clusterUid = await clusterIdentity(kube, signal);
+    const queues = { connections: new Queue(), apis: new Queue(), bindings: new Queue() };
+    const wake = wakers(caches, queues);
+    const events = eventRecorder(kube, {
+      log,
+      manager: FIELD_MANAGERS.konnector,
+      reporter: "xbind.io/konnector",
+      instance: identity,
+      now: () => new Date(),
+    });
+    using links = new Links({
+      clusterUid,
+      beforeWrite,
+      onAnswer: metrics.restRequests,
+      log,
+      onChange: wake.linkChanged,
+    });
+    using apis = new Apis({
+      changed: wake.apiChanged,
+      due: (api, ms) => queues.apis.addAfter(api, ms),
+    }, log);
+    using _ = show(apis);
+    const shared = { consumer: kube, caches, links, apis, clusterUid, recordEvent: events.record };
+    using _following = wake.follow();
+    const run = (name: string, queue: Queue, reconcile: typeof reconcileOne) =>
+      controller({
+        name,
+        queue,
+        reconcile,
+        workers: WORKERS,
+        isPassing: isServerFailure,
+        log,
+        metrics,
+      });
+    const reconcileOne = (name: string, signal: AbortSignal) =>
+      reconcileConnection(
+        { ...shared, secretNamespaces: config.secretNamespaces, log: log.named("connections") },
+        name,
+        signal,
+      );
+    await all(
+      run("connection", queues.connections, reconcileOne),
+      run("api", queues.apis, (api, signal) =>
+        reconcileApi(
+          { ...shared, log: log.named("sync"), metrics, reportsOf, onSynced: show.synced },
+          api,
+          signal,
+        )),
+      run(
+        "binding",
+        queues.bindings,
+        (key, signal) => reconcileBinding({ ...shared, log: log.named("bindings") }, key, signal),
+      ),
+    )(signal).finally(events.settle);
+  };
+
+  return all(
+    serveManager({
+      metricsAddress: config.metricsBindAddress,
+      probeAddress: config.healthProbeBindAddress,
+      metrics,
+      ready: () => needed.every((cache) => cache.hasSynced) || "the caches are not filled yet",
+      log,
+    }),
+    lag.run,
+    ...needed.map((cache): Runnable => (signal) => cache.run(reader, signal)),
+    leadership.whileLeading(lead),
+  );
+}
+
+interface Queues {
+  readonly connections: Queue;
+  readonly apis: Queue;
+  readonly bindings: Queue;
+}
+
+/** Says which keys a change concerns. */
+function wakers(caches: ConsumerCaches, queues: Queues) {
+  const bindingsOf = (matches: (binding: AnyBinding) => boolean) =>
+    [...allBindings(caches)].filter(matches);
+  const wakeBinding = ({ metadata }: AnyBinding) => queues.bindings.add(keyText(metadata));
+  const wakeApisOf = (binding: AnyBinding) => {
+    for (const { name } of binding.spec.apis) queues.apis.add(name);
+  };
+  const usersOf = (connection: string) =>
+    bindingsOf(({ spec }) => spec.connectionRef.name === connection);
+
+  const connectionChanged = ({ before, after, writer }: Change<MetadataObject>) => {
+    const { name } = (after ?? before as MetadataObject).metadata;
+    if (!writer) queues.connections.add(name);
+    usersOf(name).forEach(wakeBinding);
+  };
+  const bindingChanged = ({ before, after, writer }: Change<AnyBinding>) => {
+    if (writer) return;
+    for (const binding of [before, after]) {
+      if (!binding) continue;
+      wakeBinding(binding);
+      wakeApisOf(binding);
+      queues.connections.add(binding.spec.connectionRef.name);
+    }
+  };
+  const crdChanged = ({ before, after, writer }: Change<MetadataObject>) => {
+    const { name } = (after ?? before as MetadataObject).metadata;
+    if (!writer && bindingsOf((binding) => names(binding, name)).length > 0) queues.apis.add(name);
+  };
+  const secretChanged = ({ before, after }: Change<MetadataObject>) => {
+    const { name, namespace } = (after ?? before as MetadataObject).metadata;
+    for (const { metadata, spec: { kubeconfigSecretRef: ref } } of caches.connections.values()) {
+      if (ref.name === name && ref.namespace === namespace) queues.connections.add(metadata.name);
+    }
+  };
+
+  return {
+    /** A link or a CRD of its provider changed. */
+    linkChanged: (connection: string, crd?: string) => {
+      queues.connections.add(connection);
+      const users = usersOf(connection);
+      if (crd === undefined) return users.forEach(wakeApisOf);
+      if (users.some((binding) => names(binding, crd))) queues.apis.add(crd);
+    },
+    /** The state of an API or the counts of its objects changed. */
+    apiChanged: (api: string) => {
+      for (const { metadata } of bindingsOf((binding) => names(binding, api))) {
+        queues.bindings.addAfter(keyText(metadata), PROGRESS_MS);
+      }
+    },
+    /** Listens to the caches, and queues all that is in them. */
+    follow: (): Disposable => {
+      for (const { metadata } of caches.connections.values()) queues.connections.add(metadata.name);
+      for (const binding of allBindings(caches)) {
+        wakeBinding(binding);
+        wakeApisOf(binding);
+      }
+      const stops = [
+        caches.connections.onChange(connectionChanged),
+        caches.clusterBindings.onChange(bindingChanged),
+        caches.bindings.onChange(bindingChanged),
+        caches.crds.onChange(crdChanged),
+        ...[...caches.secrets.values()].map((cache) => cache.onChange(secretChanged)),
+      ];
+      return { [Symbol.dispose]: () => stops.forEach((stop) => stop()) };
+    },
+  };
+}
+
+async function leadershipFor(
+  { config, consumer: { target }, metrics, log, env }: ManagerDeps,
+  identity: string,
+): Promise<Leadership> {
+  if (!config.leaderElect) return alwaysLeading;
+  // It has its own connections, so that renewals never wait behind the controllers' calls.
+  const own = new Transport(target, { userAgent: `xbind-konnector/${VERSION}` });
+  return new Leader({
+    kube: new KubeClient(own),
+    name: config.leaderElectionId,
+    namespace: await leaseNamespace(env, target),
+    identity,
+    log: log.named("leader"),
+    onChange: metrics.leaderElection(config.leaderElectionId),
+  });
+}

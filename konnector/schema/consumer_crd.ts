@@ -1,0 +1,105 @@
+import { ANNOTATIONS, LABELS } from "../../common/api/names.ts";
+import type {
+  CustomResourceDefinition,
+  CustomResourceVersion,
+} from "../../common/api/resources.ts";
+import { hashOf } from "../sync/records.ts";
+import type { BoundType } from "../sync/sync_context.ts";
+
+/** What is installed of a provider's CRD. */
+export interface PulledCrd {
+  readonly crd: CustomResourceDefinition;
+  readonly type: BoundType;
+  /** `sha256:` and 16 digits, as bindings show it. */
+  readonly hash: string;
+}
+
+/** Kubernetes lets only its own groups through with this annotation. */
+const API_APPROVED = "api-approved.kubernetes.io";
+const LARGEST_CRD = 1024 * 1024;
+
+/** Says why a CRD is not pulled. */
+export class CrdRefusedError extends Error {
+  override readonly name = "CrdRefusedError";
+}
+
+/**
+ * Builds the CRD that is installed on the consumer: the newest served version, without conversion,
+ * and with our marks. Labels, annotations and finalizers of the provider stay there.
+ */
+export function pulledCrd(provider: CustomResourceDefinition, connection: string): PulledCrd {
+  const { name, annotations } = provider.metadata;
+  const { group, names, scope, versions } = provider.spec;
+  const fault = faultOf(provider);
+  if (fault) throw new CrdRefusedError(fault);
+  const version = newestServed(versions);
+  if (!version) throw new CrdRefusedError("it has no served version");
+  const { acceptedNames: _, ...wantedNames } = names as typeof names & { acceptedNames?: unknown };
+  const spec = {
+    group,
+    names: wantedNames,
+    scope,
+    versions: [{ ...version, served: true, storage: true }],
+    conversion: { strategy: "None" },
+  };
+  const text = JSON.stringify(spec);
+  if (text.length > LARGEST_CRD) throw new CrdRefusedError("it is larger than 1 MiB");
+  const hash = `sha256:${hashOf(text)}`;
+  const approved = annotations?.[API_APPROVED];
+  return {
+    crd: {
+      apiVersion: "apiextensions.k8s.io/v1",
+      kind: "CustomResourceDefinition",
+      metadata: {
+        name,
+        labels: { [LABELS.managed]: "true" },
+        annotations: {
+          [ANNOTATIONS.connection]: connection,
+          [ANNOTATIONS.schemaHash]: hash,
+          ...(approved === undefined ? {} : { [API_APPROVED]: approved }),
+        },
+      },
+      spec,
+    },
+    hash,
+    type: {
+      group,
+      version: version.name,
+      plural: names.plural,
+      kind: names.kind,
+      namespaced: scope === "Namespaced",
+      hasStatusSubresource: version.subresources?.status !== undefined,
+    },
+  };
+}
+
+/** A provider could take over parts of the consumer's own cluster with these groups. */
+function faultOf(
+  { metadata: { name }, spec: { group } }: CustomResourceDefinition,
+): string | undefined {
+  const isKubernetes = group === "k8s.io" || group.endsWith(".k8s.io") ||
+    group === "kubernetes.io" || group.endsWith(".kubernetes.io");
+  if (isKubernetes) return `${name} is in a group of Kubernetes`;
+  if (group === "xbind.io" || group.endsWith(".xbind.io")) return `${name} is in a group of xbind`;
+  return undefined;
+}
+
+/** Returns the stored version if it is served, else the newest served one by Kubernetes' order. */
+function newestServed(
+  versions: readonly CustomResourceVersion[],
+): CustomResourceVersion | undefined {
+  const served = versions.filter((version) => version.served);
+  return served.find(({ storage }) => storage) ??
+    served.toSorted((a, b) => compareVersions(b.name, a.name))[0];
+}
+
+const VERSION = /^v(\d+)(?:(alpha|beta)(\d+))?$/;
+const STAGES = ["alpha", "beta", undefined];
+
+/** Orders versions as Kubernetes does: v2 after v1, v1 after v1beta2, other names first. */
+export function compareVersions(a: string, b: string): number {
+  const [x, y] = [VERSION.exec(a), VERSION.exec(b)];
+  if (!x || !y) return x ? 1 : y ? -1 : a < b ? 1 : a > b ? -1 : 0;
+  return STAGES.indexOf(x[2]) - STAGES.indexOf(y[2]) || Number(x[1]) - Number(y[1]) ||
+    Number(x[3] ?? 0) - Number(y[3] ?? 0);
+}

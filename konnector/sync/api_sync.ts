@@ -1,0 +1,218 @@
+import { FIELD_MANAGERS, LABELS, SYNCER_FINALIZER } from "../../common/api/names.ts";
+import { hasFinalizer } from "../../common/api/resources.ts";
+import { controller } from "../../common/control/controller.ts";
+import type { ShowController } from "../../common/control/controller_metrics.ts";
+import { Queue } from "../../common/control/queue.ts";
+import { Cache, type CacheReports, type Change } from "../../common/kube/cache.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import type { RecordEvent } from "../../common/kube/event_recorder.ts";
+import { keyText } from "../../common/kube/paths.ts";
+import type { Log } from "../../common/log/log.ts";
+import { all, type Runnable } from "../../common/time/runnable.ts";
+import { Fights } from "./fights.ts";
+import { reconcileObject } from "./reconcile_object.ts";
+import {
+  type ConsumerRecord,
+  consumerRecord,
+  type ProviderRecord,
+  providerRecord,
+} from "./records.ts";
+import { refusalOf } from "./refusals.ts";
+import type { BoundType, NamespaceCoverage, SyncContext } from "./sync_context.ts";
+
+/** What the sync of one API works with. */
+export interface ApiSyncOptions {
+  readonly type: BoundType;
+  readonly connection: string;
+  /** Identity of the consumer cluster. */
+  readonly clusterUid: string;
+  readonly consumer: KubeClient;
+  readonly provider: KubeClient;
+  /** The only namespace that the credential reaches; undefined if it reaches all. */
+  readonly namespace: string | undefined;
+  readonly coverageOf: (namespace: string) => NamespaceCoverage;
+  readonly recordEvent: RecordEvent;
+  readonly log: Log;
+  readonly metrics: { readonly controller: ShowController };
+  readonly reports: (side: "consumer" | "provider") => CacheReports;
+  readonly onSynced: (direction: "up" | "down", ms: number) => void;
+  readonly onDenied: (error: unknown) => void;
+  /** Called when counts may have changed. */
+  readonly onProgress: () => void;
+}
+
+/** How many objects are in which state. */
+export interface SyncCounts {
+  readonly objects: number;
+  /** Objects that hold our finalizer, by namespace and in all. */
+  readonly held: (namespace?: string) => number;
+  /** Objects in conflict, by namespace and in all. */
+  readonly conflicts: (namespace?: string) => number;
+}
+
+const MANAGER = FIELD_MANAGERS.konnector;
+/** Writes in flight on each side. */
+const WORKERS = 32;
+/** Contents that wait to be synced take at most this much memory. Others are read again. */
+const MOST_CONTENT_LENGTH = 32 * 1024 * 1024;
+
+/** Syncs the objects of one API through one Connection. */
+export class ApiSync {
+  readonly type: BoundType;
+  readonly #options: ApiSyncOptions;
+  readonly #queue = new Queue();
+  readonly #context: SyncContext;
+  readonly #held = new Tally();
+  readonly #conflicts = new Tally();
+  #contentLength = 0;
+
+  constructor(options: ApiSyncOptions) {
+    const { type, clusterUid, namespace, reports } = options;
+    this.type = type;
+    this.#options = options;
+    const copies: Cache<ProviderRecord> = new Cache({
+      type,
+      selection: {
+        labelSelector: `${LABELS.managed}=true,${LABELS.consumerClusterUid}=${clusterUid}`,
+        ...(namespace ? { namespace } : {}),
+      },
+      metadataOnly: false,
+      decode: (item) => this.#decodeCopy(item, copies),
+    }, { reports: reports("provider") });
+    const objects: Cache<ConsumerRecord> = new Cache({
+      type,
+      selection: {},
+      metadataOnly: false,
+      decode: (item) => this.#decodeObject(item, objects, copies),
+    }, { reports: reports("consumer") });
+    this.#context = {
+      ...options,
+      objects,
+      copies,
+      notes: new Map(),
+      fights: new Fights(),
+      namespaces: new Set(),
+    };
+    objects.onChange((change) => this.#objectChanged(change));
+    copies.onChange((change) => this.#copyChanged(change));
+  }
+
+  /** Syncs until the signal aborts. */
+  readonly run: Runnable = (signal) => {
+    const { objects, copies } = this.#context;
+    const { consumer, provider, log, metrics } = this.#options;
+    return all(
+      (signal) => copies.run(provider, signal),
+      async (signal) => {
+        // The provider's list comes first: equal hashes then settle while the objects arrive.
+        await copies.whenSynced(signal);
+        await objects.run(consumer, signal);
+      },
+      async (signal) => {
+        await objects.whenSynced(signal);
+        this.#options.onProgress();
+        await controller({
+          name: `sync/${this.type.plural}.${this.type.group}`,
+          queue: this.#queue,
+          reconcile: (key, signal) => reconcileObject(this.#context, key, signal),
+          isPassing: (error) => ["passing", "unauthorized"].includes(refusalOf(error) ?? ""),
+          workers: WORKERS,
+          log,
+          metrics,
+        })(signal);
+      },
+    )(signal);
+  };
+
+  /** Whether both sides are known. */
+  get hasSynced(): boolean {
+    return this.#context.objects.hasSynced && this.#context.copies.hasSynced;
+  }
+
+  get counts(): SyncCounts {
+    return {
+      objects: this.#context.objects.size,
+      held: (namespace) => this.#held.count(namespace),
+      conflicts: (namespace) => this.#conflicts.count(namespace),
+    };
+  }
+
+  /** Looks at all objects again, because coverage or rights changed. */
+  lookAgain(): void {
+    this.#context.namespaces.clear();
+    for (const notes of this.#context.notes.values()) delete notes.refused;
+    for (const { metadata } of this.#context.objects.values()) this.#queue.add(keyText(metadata));
+  }
+
+  #decodeCopy(item: unknown, copies: Cache<ProviderRecord>): ProviderRecord {
+    const { hasStatusSubresource } = this.type;
+    const heardAt = copies.hasSynced ? performance.now() : 0;
+    const record = providerRecord(item, { manager: MANAGER, hasStatusSubresource }, heardAt);
+    // The objects of a list are mostly in sync. The others are read again.
+    if (!copies.hasSynced) record.status = undefined;
+    return record;
+  }
+
+  #decodeObject(
+    item: unknown,
+    objects: Cache<ConsumerRecord>,
+    copies: Cache<ProviderRecord>,
+  ): ConsumerRecord {
+    const record = consumerRecord(item, objects.hasSynced ? performance.now() : 0);
+    const isSynced = copies.get(record.metadata)?.syncedHash === record.hash;
+    if (isSynced || this.#contentLength > MOST_CONTENT_LENGTH) record.content = undefined;
+    this.#contentLength += record.content?.length ?? 0;
+    return record;
+  }
+
+  #objectChanged({ before, after, writer }: Change<ConsumerRecord>): void {
+    this.#contentLength -= before?.content?.length ?? 0;
+    const { metadata } = (after ?? before) as ConsumerRecord;
+    const namespace = metadata.namespace ?? "";
+    this.#held.change(namespace, holds(before), holds(after));
+    this.#conflicts.change(namespace, before?.mark !== undefined, after?.mark !== undefined);
+    if (before && after && before.metadata.uid === after.metadata.uid) {
+      after.statusWrittenAt = before.statusWrittenAt ?? -Infinity;
+      if (writer || before.heardAt > 0 && before.hash === after.hash) {
+        after.heardAt = before.heardAt;
+      }
+    }
+    if (before?.mark !== after?.mark || holds(before) !== holds(after)) this.#options.onProgress();
+    if (writer) return; // the turn that wrote it goes on
+    this.#queue.add(keyText(metadata), { urgent: this.#context.objects.hasSynced });
+  }
+
+  #copyChanged({ before, after, writer }: Change<ProviderRecord>): void {
+    const { metadata } = (after ?? before) as ProviderRecord;
+    if (after) {
+      if (metadata.namespace) this.#context.namespaces.add(metadata.namespace);
+      const isSame = before?.metadata.uid === after.metadata.uid;
+      after.accepted ??= (isSame ? before?.accepted : undefined) ?? after.owned;
+    }
+    if (!writer && this.#context.copies.hasSynced) {
+      this.#queue.add(keyText(metadata), { urgent: true });
+    }
+  }
+}
+
+const holds = (record: ConsumerRecord | undefined): boolean =>
+  record !== undefined && hasFinalizer(record, SYNCER_FINALIZER);
+
+/** Counts objects by namespace. */
+class Tally {
+  readonly #byNamespace = new Map<string, number>();
+  #all = 0;
+
+  change(namespace: string, before: boolean, after: boolean): void {
+    const by = Number(after) - Number(before);
+    if (by === 0) return;
+    this.#all += by;
+    const count = (this.#byNamespace.get(namespace) ?? 0) + by;
+    if (count === 0) this.#byNamespace.delete(namespace);
+    else this.#byNamespace.set(namespace, count);
+  }
+
+  count(namespace?: string): number {
+    return namespace === undefined ? this.#all : this.#byNamespace.get(namespace) ?? 0;
+  }
+}

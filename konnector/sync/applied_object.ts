@@ -1,0 +1,56 @@
+import { ANNOTATIONS, LABELS } from "../../common/api/names.ts";
+import type { ResourceType } from "../../common/api/resources.ts";
+import type { ObjectKey } from "../../common/kube/paths.ts";
+
+/** The marks of a copy. */
+export interface Marks {
+  readonly clusterUid: string;
+  readonly objectUid: string;
+  readonly connection: string;
+  readonly hash: string;
+  readonly generation: number;
+}
+
+/**
+ * What the provider must have for an apply to be carried out: no object of that name, or the one
+ * with this UID. Otherwise the answer is an error, and nothing changes.
+ */
+export type Guard = "absent" | { readonly uid: string };
+
+/** No object ever has this version, so an apply with it can only create. */
+const CREATE_ONLY = "1";
+
+/** Returns the marks of everything that a konnector makes on the provider. */
+export const clusterMarks = (clusterUid: string) => ({
+  labels: { [LABELS.managed]: "true", [LABELS.consumerClusterUid]: clusterUid },
+  annotations: { [ANNOTATIONS.consumerClusterUid]: clusterUid },
+});
+
+/** Builds the JSON text of an apply: identity, guard and marks, then the content as it is. */
+export function appliedObject(
+  type: ResourceType,
+  { name, namespace }: ObjectKey,
+  guard: Guard,
+  marks: Marks,
+  content: string,
+): string {
+  const { labels, annotations } = clusterMarks(marks.clusterUid);
+  const head = JSON.stringify({
+    apiVersion: type.group === "" ? type.version : `${type.group}/${type.version}`,
+    kind: type.kind,
+    metadata: {
+      name,
+      ...(namespace ? { namespace } : {}),
+      ...(guard === "absent" ? { resourceVersion: CREATE_ONLY } : { uid: guard.uid }),
+      labels,
+      annotations: {
+        ...annotations,
+        [ANNOTATIONS.consumerObjectUid]: marks.objectUid,
+        [ANNOTATIONS.connection]: marks.connection,
+        [ANNOTATIONS.syncedHash]: marks.hash,
+        [ANNOTATIONS.consumerGeneration]: String(marks.generation),
+      },
+    },
+  });
+  return content === "{}" ? head : `${head.slice(0, -1)},${content.slice(1)}`;
+}

@@ -1,0 +1,354 @@
+import { SYNCER_FINALIZER } from "../../common/api/names.ts";
+import { hasFinalizer, isDeleting } from "../../common/api/resources.ts";
+import { done, type Outcome, requeueAfter } from "../../common/control/controller.ts";
+import type { ObjectKey } from "../../common/kube/paths.ts";
+import { conflictWith, planSync, type Situation, type Step } from "./plan_sync.ts";
+import { type ConsumerRecord, ownerOf, type ProviderRecord } from "./records.ts";
+import { isStalePatch, reasonOf, refusalOf } from "./refusals.ts";
+import { eventObject, type Notes, notesFor, parseKey, type SyncContext } from "./sync_context.ts";
+import {
+  addFinalizer,
+  clearMark,
+  contentOf,
+  markConflict,
+  removeFinalizer,
+  writeStatus,
+} from "./write_consumer.ts";
+import { applyCopy, deleteCopy, ensureNamespace, lookAtCopy } from "./write_provider.ts";
+
+/** No object needs more steps in a row. */
+const MOST_STEPS = 8;
+/** How soon to look again if no event comes. */
+const LOOK_AGAIN_MS = 5_000;
+/** Our watch does not report foreign objects, so a conflict is looked at again after this time. */
+const CONFLICT_LOOK_MS = 60_000;
+/** Quotas and webhooks change without an event. */
+const REFUSED_RETRY_MS = 600_000;
+/** One status of an object is written at most this often. */
+const STATUS_PAUSE_MS = 200;
+
+/** One turn on one object: what was read from the provider itself in it. */
+interface Turn {
+  readonly key: string;
+  readonly at: ObjectKey;
+  /** Newer than the cache; null if the provider has no such object. */
+  live: ProviderRecord | null | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Brings an object and its copy together, step by step, until nothing is left to do. */
+export async function reconcileObject(
+  sync: SyncContext,
+  key: string,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const turn: Turn = { key, at: parseKey(key), live: undefined, signal };
+  for (let steps = 0; steps < MOST_STEPS; steps++) {
+    const object = sync.objects.get(turn.at);
+    const copy = copyOf(sync, turn);
+    const step = planSync(situationOf(sync, turn, object, copy));
+    if (!object || step === "none") return settled(sync, turn, object, copy);
+    if (step === "wait") return requeueAfter(LOOK_AGAIN_MS);
+    const outcome = await carryOut(sync, turn, step, object, copy);
+    if (outcome) return outcome;
+  }
+  return requeueAfter(LOOK_AGAIN_MS);
+}
+
+const copyOf = (
+  { copies, notes }: SyncContext,
+  { key, at, live }: Turn,
+): ProviderRecord | undefined =>
+  live === undefined ? copies.get(at) ?? notes.get(key)?.seen : live ?? undefined;
+
+function situationOf(
+  { clusterUid, type, copies, notes, coverageOf }: SyncContext,
+  { key, at, live }: Turn,
+  object: ConsumerRecord | undefined,
+  copy: ProviderRecord | undefined,
+): Situation {
+  const known = notes.get(key);
+  const isLeaving = object !== undefined && isDeleting(object);
+  // Without a watch, absence from the cache proves nothing.
+  const isBlind = isLeaving && copies.brokenForMs() !== undefined;
+  return {
+    object: object && {
+      isDeleting: isLeaving,
+      hasFinalizer: hasFinalizer(object, SYNCER_FINALIZER),
+      isOrphaning: object.isOrphaning,
+      isReplaceable: object.isReplaceable,
+      generation: object.metadata.generation ?? 0,
+      hash: object.hash,
+      statusHash: object.statusHash,
+      mark: object.mark,
+    },
+    copy: copy && {
+      owner: ownerOf(copy, { clusterUid, objectUid: object?.metadata.uid }),
+      isDeleting: isDeleting(copy),
+      syncedHash: copy.syncedHash,
+      consumerGeneration: copy.consumerGeneration,
+      statusHash: copy.statusHash,
+      isDrifted: copy.accepted !== undefined && copy.accepted !== copy.owned,
+    },
+    ...coverageOf(at.namespace ?? ""),
+    hasStatusSubresource: type.hasStatusSubresource,
+    isUncertain: live === undefined && (isBlind || known?.isUncertain === true),
+    refusedHash: isStillRefused(known) ? known.refused.hash : undefined,
+    writtenStatusHash: known?.writtenStatusHash,
+  };
+}
+
+const isStillRefused = (
+  notes: Notes | undefined,
+): notes is Notes & Required<Pick<Notes, "refused">> =>
+  notes?.refused !== undefined && performance.now() - notes.refused.at < REFUSED_RETRY_MS;
+
+/** Nothing is left to do: drops the contents, and says when to look again. */
+function settled(
+  sync: SyncContext,
+  { key, at }: Turn,
+  object: ConsumerRecord | undefined,
+  copy: ProviderRecord | undefined,
+): Outcome {
+  if (object) object.content = undefined;
+  if (copy) copy.status = undefined;
+  const notes = sync.notes.get(key);
+  if (!object) {
+    sync.notes.delete(key);
+    sync.fights.forget(key);
+    return done;
+  }
+  if (sync.coverageOf(at.namespace ?? "").coverage === "outOfReach") {
+    tell(sync, object, "Warning", "Forbidden", OUT_OF_REACH);
+  }
+  if (notes?.seen) {
+    notes.isUncertain = true; // for the next look
+    return requeueAfter(CONFLICT_LOOK_MS);
+  }
+  return notes?.refused?.hash === object.hash ? requeueAfter(REFUSED_RETRY_MS) : done;
+}
+
+async function carryOut(
+  sync: SyncContext,
+  turn: Turn,
+  step: Step,
+  object: ConsumerRecord,
+  copy: ProviderRecord | undefined,
+): Promise<Outcome | undefined> {
+  const { signal } = turn;
+  switch (step) {
+    case "lookAtCopy":
+      return await look(sync, turn);
+    case "createCopy":
+      return await upward(sync, turn, object, undefined);
+    case "updateCopy":
+    case "adoptCopy":
+      return await upward(sync, turn, object, copy);
+    case "repairCopy":
+      return await repair(sync, turn, object, copy);
+    case "deleteCopy":
+      return await removeCopy(sync, turn, copy);
+    case "writeStatus":
+      return await downward(sync, turn, object, copy);
+    case "addFinalizer":
+      return await onConsumer(() => addFinalizer(sync, object, signal));
+    case "removeFinalizer":
+      return await onConsumer(() => removeFinalizer(sync, object, signal));
+    case "clearMark":
+      return await onConsumer(() => clearMark(sync, object, signal));
+    case "markConflict":
+      return await onConsumer(() => showConflict(sync, turn, object, copy));
+    default:
+      return done;
+  }
+}
+
+/** Reads the provider's object of that name, and remembers it if it is not our copy. */
+async function look(sync: SyncContext, turn: Turn): Promise<undefined> {
+  const found = await lookAtCopy(sync, turn.at, turn.signal);
+  turn.live = found ?? null;
+  const notes = notesFor(sync, turn.key);
+  delete notes.isUncertain;
+  delete notes.seen;
+  if (found && !sync.copies.get(turn.at)) notes.seen = found;
+}
+
+/** Creates, updates or adopts the copy. */
+async function upward(
+  sync: SyncContext,
+  turn: Turn,
+  object: ConsumerRecord,
+  copy: ProviderRecord | undefined,
+): Promise<Outcome | undefined> {
+  const { key, at: { namespace }, signal } = turn;
+  const whole = await contentOf(sync, object, signal);
+  if (!whole) return requeueAfter(LOOK_AGAIN_MS); // it was deleted, and the event is on its way
+  try {
+    if (!copy && namespace) await ensureNamespace(sync, namespace, signal);
+    const guard = copy ? { uid: copy.metadata.uid ?? "" } : "absent";
+    turn.live = await applyCopy(sync, whole, guard, signal);
+  } catch (error) {
+    return refused(sync, turn, object, error);
+  }
+  accepted(sync, key, object);
+}
+
+function accepted(sync: SyncContext, key: string, object: ConsumerRecord): void {
+  const notes = sync.notes.get(key);
+  if (notes?.refused) tell(sync, object, "Normal", "Accepted", "The provider accepts it again");
+  const { writtenStatusHash } = notes ?? {};
+  if (writtenStatusHash === undefined) sync.notes.delete(key);
+  else sync.notes.set(key, { writtenStatusHash });
+  if (object.heardAt > 0) sync.onSynced("up", performance.now() - object.heardAt);
+  object.heardAt = 0;
+  object.content = undefined;
+}
+
+function refused(
+  sync: SyncContext,
+  turn: Turn,
+  object: ConsumerRecord,
+  error: unknown,
+): Outcome | undefined {
+  const { key, at: { namespace = "" } } = turn;
+  switch (refusalOf(error)) {
+    case "otherObject":
+      notesFor(sync, key).isUncertain = true;
+      turn.live = undefined;
+      return undefined;
+    case "notFound":
+    case "namespaceTerminating":
+      sync.namespaces.delete(namespace);
+      return requeueAfter(LOOK_AGAIN_MS);
+    case "forbidden":
+    case "unauthorized":
+      sync.onDenied(error);
+      throw error;
+    case "rejected":
+      notesFor(sync, key).refused = { hash: object.hash, at: performance.now() };
+      sync.log.warn("the provider refused an object", { object: key, reason: reasonOf(error) });
+      tell(sync, object, "Warning", "Rejected", `The provider refused it: ${reasonOf(error)}`);
+      return undefined;
+    default:
+      notesFor(sync, key).isUncertain = true; // the write may have been carried out
+      throw error;
+  }
+}
+
+/** Takes back a field that another writer changed, not too often. */
+async function repair(
+  sync: SyncContext,
+  turn: Turn,
+  object: ConsumerRecord,
+  copy: ProviderRecord | undefined,
+): Promise<Outcome | undefined> {
+  const waitMs = sync.fights.waitMs(turn.key);
+  if (waitMs > 0) return requeueAfter(waitMs);
+  const rival = copy?.rival ?? "another writer";
+  if (sync.fights.repaired(turn.key)) {
+    const note = `${rival} keeps changing fields of it on the provider; repairs are slowed down`;
+    tell(sync, object, "Warning", "Fight", note);
+  }
+  return await upward(sync, turn, object, copy);
+}
+
+async function removeCopy(
+  sync: SyncContext,
+  turn: Turn,
+  copy: ProviderRecord | undefined,
+): Promise<Outcome | undefined> {
+  if (!copy) return undefined;
+  try {
+    const wasThere = await deleteCopy(sync, copy, turn.signal);
+    delete sync.notes.get(turn.key)?.refused; // a copy that is made again may be accepted
+    if (wasThere) return requeueAfter(LOOK_AGAIN_MS); // the watch reports when it is gone
+    turn.live = null;
+    return undefined;
+  } catch (error) {
+    const refusal = refusalOf(error);
+    if (refusal === "otherObject") {
+      notesFor(sync, turn.key).isUncertain = true;
+      return undefined;
+    }
+    if (refusal === "forbidden" || refusal === "unauthorized") sync.onDenied(error);
+    throw error;
+  }
+}
+
+/** Writes the copy's status to the object. */
+async function downward(
+  sync: SyncContext,
+  turn: Turn,
+  object: ConsumerRecord,
+  copy: ProviderRecord | undefined,
+): Promise<Outcome | undefined> {
+  if (!copy) return undefined;
+  const pauseMs = (object.statusWrittenAt ?? -Infinity) + STATUS_PAUSE_MS - performance.now();
+  if (pauseMs > 0) return requeueAfter(pauseMs);
+  const held = copy.status ?? (await lookAtCopy(sync, turn.at, turn.signal))?.status;
+  if (held === undefined) return requeueAfter(LOOK_AGAIN_MS);
+  try {
+    await writeStatus(sync, object, held, turn.signal);
+  } catch (error) {
+    if (isStalePatch(error)) return requeueAfter(LOOK_AGAIN_MS);
+    if (refusalOf(error) !== "rejected") throw error;
+    const note = `This cluster refused the provider's status: ${reasonOf(error)}`;
+    tell(sync, object, "Warning", "StatusRejected", note);
+  }
+  const stored = sync.objects.get(turn.at);
+  if (stored) stored.statusWrittenAt = performance.now();
+  // The consumer's schema may have dropped fields: then the status is not written again.
+  const isStored = stored?.statusHash === copy.statusHash;
+  if (!isStored) notesFor(sync, turn.key).writtenStatusHash = copy.statusHash;
+  else delete sync.notes.get(turn.key)?.writtenStatusHash;
+  copy.status = undefined;
+  if (copy.heardAt > 0) sync.onSynced("down", performance.now() - copy.heardAt);
+  copy.heardAt = 0;
+}
+
+async function showConflict(
+  sync: SyncContext,
+  { at, signal }: Turn,
+  object: ConsumerRecord,
+  copy: ProviderRecord | undefined,
+): Promise<void> {
+  const { clusterUid } = sync;
+  const owner = copy && ownerOf(copy, { clusterUid, objectUid: object.metadata.uid });
+  if (!owner || owner === "ours") return;
+  const conflict = conflictWith(owner, sync.coverageOf(at.namespace ?? "").conflictPolicy);
+  if (!conflict) return;
+  await markConflict(sync, object, conflict, signal);
+  sync.log.warn("an object is in conflict", { object: at, conflict });
+  tell(sync, object, "Warning", conflict, CONFLICT_NOTES[conflict]);
+}
+
+const OUT_OF_REACH = "The provider's credential is for one namespace only, so this object is not " +
+  "synced; the condition PermissionDenied of the binding names the namespace";
+
+const CONFLICT_NOTES = {
+  ForeignObjectExists: "The provider has an object of this name that xbind did not make; " +
+    "delete or rename one of the two, or set conflictPolicy: Adopt",
+  OwnedByAnother: "The provider has an object of this name that belongs to another object, " +
+    "perhaps of another cluster; rename this one",
+} as const;
+
+/** Does something on the consumer. If the object changed meanwhile, its event comes. */
+async function onConsumer(write: () => Promise<void>): Promise<Outcome | undefined> {
+  try {
+    await write();
+    return undefined;
+  } catch (error) {
+    if (isStalePatch(error)) return requeueAfter(LOOK_AGAIN_MS);
+    throw error;
+  }
+}
+
+function tell(
+  sync: SyncContext,
+  object: ConsumerRecord,
+  type: "Normal" | "Warning",
+  reason: string,
+  note: string,
+): void {
+  sync.recordEvent(eventObject(sync, object), type, reason, note);
+}

@@ -1,0 +1,76 @@
+import type { ConflictPolicy, KubeObject, ResourceType } from "../../common/api/resources.ts";
+import type { Cache } from "../../common/kube/cache.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import type { RecordEvent } from "../../common/kube/event_recorder.ts";
+import type { ObjectKey } from "../../common/kube/paths.ts";
+import type { Log } from "../../common/log/log.ts";
+import type { Fights } from "./fights.ts";
+import type { Coverage } from "./plan_sync.ts";
+import type { ConsumerRecord, ProviderRecord } from "./records.ts";
+
+/** A bound API: the same on both sides. */
+export interface BoundType extends ResourceType {
+  readonly hasStatusSubresource: boolean;
+}
+
+/** What a binding wants for objects of one namespace. */
+export interface NamespaceCoverage {
+  readonly coverage: Coverage;
+  readonly conflictPolicy: ConflictPolicy;
+}
+
+/** What is remembered of an object besides its records. Most objects have no notes. */
+export interface Notes {
+  /** The object on the provider that is not our copy. Our watch does not report it. */
+  seen?: ProviderRecord;
+  /** The answer to a write was lost, or the object has to be looked at again. */
+  isUncertain?: boolean;
+  /** The content that the provider refused, and when. */
+  refused?: { readonly hash: string; readonly at: number };
+  /** The provider's status that was written, where the consumer stored another. */
+  writtenStatusHash?: string;
+}
+
+/** One API of one Connection: what the sync of its objects works with. */
+export interface SyncContext {
+  readonly type: BoundType;
+  readonly connection: string;
+  /** Identity of the consumer cluster. */
+  readonly clusterUid: string;
+  readonly consumer: KubeClient;
+  readonly provider: KubeClient;
+  readonly objects: Cache<ConsumerRecord>;
+  readonly copies: Cache<ProviderRecord>;
+  readonly notes: Map<string, Notes>;
+  readonly fights: Fights;
+  /** Namespaces that exist on the provider, as far as known. */
+  readonly namespaces: Set<string>;
+  readonly coverageOf: (namespace: string) => NamespaceCoverage;
+  readonly recordEvent: RecordEvent;
+  readonly log: Log;
+  /** Called with the time from hearing of a change to its arrival on the other side. */
+  readonly onSynced: (direction: "up" | "down", ms: number) => void;
+  /** Called when the provider refuses a right, and when it refuses the credential. */
+  readonly onDenied: (error: unknown) => void;
+}
+
+/** Names an object of the API for an Event. */
+export const eventObject = ({ type }: SyncContext, record: ConsumerRecord): KubeObject => ({
+  apiVersion: `${type.group}/${type.version}`,
+  kind: type.kind,
+  metadata: record.metadata,
+});
+
+/** Splits a key of the queue. */
+export function parseKey(key: string): ObjectKey {
+  const slash = key.indexOf("/");
+  if (slash < 0) return { name: key };
+  return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+/** Returns the notes of an object for writing. */
+export function notesFor({ notes }: Pick<SyncContext, "notes">, key: string): Notes {
+  const known = notes.get(key) ?? {};
+  notes.set(key, known);
+  return known;
+}

@@ -1,0 +1,74 @@
+import { FIELD_MANAGERS } from "../../common/api/names.ts";
+import { NAMESPACES } from "../../common/api/resources.ts";
+import { isAlreadyExists, isForbidden, isNotFound } from "../../common/kube/kube_error.ts";
+import type { ObjectKey } from "../../common/kube/paths.ts";
+import { appliedObject, clusterMarks, type Guard } from "./applied_object.ts";
+import { type ConsumerRecord, type ProviderRecord, providerRecord } from "./records.ts";
+import type { SyncContext } from "./sync_context.ts";
+
+const MANAGER = FIELD_MANAGERS.konnector;
+
+/** Applies the content of an object to its copy, under a guard. Returns the copy as stored. */
+export async function applyCopy(
+  sync: SyncContext,
+  { metadata, hash, content }: ConsumerRecord & { readonly content: string },
+  guard: Guard,
+  signal: AbortSignal,
+): Promise<ProviderRecord> {
+  const { namespace, name, uid = "", generation = 0 } = metadata;
+  const { type, connection, clusterUid, provider, copies } = sync;
+  const marks = { clusterUid, objectUid: uid, connection, hash, generation };
+  const text = appliedObject(type, { namespace, name }, guard, marks, content);
+  const answer = await provider.applyText(type, { namespace, name }, text, MANAGER, signal);
+  copies.learn(answer, MANAGER);
+  const stored = copies.get({ namespace, name }) ?? readCopy(sync, answer);
+  // What the provider stored of our fields is what we accept: webhooks may have changed them.
+  stored.accepted = stored.owned;
+  return stored;
+}
+
+/** Reads the object of that name on the provider, whomever it belongs to. */
+export async function lookAtCopy(
+  sync: SyncContext,
+  key: ObjectKey,
+  signal: AbortSignal,
+): Promise<ProviderRecord | undefined> {
+  const found = await sync.provider.find(sync.type, key, signal);
+  return found && readCopy(sync, found);
+}
+
+/** Deletes exactly this copy. Returns false if it was gone already. */
+export async function deleteCopy(
+  { provider, type }: SyncContext,
+  { metadata: { namespace, name, uid } }: ProviderRecord,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    await provider.delete(type, { namespace, name }, uid ? { uid } : {}, signal);
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}
+
+/** Creates the namespace on the provider unless it is known to exist. */
+export async function ensureNamespace(
+  { provider, clusterUid, namespaces }: SyncContext,
+  name: string,
+  signal: AbortSignal,
+): Promise<void> {
+  if (namespaces.has(name)) return;
+  const metadata = { name, ...clusterMarks(clusterUid) };
+  const namespace = { apiVersion: "v1", kind: "Namespace", metadata };
+  try {
+    await provider.create(NAMESPACES, namespace, MANAGER, signal);
+  } catch (error) {
+    // Without the right to create it, the apply tells whether it is there.
+    if (!isAlreadyExists(error) && !isForbidden(error)) throw error;
+  }
+  namespaces.add(name);
+}
+
+const readCopy = ({ type }: SyncContext, raw: unknown): ProviderRecord =>
+  providerRecord(raw, { manager: MANAGER, hasStatusSubresource: type.hasStatusSubresource });
