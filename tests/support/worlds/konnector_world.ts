@@ -1,0 +1,395 @@
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { type AuditEvent, auditEvents } from "../../../scripts/controlplane/audit_events.ts";
+import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { FIELD_MANAGERS } from "../../../common/api/names.ts";
+import {
+  BINDINGS,
+  CLUSTER_BINDINGS,
+  type ClusterBinding,
+  type Conditioned,
+  type Connection,
+  CONNECTIONS,
+  CRDS,
+  type CustomResourceDefinition,
+  type Grant,
+  GRANTS,
+  isReady,
+  type KubeObject,
+  NAMESPACES,
+  type ResourceType,
+  type Secret,
+  SECRETS,
+} from "../../../common/api/resources.ts";
+import { applyObjects } from "../../../common/consumer/apply_objects.ts";
+import { konnectorManifest } from "../../../common/consumer/konnector_manifest.ts";
+import { providerKubeconfig } from "../../../common/consumer/bundle.ts";
+import type { KubeClient } from "../../../common/kube/client.ts";
+import { isNotFound } from "../../../common/kube/kube_error.ts";
+import type { ObjectKey } from "../../../common/kube/paths.ts";
+import { grantBundle } from "../../../server/bind/bundle.ts";
+import { FaultProxy } from "../faults/fault_proxy.ts";
+import { ownPlane } from "../planes/control_planes.ts";
+import { crdFor, customType, EXPORTED, type GrantSample } from "../planes/issuer_samples.ts";
+import { accountToken, connect, type Connected, uniqueName } from "../planes/kube.ts";
+import { Backend } from "../programs/backend.ts";
+import { startKonnector } from "../programs/konnector.ts";
+import { TestProvider } from "./provider.ts";
+
+/** An object with any content. */
+export type Instance = KubeObject & {
+  spec?: Record<string, unknown>;
+  status?: Record<string, unknown>;
+  [field: string]: unknown;
+};
+
+/** An API that is bound on the consumer. */
+export interface Bound {
+  readonly api: string;
+  readonly type: ResourceType<Instance>;
+  /** The name of Grant, Connection and ClusterBinding. */
+  readonly name: string;
+  readonly grant: Grant;
+  /** A namespace that exists on the consumer only. */
+  readonly namespace: string;
+  /** Secret, Connection and ClusterBinding. */
+  readonly bundle: readonly KubeObject[];
+}
+
+/** How an API is bound. */
+export interface BindOptions extends GrantSample {
+  /** Changes the CRD on the provider. */
+  readonly crd?: (crd: CustomResourceDefinition) => CustomResourceDefinition;
+  /** Whether the consumer gets the bundle; true by default. */
+  readonly isApplied?: boolean;
+}
+
+const WRITES = ["create", "update", "patch", "delete", "deletecollection"];
+const MANAGER = FIELD_MANAGERS.installer;
+/** The issuer has its own planes, so the names of Exports and Grants cannot collide. */
+const ISSUER_FLAGS = ["--enable-gateway=false"];
+
+/**
+ * A provider with an issuer and a consumer with a konnector. The konnector has the account of its
+ * manifest and the credentials of real Grants, and reaches both API servers through fault proxies.
+ */
+export class KonnectorWorld implements AsyncDisposable {
+  readonly #stack: AsyncDisposableStack;
+  konnector: Backend;
+
+  private constructor(
+    readonly providerPlane: ControlPlane,
+    readonly consumerPlane: ControlPlane,
+    readonly providerProxy: FaultProxy,
+    readonly consumerProxy: FaultProxy,
+    readonly provider: TestProvider,
+    readonly consumer: Connected,
+    readonly kubeconfig: string,
+    konnector: Backend,
+    stack: AsyncDisposableStack,
+  ) {
+    this.konnector = konnector;
+    this.#stack = stack;
+  }
+
+  /** Starts everything. The backend gets these additional flags. */
+  static async start(...backendFlags: string[]): Promise<KonnectorWorld> {
+    await using made = new AsyncDisposableStack();
+    const [providerPlane, consumerPlane] = await Promise.all([
+      ownPlane({ name: "provider", auditLog: true }),
+      ownPlane({ name: "consumer", auditLog: true }),
+    ]);
+    made.use(providerPlane);
+    made.use(consumerPlane);
+    const providerProxy = made.use(await FaultProxy.start(providerPlane, { identity: "caller" }));
+    const consumerProxy = made.use(await FaultProxy.start(consumerPlane, { identity: "caller" }));
+    const provider = made.use(await TestProvider.of(providerPlane));
+    const consumer = made.use(await connect(consumerPlane));
+    made.use(await Backend.start(providerPlane, { flags: [...ISSUER_FLAGS, ...backendFlags] }));
+    await applyObjects(
+      { kube: consumer.kube, signal: AbortSignal.timeout(30_000), failed: (_, error) => error },
+      konnectorManifest("registry.example.org/konnector:test"),
+      MANAGER,
+    );
+    const token = await accountToken(consumer.kube, "xbind", "konnector");
+    const kubeconfig = join(consumerPlane.dir, "konnector.kubeconfig");
+    const caData = btoa(consumerProxy.caPem);
+    const access = { server: consumerProxy.server, caData, token };
+    await Deno.writeTextFile(kubeconfig, stringify(providerKubeconfig(access)));
+    const konnector = await startKonnector(consumerPlane, kubeconfig);
+    return new KonnectorWorld(
+      providerPlane,
+      consumerPlane,
+      providerProxy,
+      consumerProxy,
+      provider,
+      consumer,
+      kubeconfig,
+      konnector,
+      made.move(),
+    );
+  }
+
+  /** Kills the konnector, and starts another one. */
+  async restart(): Promise<void> {
+    await this.kill();
+    this.konnector = await startKonnector(this.consumerPlane, this.kubeconfig);
+  }
+
+  /** Kills the konnector. */
+  async kill(): Promise<void> {
+    await this.konnector[Symbol.asyncDispose]();
+  }
+
+  /** Offers an API of its own, and gets a Grant for it. By default it is also bound and Ready. */
+  async bind(prefix: string, options: BindOptions = {}): Promise<Bound> {
+    const { crd = (same) => same, isApplied = true, ...sample } = options;
+    const id = uniqueName(prefix);
+    const api = `${id.replaceAll("-", "")}s.${prefix}.example.org`;
+    const made = crd(crdFor(api, EXPORTED));
+    await this.provider.kube.create(CRDS, made, MANAGER);
+    await this.provider.offerReady(id, [api]);
+    const { metadata: { name } } = await this.provider.grant({
+      exportName: id,
+      apis: [api],
+      ...sample,
+    });
+    const grant = await eventually(`the Grant ${name} is Ready`, async () => {
+      const found = await this.provider.kube.get(GRANTS, { name });
+      return isReady(found) && found;
+    });
+    const bundle = await this.bundleOf(grant);
+    const namespace = await this.namespace(prefix);
+    const namespaced = made.spec.scope === "Namespaced";
+    const type = { ...customType(api), kind: made.spec.names.kind, namespaced } as Bound["type"];
+    const bound = { api, type, name, grant, namespace, bundle };
+    if (!isApplied) return bound;
+    await this.apply(bundle);
+    await this.ready(bound);
+    return bound;
+  }
+
+  /** Builds the bundle of a Grant, which leads through the provider's fault proxy. */
+  async bundleOf(grant: Grant): Promise<KubeObject[]> {
+    const { namespace = "", tokenSecret = "" } = grant.status ?? {};
+    const secret = await this.provider.kube.get(SECRETS, { namespace, name: tokenSecret });
+    const { server, caPem } = this.providerProxy;
+    return grantBundle(grant, secret, {
+      externalAddress: server,
+      restHost: "",
+      externalCaPem: caPem,
+    });
+  }
+
+  /** Applies objects on the consumer. */
+  async apply(objects: readonly KubeObject[]): Promise<void> {
+    const writes = { kube: this.consumer.kube, signal: AbortSignal.timeout(30_000) };
+    await applyObjects({ ...writes, failed: (_, error) => error }, [...objects], MANAGER);
+  }
+
+  /** Waits until Connection and ClusterBinding are Ready. */
+  async ready({ name }: Pick<Bound, "name">): Promise<ClusterBinding> {
+    await this.isReady(CONNECTIONS, { name });
+    return await this.isReady(CLUSTER_BINDINGS, { name }) as ClusterBinding;
+  }
+
+  /** Waits until an object on the consumer is Ready in its current generation. */
+  async isReady<T extends KubeObject & Conditioned>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+  ): Promise<T> {
+    return await this.onConsumer(type, key, (found) => isReady(found));
+  }
+
+  /** Waits until a condition of an object on the consumer has this status and reason. */
+  async hasCondition<T extends KubeObject & Conditioned>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    condition: string,
+    status: string,
+    reason?: string,
+  ): Promise<T> {
+    return await this.onConsumer(type, key, (found) => {
+      const has = found.status?.conditions?.find((each) => each.type === condition);
+      return has?.status === status && (!reason || has.reason === reason);
+    });
+  }
+
+  /** Waits until an object on the consumer satisfies the predicate. */
+  async onConsumer<T extends KubeObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    predicate: (object: T) => boolean = () => true,
+  ): Promise<T> {
+    return await satisfied(this.consumer.kube, "consumer", type, key, predicate);
+  }
+
+  /** Waits until an object on the provider satisfies the predicate. */
+  async onProvider<T extends KubeObject>(
+    type: ResourceType<T>,
+    key: ObjectKey,
+    predicate: (object: T) => boolean = () => true,
+  ): Promise<T> {
+    return await satisfied(this.provider.kube, "provider", type, key, predicate);
+  }
+
+  /** Waits until an object is gone on both sides. */
+  async gone(type: ResourceType, key: ObjectKey): Promise<void> {
+    for (const kube of [this.consumer.kube, this.provider.kube]) await isGone(kube, type, key);
+  }
+
+  /** Creates a namespace on the consumer. */
+  async namespace(prefix: string): Promise<string> {
+    const name = uniqueName(prefix);
+    const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+    await this.consumer.kube.create(NAMESPACES, namespace, MANAGER);
+    return name;
+  }
+
+  /** Creates an object on the consumer. */
+  async create(
+    { type, namespace }: Pick<Bound, "type" | "namespace">,
+    name: string,
+    content: object = { spec: { size: 1 } },
+    metadata: Partial<KubeObject["metadata"]> = {},
+  ): Promise<Instance> {
+    return await createInstance(this.consumer.kube, type, namespace, name, content, metadata);
+  }
+
+  /** Creates a foreign object on the provider. */
+  async createForeign(
+    { type, namespace }: Pick<Bound, "type" | "namespace">,
+    name: string,
+    content: object = { spec: { size: 7 } },
+    metadata: Partial<KubeObject["metadata"]> = {},
+  ): Promise<Instance> {
+    if (type.namespaced) await this.provider.makeNamespace(namespace);
+    return await createInstance(this.provider.kube, type, namespace, name, content, metadata);
+  }
+
+  /** Changes an object on one side by a merge patch, or its status. */
+  async edit(
+    side: "consumer" | "provider",
+    { type, namespace }: Pick<Bound, "type" | "namespace">,
+    name: string,
+    change: object,
+    part?: "status",
+  ): Promise<Instance> {
+    const kube = side === "consumer" ? this.consumer.kube : this.provider.kube;
+    const key = { name, ...(type.namespaced ? { namespace } : {}) };
+    const steps = Object.entries(change).map(([field, value]) => ({
+      op: "add" as const,
+      path: `/${field}`,
+      value,
+    }));
+    return await kube.jsonPatch(type, key, steps, { manager: MANAGER, part });
+  }
+
+  /** Returns the konnector's writes on both sides during `run`, as `verb resource`. */
+  async writesDuring(
+    run: () => Promise<unknown>,
+  ): Promise<Record<"consumer" | "provider", string[]>> {
+    const planes = [
+      { plane: this.consumerPlane, kube: this.consumer.kube },
+      { plane: this.providerPlane, kube: this.provider.kube },
+    ];
+    const [first, last] = [uniqueName("before"), uniqueName("after")];
+    const mark = (name: string) =>
+      Promise.all(planes.map(({ kube }) => kube.find(NAMESPACES, { name })));
+    await mark(first);
+    await run();
+    await mark(last);
+    const [consumer = [], provider = []] = await Promise.all(
+      planes.map(async ({ plane }) => await writesBetween(plane, first, last)),
+    );
+    return { consumer, provider };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (Deno.env.get("XBIND_TEST_SHOW_LOG")) console.log(this.konnector.lines.join("\n"));
+    await this.kill();
+    await this.#stack.disposeAsync();
+  }
+}
+
+/** The Connection of a bound API. */
+export const connectionOf = ({ bundle }: Bound): Connection => bundle[1] as Connection;
+
+/** The Secret of a bound API. */
+export const secretOf = ({ bundle }: Bound): Secret => bundle[0] as Secret;
+
+/** A Binding in a namespace, through the Connection of a bound API. */
+export const bindingIn = (namespace: string, { name, api }: Bound, spec: object = {}): KubeObject =>
+  ({
+    apiVersion: "core.xbind.io/v1alpha1",
+    kind: BINDINGS.kind,
+    metadata: { name, namespace },
+    spec: { connectionRef: { name }, apis: [{ name: api }], ...spec },
+  }) as KubeObject;
+
+async function createInstance(
+  kube: KubeClient,
+  type: ResourceType<Instance>,
+  namespace: string,
+  name: string,
+  content: object,
+  metadata: Partial<KubeObject["metadata"]>,
+): Promise<Instance> {
+  const object = {
+    apiVersion: `${type.group}/${type.version}`,
+    kind: type.kind,
+    metadata: { name, ...(type.namespaced ? { namespace } : {}), ...metadata },
+    ...content,
+  };
+  return await eventually(`${type.kind} ${name} can be made`, () => {
+    return kube.create(type, object as Instance, MANAGER);
+  });
+}
+
+async function satisfied<T extends KubeObject>(
+  kube: KubeClient,
+  side: string,
+  type: ResourceType<T>,
+  key: ObjectKey,
+  predicate: (object: T) => boolean,
+): Promise<T> {
+  let last: T | undefined;
+  try {
+    return await eventually(`${type.kind} ${key.name} on the ${side}`, async () => {
+      last = await kube.get(type, key);
+      return predicate(last) && last;
+    });
+  } catch (error) {
+    throw new Error(`${error}; last seen: ${JSON.stringify(last)}`, { cause: error });
+  }
+}
+
+/** Waits until an object is gone. */
+export async function isGone(kube: KubeClient, type: ResourceType, key: ObjectKey): Promise<void> {
+  await eventually(`${type.kind} ${key.name} is gone`, async () => {
+    try {
+      return await kube.find(type, key) === undefined;
+    } catch (error) {
+      return isNotFound(error); // its CRD is gone
+    }
+  });
+}
+
+async function writesBetween(plane: ControlPlane, first: string, last: string): Promise<string[]> {
+  const isMark = (name: string) => ({ objectRef }: AuditEvent) => objectRef?.name === name;
+  const between = await eventually("the audit log is complete", async () => {
+    const events = await auditEvents(plane, ({ stage }) => stage === "ResponseComplete");
+    const end = events.findIndex(isMark(last));
+    return end >= 0 && events.slice(events.findIndex(isMark(first)) + 1, end);
+  });
+  return between.filter(isWrite).map(({ verb, objectRef }) =>
+    `${verb} ${objectRef?.resource}${objectRef?.subresource ? `/${objectRef.subresource}` : ""}`
+  );
+}
+
+/** Heartbeats, Events and questions about one's own rights do not count. */
+const isWrite = ({ verb, userAgent, objectRef }: AuditEvent): boolean =>
+  WRITES.includes(verb) && (userAgent?.startsWith("xbind-konnector/") ?? false) &&
+  !["leases", "events"].includes(objectRef?.resource ?? "") &&
+  !objectRef?.resource?.startsWith("selfsubject");
