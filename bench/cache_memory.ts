@@ -4,7 +4,7 @@ import { KubeClient } from "../common/kube/client.ts";
 import { loadTarget } from "../common/kube/load_target.ts";
 import { Transport } from "../common/kube/transport.ts";
 import { ANNOTATIONS, LABELS } from "../common/api/names.ts";
-import { BACKEND_RUN_FLAGS } from "../scripts/run_flags.ts";
+import { DAEMON_RUN_FLAGS } from "../scripts/run_flags.ts";
 import type { Figure } from "./figure.ts";
 import type { Run } from "./scenario.ts";
 
@@ -89,7 +89,7 @@ async function createObjects(kubeconfig: string, from: number, to: number): Prom
 async function measureInOwnProcess(kubeconfig: string): Promise<CacheMemory> {
   const child = new URL("./cache_memory_process.ts", import.meta.url).pathname;
   const { success, stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", ...BACKEND_RUN_FLAGS, child, kubeconfig],
+    args: ["run", ...DAEMON_RUN_FLAGS, child, kubeconfig],
     stdout: "piped",
     stderr: "inherit",
   }).output();

@@ -13,7 +13,7 @@ import { freePort } from "./controlplane/free_port.ts";
 import { Guard } from "./controlplane/guard.ts";
 import { type Progress, progressTo } from "./tools/progress.ts";
 import { startControlPlanes } from "./controlplane/start_control_planes.ts";
-import { BACKEND_ENV, BACKEND_RUN_FLAGS } from "./run_flags.ts";
+import { DAEMON_ENV, DAEMON_RUN_FLAGS } from "./run_flags.ts";
 import { say } from "./say.ts";
 
 const ROOT = join(import.meta.dirname ?? "", "..");
@@ -74,7 +74,7 @@ const startBackend = async (provider: ControlPlane, guard: Guard): Promise<Backe
     command: Deno.execPath(),
     args: [
       "run",
-      ...BACKEND_RUN_FLAGS,
+      ...DAEMON_RUN_FLAGS,
       join(ROOT, "server/main.ts"),
       "--enable-reaper",
       "--enable-apply",
@@ -87,7 +87,7 @@ const startBackend = async (provider: ControlPlane, guard: Guard): Promise<Backe
       `--health-probe-bind-address=${probeAddress}`,
       "--zap-encoder=console",
     ],
-    env: { ...BACKEND_ENV, KUBECONFIG: provider.adminKubeconfig, NO_COLOR: "1" },
+    env: { ...DAEMON_ENV, KUBECONFIG: provider.adminKubeconfig, NO_COLOR: "1" },
   });
   const log = guard.logFile("backend");
   const probes = `http://${probeAddress}/readyz`;

@@ -5,14 +5,14 @@ const V8_FLAGS = [
 ];
 
 /**
- * How the backend runs, compiled or as a packed script: it may never start a process or write a
- * file. `NODE_EXTRA_CA_CERTS` needs `ca` under sys. V8 collects garbage early, which costs up to a
- * fifth of the catalog's rate under full load. Its defaults would let as much garbage pile up as
- * memory is in use, buffers outside its heap included, and keep most of it resident. V8 frees
+ * How backend and konnector run, compiled or as packed scripts: they may never start a process or
+ * write a file. `NODE_EXTRA_CA_CERTS` needs `ca` under sys. V8 collects garbage early, which costs
+ * up to a fifth of the catalog's rate under full load. Its defaults would let as much garbage pile
+ * up as memory is in use, buffers outside its heap included, and keep most of it resident. V8 frees
  * buffers on the thread that reads, because Deno keeps a few dozen 64 KiB buffers for each thread
  * that frees one, and only the reading thread reuses them.
  */
-export const BACKEND_RUN_FLAGS: readonly string[] = [
+export const DAEMON_RUN_FLAGS: readonly string[] = [
   "--no-prompt",
   "--allow-net",
   "--allow-read",
@@ -22,23 +22,23 @@ export const BACKEND_RUN_FLAGS: readonly string[] = [
 ];
 
 /**
- * The same for the packed script on Deno itself. The script holds everything it needs. No code
- * cache: writing it would add a tenth to the start.
+ * The same for packed scripts on Deno itself. A script holds everything it needs. No code cache:
+ * writing it would add a tenth to the start.
  */
-export const BACKEND_SCRIPT_FLAGS: readonly string[] = [
+export const DAEMON_SCRIPT_FLAGS: readonly string[] = [
   "--no-config",
   "--no-lock",
   "--no-remote",
   "--no-npm",
   "--no-code-cache",
-  ...BACKEND_RUN_FLAGS,
+  ...DAEMON_RUN_FLAGS,
 ];
 
 /**
  * Settings that make the C allocator give memory back. Buffers return to the system one by one
  * instead of leaving holes that stay resident. Smaller pieces of all threads share one heap.
  */
-export const BACKEND_ENV: Readonly<Record<string, string>> = {
+export const DAEMON_ENV: Readonly<Record<string, string>> = {
   MALLOC_ARENA_MAX: "1",
   MALLOC_MMAP_THRESHOLD_: "4096",
 };

@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import project from "../deno.json" with { type: "json" };
-import { BACKEND_RUN_FLAGS, CLI_RUN_FLAGS } from "./run_flags.ts";
+import { CLI_RUN_FLAGS, DAEMON_RUN_FLAGS } from "./run_flags.ts";
 
 const granted = (flags: readonly string[]) =>
   flags.filter((flag) => flag.startsWith("--allow")).join(" ");
 
-Deno.test("BACKEND_RUN_FLAGS never lets the backend start processes, write files or load libraries", () => {
+Deno.test("DAEMON_RUN_FLAGS never lets backend or konnector start processes, write files or load libraries", () => {
   assert.equal(
-    granted(BACKEND_RUN_FLAGS),
+    granted(DAEMON_RUN_FLAGS),
     "--allow-net --allow-read --allow-env --allow-sys=hostname,ca",
   );
 });
 
-Deno.test("deno task start and dev run the backend with BACKEND_RUN_FLAGS", () => {
+Deno.test("deno task start and dev run the backend with DAEMON_RUN_FLAGS", () => {
   const { start, dev } = project.tasks;
-  const flags = BACKEND_RUN_FLAGS.join(" ");
+  const flags = DAEMON_RUN_FLAGS.join(" ");
   assert.equal(start.command, `deno task --quiet ui && deno run ${flags} server/main.ts`);
   assert.equal(dev.command, start.command.replace("deno run", "deno run --watch"));
 });

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { BACKEND_RUN_FLAGS, CLI_RUN_FLAGS } from "../run_flags.ts";
+import { CLI_RUN_FLAGS, DAEMON_RUN_FLAGS } from "../run_flags.ts";
 import { BuildError, complaint, runDeno } from "./run_build.ts";
 import { BACKEND_ENTRY, CLI_ENTRY } from "./pack.ts";
 import { removeIfThere } from "./files.ts";
@@ -8,7 +8,7 @@ import { executableName, hostPlatform, type Platform, platformName } from "./pla
 
 /** The two programs: name, entry script, and flags of Deno. */
 export const PRODUCTS = {
-  backend: { name: "xbind-backend", entry: BACKEND_ENTRY, runFlags: BACKEND_RUN_FLAGS },
+  backend: { name: "xbind-backend", entry: BACKEND_ENTRY, runFlags: DAEMON_RUN_FLAGS },
   cli: { name: "kubectl-bind", entry: CLI_ENTRY, runFlags: CLI_RUN_FLAGS },
 } as const;
 

@@ -1,5 +1,5 @@
 import { FLAGS } from "../../server/flag_table.ts";
-import { BACKEND_ENV, BACKEND_SCRIPT_FLAGS } from "../run_flags.ts";
+import { DAEMON_ENV, DAEMON_SCRIPT_FLAGS } from "../run_flags.ts";
 
 /** What the image runs: the executable, or the packed script on Deno itself. */
 export type ImageForm = "executable" | "script";
@@ -46,12 +46,12 @@ export function imageConfig(form: ImageForm, version: string, revision?: string)
       // Lets operators mount other certificates over those of the image.
       "DENO_TLS_CA_STORE=system",
       `SSL_CERT_FILE=${IMAGE_PATHS.certificates}`,
-      ...Object.entries(BACKEND_ENV).map(([name, value]) => `${name}=${value}`),
+      ...Object.entries(DAEMON_ENV).map(([name, value]) => `${name}=${value}`),
     ],
     Entrypoint: form === "executable" ? [IMAGE_PATHS.executable] : [
       IMAGE_PATHS.deno,
       "run",
-      ...BACKEND_SCRIPT_FLAGS,
+      ...DAEMON_SCRIPT_FLAGS,
       IMAGE_PATHS.script,
     ],
     ExposedPorts: Object.fromEntries(

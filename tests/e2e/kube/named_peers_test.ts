@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { freePort } from "../../../scripts/controlplane/free_port.ts";
-import { BACKEND_SCRIPT_FLAGS } from "../../../scripts/run_flags.ts";
+import { DAEMON_SCRIPT_FLAGS } from "../../../scripts/run_flags.ts";
 import type { Catalog, Clusters } from "../../../common/api/wire.ts";
 import { Backend, backendScript } from "../../support/programs/backend.ts";
 import { ownPlane } from "../../support/planes/control_planes.ts";
@@ -18,7 +18,7 @@ Deno.test.afterAll(() => plane[Symbol.asyncDispose]());
 
 /** The backend's own permissions, with network access only to these peers. */
 const runFlags = (peers: readonly string[]): string[] =>
-  BACKEND_SCRIPT_FLAGS.map((flag) => flag === "--allow-net" ? `--allow-net=${peers.join()}` : flag);
+  DAEMON_SCRIPT_FLAGS.map((flag) => flag === "--allow-net" ? `--allow-net=${peers.join()}` : flag);
 
 const hostOf = (url: string) => new URL(url).host;
 

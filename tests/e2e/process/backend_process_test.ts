@@ -141,14 +141,14 @@ Deno.test("xbind-backend explains an API server it cannot use and exits 1", asyn
 
 Deno.test("xbind-backend cannot start processes, write files or load libraries", async () => {
   const script = await Deno.makeTempFile({ suffix: ".js" });
-  const { BACKEND_RUN_FLAGS } = await import("../../../scripts/run_flags.ts");
+  const { DAEMON_RUN_FLAGS } = await import("../../../scripts/run_flags.ts");
   const query = (name: string) => `(await Deno.permissions.query({ name: "${name}" })).state`;
   await Deno.writeTextFile(
     script,
     `console.log([${["run", "write", "ffi"].map(query).join(", ")}].join(" "));`,
   );
   const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", ...BACKEND_RUN_FLAGS, script],
+    args: ["run", ...DAEMON_RUN_FLAGS, script],
     stderr: "inherit",
   }).output();
   await Deno.remove(script);

@@ -4,7 +4,7 @@ import path from "node:path";
 import { gunzipSync } from "node:zlib";
 import { BUILD_EXIT } from "../../../scripts/build/run_build.ts";
 import { hostPlatform } from "../../../scripts/build/platforms.ts";
-import { BACKEND_SCRIPT_FLAGS } from "../../../scripts/run_flags.ts";
+import { DAEMON_SCRIPT_FLAGS } from "../../../scripts/run_flags.ts";
 import type { Catalog, ProviderInfo } from "../../../common/api/wire.ts";
 import {
   fileSums,
@@ -158,7 +158,7 @@ Deno.test("deno task image", async (t) => {
     assert.equal(run.User, "65532:65532");
     assert.equal(architecture, arch);
     if (!isCompiled) {
-      assert.deepEqual(run.Entrypoint.slice(2, -1), BACKEND_SCRIPT_FLAGS);
+      assert.deepEqual(run.Entrypoint.slice(2, -1), DAEMON_SCRIPT_FLAGS);
       assert.equal(run.Entrypoint.at(-1), "/usr/lib/xbind/xbind-backend.js");
     }
     assert.deepEqual(Object.keys(run.ExposedPorts), ["8080/tcp", "8082/tcp", "8086/tcp"]);

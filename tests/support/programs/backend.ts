@@ -1,7 +1,7 @@
 import { packBackend } from "../../../scripts/build/pack.ts";
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { BACKEND_ENV, BACKEND_SCRIPT_FLAGS } from "../../../scripts/run_flags.ts";
+import { DAEMON_ENV, DAEMON_SCRIPT_FLAGS } from "../../../scripts/run_flags.ts";
 
 /** The variable with the path of the backend that the test runner packed. */
 export const BACKEND_VARIABLE = "XBIND_TEST_BACKEND";
@@ -67,12 +67,12 @@ export class Backend implements AsyncDisposable {
   ): Promise<Backend> {
     const dir = await Deno.makeTempDir({ dir: plane.dir, prefix: "backend-" });
     const [program = "", ...first] = launch ??
-      [Deno.execPath(), "run", ...BACKEND_SCRIPT_FLAGS, ...denoFlags, await backendScript()];
+      [Deno.execPath(), "run", ...DAEMON_SCRIPT_FLAGS, ...denoFlags, await backendScript()];
     const child = new Deno.Command(program, {
       args: [...first, ...args],
       cwd: dir,
       clearEnv: true,
-      env: { HOME: dir, ...BACKEND_ENV, ...denoEnv(), ...env },
+      env: { HOME: dir, ...DAEMON_ENV, ...denoEnv(), ...env },
       stdin: "null",
       stdout: "piped",
       stderr: "piped",

@@ -5,7 +5,7 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { freePort } from "../../../scripts/controlplane/free_port.ts";
 import { Guard, type GuardedProcess } from "../../../scripts/controlplane/guard.ts";
 import { type CommandBlock, filledIn, isPrinted } from "../../../scripts/docs/docs_blocks.ts";
-import { BACKEND_SCRIPT_FLAGS } from "../../../scripts/run_flags.ts";
+import { DAEMON_SCRIPT_FLAGS } from "../../../scripts/run_flags.ts";
 import { backendScript } from "./backend.ts";
 import { cliScripts } from "./cli.ts";
 import { browse } from "../peers/scripted_browser.ts";
@@ -63,7 +63,7 @@ export class Terminal implements AsyncDisposable {
     for (const [name, target] of Object.entries(files)) {
       await Deno.symlink(target, path.join(clone, name));
     }
-    const backend = `#!/bin/sh\nexec "${Deno.execPath()}" run ${BACKEND_SCRIPT_FLAGS.join(" ")} \\
+    const backend = `#!/bin/sh\nexec "${Deno.execPath()}" run ${DAEMON_SCRIPT_FLAGS.join(" ")} \\
   "${await backendScript()}" "$@"\n`;
     await Deno.writeTextFile(path.join(bin, "xbind-backend"), backend, { mode: 0o755 });
     await Deno.symlink(Deno.execPath(), path.join(bin, "deno"));
