@@ -1,5 +1,5 @@
 /**
- * Builds `dist/`: packed scripts of the backend and of the command-line client, executables if Deno
+ * Builds `dist/`: packed scripts of backend, konnector and command-line client, executables if Deno
  * can get its compile runtime, and archives on request. A failed build leaves nothing behind: results
  * move in at the end.
  */
@@ -7,7 +7,13 @@ import path from "node:path";
 import project from "../deno.json" with { type: "json" };
 import { BUILD_EXIT, inWorkFolder, runBuild } from "./build/run_build.ts";
 import { BUILD_USAGE, type BuildOptions, parseBuildOptions } from "./build/build_options.ts";
-import { BACKEND_ENTRY, packBackend, packCli } from "./build/pack.ts";
+import {
+  BACKEND_ENTRY,
+  KONNECTOR_ENTRY,
+  packBackend,
+  packCli,
+  packKonnector,
+} from "./build/pack.ts";
 import {
   compileAll,
   executablePath,
@@ -31,14 +37,19 @@ async function build(options: BuildOptions): Promise<number> {
   const runtime = await namedRuntime(platforms);
   const dateSeconds = options.dateSeconds ?? (await sourceState()).dateSeconds;
   return await inWorkFolder(outDir, async (work) => {
-    const scripts = { backend: path.join(work, BACKEND_ENTRY), cli: path.join(work, CLI_FOLDER) };
+    const scripts = {
+      backend: path.join(work, BACKEND_ENTRY),
+      konnector: path.join(work, KONNECTOR_ENTRY),
+      cli: path.join(work, CLI_FOLDER),
+    };
     await packBackend(scripts.backend, version);
+    await packKonnector(scripts.konnector, version);
     await packCli(scripts.cli, "deno", version);
     for (const script of Object.values(scripts)) await dateFiles(script, dateSeconds);
     const missing = await compileAll(
       platforms,
       runtime,
-      ({ entry }) => entry === BACKEND_ENTRY ? scripts.backend : path.join(scripts.cli, entry),
+      (product) => path.join(product === PRODUCTS.cli ? scripts.cli : work, product.entry),
       work,
     );
     if (options.archives) {
@@ -61,6 +72,8 @@ async function build(options: BuildOptions): Promise<number> {
 const outputs = (): string[] => [
   BACKEND_ENTRY,
   `${BACKEND_ENTRY}.map`,
+  KONNECTOR_ENTRY,
+  `${KONNECTOR_ENTRY}.map`,
   CLI_FOLDER,
   ...Object.values(PRODUCTS).map(({ name }) => executableName(name, hostPlatform())),
   PLATFORMS_FOLDER,

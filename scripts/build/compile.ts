@@ -1,18 +1,19 @@
 import path from "node:path";
 import { CLI_RUN_FLAGS, DAEMON_RUN_FLAGS } from "../run_flags.ts";
 import { BuildError, complaint, runDeno } from "./run_build.ts";
-import { BACKEND_ENTRY, CLI_ENTRY } from "./pack.ts";
+import { BACKEND_ENTRY, CLI_ENTRY, KONNECTOR_ENTRY } from "./pack.ts";
 import { removeIfThere } from "./files.ts";
 import { executablePlatform } from "./executable_platform.ts";
 import { executableName, hostPlatform, type Platform, platformName } from "./platforms.ts";
 
-/** The two programs: name, entry script, and flags of Deno. */
+/** The programs: name, entry script, and flags of Deno. */
 export const PRODUCTS = {
   backend: { name: "xbind-backend", entry: BACKEND_ENTRY, runFlags: DAEMON_RUN_FLAGS },
+  konnector: { name: "xbind-konnector", entry: KONNECTOR_ENTRY, runFlags: DAEMON_RUN_FLAGS },
   cli: { name: "kubectl-bind", entry: CLI_ENTRY, runFlags: CLI_RUN_FLAGS },
 } as const;
 
-/** One of the two programs. */
+/** One of the programs. */
 export type Product = typeof PRODUCTS[keyof typeof PRODUCTS];
 
 /** Deno could not get its compile runtime for a platform. */
@@ -93,7 +94,7 @@ export const executablePath = (product: Product, platform: Platform): string => 
     : path.join(PLATFORMS_FOLDER, platformName(platform), name);
 };
 
-/** Compiles both products for each platform; returns platforms without a runtime, and why. */
+/** Compiles all products for each platform; returns platforms without a runtime, and why. */
 export async function compileAll(
   platforms: readonly Platform[],
   runtime: NamedRuntime | undefined,

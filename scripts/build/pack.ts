@@ -10,6 +10,9 @@ import { shellStartScript } from "./start_script.ts";
 /** The packed script of the backend. */
 export const BACKEND_ENTRY = "xbind-backend.js";
 
+/** The packed script of the konnector. */
+export const KONNECTOR_ENTRY = "xbind-konnector.js";
+
 /**
  * The packed script of the client that users run; it loads the others on demand. None is named
  * `kubectl-…`, because kubectl would take it for a plugin.
@@ -32,12 +35,28 @@ const PACK_FLAGS = [
 /** Packs the backend and its UI into one JavaScript file and its map. */
 export async function packBackend(outFile: string, version?: string): Promise<void> {
   await buildUi();
+  await packDaemon("server/main.ts", BACKEND_ENTRY, outFile, version, withoutHttp2);
+}
+
+/** Packs the konnector into one JavaScript file and its map. */
+export async function packKonnector(outFile: string, version?: string): Promise<void> {
+  await packDaemon("konnector/main.ts", KONNECTOR_ENTRY, outFile, version);
+}
+
+async function packDaemon(
+  source: string,
+  entry: string,
+  outFile: string,
+  version?: string,
+  shorten: (file: string) => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
   await using stage = await Stage.create(path.dirname(outFile), version);
-  await pack(stage, ["--output", `out/${BACKEND_ENTRY}`, "server/main.ts"]);
-  await withoutHttp2(path.join(stage.dir, "out", BACKEND_ENTRY));
+  const made = path.join(stage.dir, "out", entry);
+  await pack(stage, ["--output", `out/${entry}`, source]);
+  await shorten(made);
   // The script names its map, so both keep their names.
-  await Deno.rename(path.join(stage.dir, "out", BACKEND_ENTRY), outFile);
-  await Deno.rename(path.join(stage.dir, "out", `${BACKEND_ENTRY}.map`), `${outFile}.map`);
+  await Deno.rename(made, outFile);
+  await Deno.rename(`${made}.map`, `${outFile}.map`);
 }
 
 /**

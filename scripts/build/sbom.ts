@@ -4,14 +4,15 @@ import { lockedPackages } from "./locked_packages.ts";
 import { ROOT } from "./source_state.ts";
 import { type ImageContents, spdxDocument } from "./spdx_document.ts";
 
-/** The two programs and their entries; the backend carries the UI's scripts. */
+/** The programs and their entries; the backend carries the UI's scripts. */
 const PROGRAMS = [
   { name: "xbind-backend", entries: ["server/main.ts", "ui/app.tsx", "ui/login.ts"] },
+  { name: "xbind-konnector", entries: ["konnector/main.ts"] },
   { name: "kubectl-bind", entries: ["cli/main.ts"] },
 ];
 
 /**
- * Makes the bill of materials of both programs, or of an image with the backend. Packages come from
+ * Makes the bill of materials of all programs, or of an image with the backend. Packages come from
  * the lock file, licences from the packages themselves.
  */
 export async function makeSbom(

@@ -6,7 +6,7 @@ import { ROOT } from "./source_state.ts";
 /** Makes Deno install packages into the folder of the sources. */
 export const NODE_MODULES = "--node-modules-dir=auto";
 
-const SOURCES = ["common", "server", "cli", "ui", "crds", "deno.json", "deno.lock"];
+const SOURCES = ["common", "server", "cli", "konnector", "ui", "crds", "deno.json", "deno.lock"];
 
 /**
  * Deno would take the CommonJS form of the YAML parser. Its ES modules are packed without unused

@@ -39,7 +39,7 @@ export async function writeArchives(built: Built, outDir: string): Promise<strin
 
   const plugins: PluginArchive[] = [];
   for (const platform of built.platforms) {
-    for (const key of ["backend", "cli"] as const) {
+    for (const key of ["backend", "konnector", "cli"] as const) {
       const product = PRODUCTS[key];
       const executable = built.executableOf(product, platform);
       const { bin, entries } = executable === undefined

@@ -1,5 +1,5 @@
 /** The sources that are shipped, except tests. */
-const SHIPPED = ["common/", "server/", "cli/", "ui/", "mod.ts"];
+const SHIPPED = ["common/", "server/", "cli/", "konnector/", "ui/", "mod.ts"];
 const ROOT = new URL("../../", import.meta.url);
 
 /** A package and the version that `deno.json` pins. */

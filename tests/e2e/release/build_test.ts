@@ -14,6 +14,7 @@ import {
 } from "../../support/worlds/build_world.ts";
 
 const HOST = platformName(hostPlatform());
+const PROGRAMS = ["kubectl-bind", "xbind-backend", "xbind-konnector"];
 const DATE = { SOURCE_DATE_EPOCH: "1700000000" };
 const isRoot = Deno.uid() === 0;
 
@@ -43,6 +44,7 @@ Deno.test("deno task build writes the same bytes in every directory,", async (t)
       "archives/bind.yaml",
       `archives/kubectl-bind_1.2.3_${HOST}.tar.gz`,
       `archives/xbind-backend_1.2.3_${HOST}.tar.gz`,
+      `archives/xbind-konnector_1.2.3_${HOST}.tar.gz`,
       "archives/xbind_1.2.3.spdx.json",
       "archives/xbind_1.2.3_source-maps.tar.gz",
       "cli/*.js",
@@ -55,6 +57,9 @@ Deno.test("deno task build writes the same bytes in every directory,", async (t)
       "xbind-backend",
       "xbind-backend.js",
       "xbind-backend.js.map",
+      "xbind-konnector",
+      "xbind-konnector.js",
+      "xbind-konnector.js.map",
     ]);
   });
 
@@ -63,7 +68,7 @@ Deno.test("deno task build writes the same bytes in every directory,", async (t)
       cwd: path.join(dist, "archives"),
     });
     assert.equal(checked.code, 0, checked.stderr);
-    assert.equal(checked.stdout.trim().split("\n").length, 5);
+    assert.equal(checked.stdout.trim().split("\n").length, 6);
   });
 
   await t.step("with the executables and the licence in the archives", async () => {
@@ -75,27 +80,48 @@ Deno.test("deno task build writes the same bytes in every directory,", async (t)
   });
 
   await t.step("with source maps that name the sources by relative paths only", async () => {
-    const { sources, sourcesContent } = JSON.parse(
-      await Deno.readTextFile(path.join(dist, "xbind-backend.js.map")),
-    );
-    assert.equal(sourcesContent, undefined);
-    assert.ok(sources.includes("../server/main.ts"), sources.slice(-3).join());
-    for (const source of sources) {
-      assert.match(source, /^\.\.\/(common|server|ui|crds|node_modules|deno\.json)/);
-      assert.doesNotMatch(source, /\/yaml\/dist\//, "YAML is packed as CommonJS");
+    for (const [name, folder] of [["xbind-backend", "server"], ["xbind-konnector", "konnector"]]) {
+      const { sources, sourcesContent } = JSON.parse(
+        await Deno.readTextFile(path.join(dist, `${name}.js.map`)),
+      );
+      assert.equal(sourcesContent, undefined);
+      assert.ok(sources.includes(`../${folder}/main.ts`), sources.slice(-3).join());
+      for (const source of sources) {
+        assert.match(source, /^\.\.\/(common|server|konnector|ui|crds|node_modules|deno\.json)/);
+        assert.doesNotMatch(source, /\/yaml\/dist\//, "YAML is packed as CommonJS");
+      }
     }
   });
 
+  await t.step("with source maps of all programs in one archive", async () => {
+    const archive = path.join(dist, "archives", "xbind_1.2.3_source-maps.tar.gz");
+    await untar(archive, folder.at("maps"));
+    const maps = Object.keys(await fileSums(folder.at("maps")));
+    for (const name of ["cli/main.js.map", "xbind-backend.js.map", "xbind-konnector.js.map"]) {
+      assert.ok(maps.includes(name), name);
+    }
+  });
+
+  await t.step("with a bill of materials of all programs", async () => {
+    const file = path.join(dist, "archives", "xbind_1.2.3.spdx.json");
+    const { relationships } = JSON.parse(await Deno.readTextFile(file));
+    const described = relationships.flatMap((one: Record<string, string>) =>
+      one["relationshipType"] === "DESCRIBES" ? [one["relatedSpdxElement"]] : []
+    );
+    assert.deepEqual(described, [
+      "SPDXRef-Package-xbind-backend",
+      "SPDXRef-Package-xbind-konnector",
+      "SPDXRef-Package-kubectl-bind",
+    ]);
+  });
+
   await t.step("with the given version", async () => {
-    const flags = [
-      "run",
-      "--allow-env",
-      "--allow-read",
-      "--no-config",
-      path.join(dist, "xbind-backend.js"),
-    ];
-    const { stdout } = await runProgram(Deno.execPath(), [...flags, "--version"], { cwd: dist });
-    assert.equal(stdout, "xbind-backend 1.2.3\n");
+    for (const name of ["xbind-backend", "xbind-konnector"]) {
+      const script = path.join(dist, `${name}.js`);
+      const flags = ["run", "--allow-env", "--allow-read", "--no-config", script];
+      const { stdout } = await runProgram(Deno.execPath(), [...flags, "--version"], { cwd: dist });
+      assert.equal(stdout, `${name} 1.2.3\n`);
+    }
     const client = await runProgram(path.join(dist, "cli", "kubectl-bind"), ["--version"], {
       env: { PATH: `${path.dirname(Deno.execPath())}:/usr/bin:/bin` },
     });
@@ -116,16 +142,18 @@ Deno.test("deno task build --all makes archives for every platform and lists the
     assert.match(stdout, /executables are not, as Deno could not get its runtime/);
     assert.match(stdout, /DENORT_BIN/);
   }
-  for (const name of code === BUILD_EXIT.ok ? ["xbind-backend", "kubectl-bind"] : []) {
+  for (const name of code === BUILD_EXIT.ok ? PROGRAMS : []) {
     const version = await runProgram(folder.at("d", name), ["--version"], { cwd: folder.path });
     assert.match(version.stdout, / 0\.0\.0\n$/, version.stderr);
   }
   const names = [...Deno.readDirSync(folder.at("d", "archives"))].map(({ name }) => name);
-  const ofPlatforms = names.filter((name) => /^(kubectl-bind|xbind-backend)_0\.0\.0_/.test(name));
-  assert.equal(ofPlatforms.length, 12);
+  const ofPlatforms = names.filter((name) =>
+    PROGRAMS.some((program) => name.startsWith(`${program}_0.0.0_`))
+  );
+  assert.equal(ofPlatforms.length, 18);
   assert.deepEqual(
     ofPlatforms.filter((name) => name.endsWith(".zip")).sort(),
-    ["kubectl-bind", "xbind-backend"].flatMap((name) => [
+    PROGRAMS.flatMap((name) => [
       `${name}_0.0.0_windows_amd64.zip`,
       `${name}_0.0.0_windows_arm64.zip`,
     ]),

@@ -75,6 +75,7 @@ export async function copySources(to: string): Promise<void> {
     "common",
     "server",
     "cli",
+    "konnector",
     "ui",
     "crds",
     "scripts",
