@@ -4,11 +4,12 @@ import type { BindResult } from "../common/api/wire.ts";
 import { Connections } from "../common/http/connections.ts";
 import { dialTo } from "../common/http/dial.ts";
 import { exchangeText } from "../common/http/exchange.ts";
-import { Backend, type BackendOptions } from "../tests/support/programs/backend.ts";
+import { Backend } from "../tests/support/programs/backend.ts";
+import type { DaemonOptions } from "../tests/support/programs/daemon.ts";
 import { type SealedSessions, sealedSessions } from "../tests/support/planes/sealed_sessions.ts";
 
 /** The options of a measured backend. */
-export interface BenchBackendOptions extends Pick<BackendOptions, "flags"> {
+export interface BenchBackendOptions extends Pick<DaemonOptions, "flags"> {
   /** The session keys that replicas share, by default new ones. */
   readonly sessions?: SealedSessions;
 }

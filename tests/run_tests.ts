@@ -5,7 +5,7 @@
  * Other arguments go to `deno test`. The last line is `N passed, M failed[, K skipped]`.
  */
 import path from "node:path";
-import { packBackend, packCli } from "../scripts/build/pack.ts";
+import { packBackend, packCli, packKonnector } from "../scripts/build/pack.ts";
 import { buildUi } from "../scripts/build_ui.ts";
 import { say } from "../scripts/say.ts";
 import { chromiumBinary } from "../scripts/tools/chromium.ts";
@@ -13,8 +13,9 @@ import { helmBinary } from "../scripts/tools/helm.ts";
 import { longestFirst, testFilesIn } from "./longest_first.ts";
 import { startSharedPlanes } from "./support/planes/control_planes.ts";
 import { SOAK_VARIABLE } from "./support/planes/soak.ts";
-import { BACKEND_VARIABLE } from "./support/programs/backend.ts";
+import { Backend } from "./support/programs/backend.ts";
 import { CLI_VARIABLE } from "./support/programs/cli.ts";
+import { Konnector } from "./support/programs/konnector.ts";
 import { addTallies, type Tally, tallyLine, tallyOf } from "./tally.ts";
 import { filesOfShard, parseTestPlan, runStages, type Stage, type TestPlan } from "./test_plan.ts";
 
@@ -113,8 +114,10 @@ async function runOnControlPlanes({ mode, shard, options }: TestPlan): Promise<T
   const dir = await Deno.makeTempDir({ prefix: "xbind-tests-" });
   try {
     const backend = path.join(dir, "xbind-backend.js");
+    const konnector = path.join(dir, "xbind-konnector.js");
     const cli = path.join(dir, "cli");
     await packBackend(backend);
+    await packKonnector(konnector);
     await packCli(cli, Deno.execPath());
     // Before the tests, so that none of them waits. Tests that need a missing program fail.
     const helm = await helmBinary().catch((error) => (say(error.message), ""));
@@ -122,7 +125,8 @@ async function runOnControlPlanes({ mode, shard, options }: TestPlan): Promise<T
     await using planes = await startSharedPlanes();
     return await runTests(files, options, {
       ...planes.env,
-      [BACKEND_VARIABLE]: backend,
+      [Backend.variable]: backend,
+      [Konnector.variable]: konnector,
       [CLI_VARIABLE]: cli,
       HELM_BIN: helm,
       CHROME_PATH: chromium,

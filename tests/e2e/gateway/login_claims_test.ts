@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { LogLine } from "../../support/programs/backend.ts";
+import type { LogLine } from "../../support/programs/daemon.ts";
 import { type Account, IdentityProvider } from "../../support/peers/identity_provider.ts";
 import { assertRefused, LoginGateway } from "../../support/worlds/login_gateway.ts";
 

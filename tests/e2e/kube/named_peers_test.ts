@@ -3,7 +3,7 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { freePort } from "../../../scripts/controlplane/free_port.ts";
 import { DAEMON_SCRIPT_FLAGS } from "../../../scripts/run_flags.ts";
 import type { Catalog, Clusters } from "../../../common/api/wire.ts";
-import { Backend, backendScript } from "../../support/programs/backend.ts";
+import { Backend } from "../../support/programs/backend.ts";
 import { ownPlane } from "../../support/planes/control_planes.ts";
 import { failure, okJson, postJson } from "../../support/worlds/gateway_world.ts";
 import { TestProvider } from "../../support/worlds/provider.ts";
@@ -33,7 +33,7 @@ Deno.test("the backend calls only its provider, its identity provider and the co
   const allowed = runFlags([...peers, listen, metrics, probes]);
   assert.ok(!allowed.includes("--allow-net"));
   await using backend = await Backend.start(plane, {
-    launch: [Deno.execPath(), "run", ...allowed, await backendScript()],
+    launch: [Deno.execPath(), "run", ...allowed, await Backend.script()],
     flags: [
       `--listen-address=${listen}`,
       `--metrics-bind-address=${metrics}`,

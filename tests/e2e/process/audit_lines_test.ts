@@ -13,7 +13,7 @@ import {
   tokenSecretName,
 } from "../../../common/api/names.ts";
 import { codesInSource, documentedCodes } from "../../support/programs/audit_table.ts";
-import type { LogLine } from "../../support/programs/backend.ts";
+import type { LogLine } from "../../support/programs/daemon.ts";
 import { ownPlane } from "../../support/planes/control_planes.ts";
 import {
   cookiePair,

@@ -1,13 +1,30 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import { SOURCES } from "../../support/worlds/build_world.ts";
-import { backendScript } from "../../support/programs/backend.ts";
+import { Backend } from "../../support/programs/backend.ts";
 import { cliScripts } from "../../support/programs/cli.ts";
+import { Konnector } from "../../support/programs/konnector.ts";
+
+const DAEMONS = [
+  ["xbind-backend", Backend, "server/main.ts"],
+  ["xbind-konnector", Konnector, "konnector/main.ts"],
+] as const;
 
 Deno.test("packBackend() leaves out HTTP/2, which the web server does not serve", async () => {
-  const text = await Deno.readTextFile(await backendScript());
+  const text = await Deno.readTextFile(await Backend.script());
   assert.match(text, /from"node:http"/);
   assert.doesNotMatch(text, /node:http2/);
+});
+
+Deno.test("packKonnector() packs no code of other programs, and none that starts processes", async () => {
+  const { sources } = JSON.parse(await Deno.readTextFile(`${await Konnector.script()}.map`));
+  assert.ok(sources.includes("../konnector/main.ts"), sources.slice(-3).join());
+  for (const source of sources) {
+    assert.match(source, /^\.\.\/(common|konnector|crds|node_modules|deno\.json)/);
+    assert.doesNotMatch(source, /exec_credential/);
+  }
+  const text = await Deno.readTextFile(await Konnector.script());
+  assert.doesNotMatch(text, /node:(http2|child_process)/);
 });
 
 /**
@@ -17,11 +34,13 @@ Deno.test("packBackend() leaves out HTTP/2, which the web server does not serve"
 Deno.test("packed scripts keep every `using` of the sources", async (t) => {
   const dir = await Deno.makeTempDir({ prefix: "xbind-using-" });
   try {
-    await t.step("xbind-backend", async () => {
-      await bundle(["--output", `${dir}/backend.js`, "server/main.ts"]);
-      const packed = await Deno.readTextFile(await backendScript());
-      assert.equal(usingsIn(packed), usingsIn(await Deno.readTextFile(`${dir}/backend.js`)));
-    });
+    for (const [name, program, entry] of DAEMONS) {
+      await t.step(name, async () => {
+        await bundle(["--output", `${dir}/${name}.js`, entry]);
+        const packed = await Deno.readTextFile(await program.script());
+        assert.equal(usingsIn(packed), usingsIn(await Deno.readTextFile(`${dir}/${name}.js`)));
+      });
+    }
     await t.step("kubectl-bind", async () => {
       await bundle(["--code-splitting", "--outdir", `${dir}/cli`, "cli/main.ts"]);
       const packed = await scriptsIn(await cliScripts());

@@ -6,7 +6,7 @@ import { freePort } from "../../../scripts/controlplane/free_port.ts";
 import { Guard, type GuardedProcess } from "../../../scripts/controlplane/guard.ts";
 import { type CommandBlock, filledIn, isPrinted } from "../../../scripts/docs/docs_blocks.ts";
 import { DAEMON_SCRIPT_FLAGS } from "../../../scripts/run_flags.ts";
-import { backendScript } from "./backend.ts";
+import { Backend } from "./backend.ts";
 import { cliScripts } from "./cli.ts";
 import { browse } from "../peers/scripted_browser.ts";
 
@@ -64,7 +64,7 @@ export class Terminal implements AsyncDisposable {
       await Deno.symlink(target, path.join(clone, name));
     }
     const backend = `#!/bin/sh\nexec "${Deno.execPath()}" run ${DAEMON_SCRIPT_FLAGS.join(" ")} \\
-  "${await backendScript()}" "$@"\n`;
+  "${await Backend.script()}" "$@"\n`;
     await Deno.writeTextFile(path.join(bin, "xbind-backend"), backend, { mode: 0o755 });
     await Deno.symlink(Deno.execPath(), path.join(bin, "deno"));
     await Deno.writeTextFile(path.join(dir, "state"), `cd "${clone}"\n`);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { type Backend, backendScript } from "./backend.ts";
+import { Backend } from "./backend.ts";
 
 /** An event of the inspector. */
 export interface InspectorEvent {
@@ -8,7 +8,7 @@ export interface InspectorEvent {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** Values of `BackendOptions.denoFlags` that open an inspector on a free port. */
+/** Values of `DaemonOptions.denoFlags` that open an inspector on a free port. */
 export const INSPECTABLE = ["--inspect=127.0.0.1:0"];
 
 /** A client of V8's inspector in a backend that was started with `INSPECTABLE`. */
@@ -58,7 +58,7 @@ export class Inspector implements AsyncDisposable {
 
   /** Halts the process whenever it reaches the only place after this text in its script. */
   async haltAfter(text: string): Promise<string> {
-    const path = await backendScript();
+    const path = await Backend.script();
     const parts = (await Deno.readTextFile(path)).split(text);
     assert.equal(parts.length, 2, `"${text}" must be in the script exactly once`);
     const lines = `${parts[0]}${text}`.split("\n");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
-import type { BackendOptions } from "../programs/backend.ts";
+import type { DaemonOptions } from "../programs/daemon.ts";
 import { FaultProxy } from "../faults/fault_proxy.ts";
 import { Gateway } from "./gateway_world.ts";
 
@@ -10,14 +10,14 @@ export class GatewayBehindProxy implements AsyncDisposable {
   /** The gateway's user in the audit log. */
   readonly user: string;
   readonly proxy: FaultProxy;
-  readonly #options: BackendOptions;
+  readonly #options: DaemonOptions;
   #gateway: Gateway | undefined;
 
   private constructor(
     plane: ControlPlane,
     user: string,
     proxy: FaultProxy,
-    options: BackendOptions,
+    options: DaemonOptions,
   ) {
     this.plane = plane;
     this.user = user;
@@ -29,7 +29,7 @@ export class GatewayBehindProxy implements AsyncDisposable {
   static async start(
     plane: ControlPlane,
     user: string,
-    options: BackendOptions = {},
+    options: DaemonOptions = {},
   ): Promise<GatewayBehindProxy> {
     const identity = await plane.userCertificate(user, ["system:masters"]);
     const proxy = await FaultProxy.start(plane, { identity });

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import type { BindResult } from "../../../common/api/wire.ts";
-import { Backend, type BackendOptions } from "../programs/backend.ts";
+import { Backend } from "../programs/backend.ts";
+import type { DaemonOptions } from "../programs/daemon.ts";
 
 /** The result of a login. */
 export interface Login {
@@ -28,7 +29,7 @@ export class Gateway implements AsyncDisposable {
   }
 
   /** Starts a backend on a free port, and waits until it answers. */
-  static async start(plane: ControlPlane, options: BackendOptions = {}): Promise<Gateway> {
+  static async start(plane: ControlPlane, options: DaemonOptions = {}): Promise<Gateway> {
     const backend = await Backend.start(plane, {
       ...options,
       flags: ["--listen-address=127.0.0.1:0", "--oidc-mock", ...options.flags ?? []],

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { type AuditEvent, auditEvents } from "../../../scripts/controlplane/audit_events.ts";
 import { eventually, type Patience } from "../../../scripts/controlplane/eventually.ts";
 import { NAMESPACES } from "../../../common/api/resources.ts";
-import { Backend, type BackendOptions } from "../programs/backend.ts";
+import { Backend } from "../programs/backend.ts";
+import type { DaemonOptions } from "../programs/daemon.ts";
 import { FaultProxy } from "../faults/fault_proxy.ts";
 import { IssuerWorld } from "./issuer_world.ts";
 
@@ -24,7 +25,7 @@ export class Replica implements AsyncDisposable {
   static async start(
     { plane }: IssuerWorld,
     user: string,
-    options: Pick<BackendOptions, "denoFlags"> = {},
+    options: Pick<DaemonOptions, "denoFlags"> = {},
   ): Promise<Replica> {
     const identity = await plane.userCertificate(user, ["system:masters"]);
     const proxy = await FaultProxy.start(plane, { identity });
