@@ -34,7 +34,7 @@ import { ownPlane } from "../planes/control_planes.ts";
 import { crdFor, customType, EXPORTED, type GrantSample } from "../planes/issuer_samples.ts";
 import { accountToken, connect, type Connected, uniqueName } from "../planes/kube.ts";
 import { Backend } from "../programs/backend.ts";
-import { startKonnector } from "../programs/konnector.ts";
+import { Konnector } from "../programs/konnector.ts";
 import { TestProvider } from "./provider.ts";
 
 /** An object with any content. */
@@ -76,7 +76,7 @@ const ISSUER_FLAGS = ["--enable-gateway=false"];
  */
 export class KonnectorWorld implements AsyncDisposable {
   readonly #stack: AsyncDisposableStack;
-  konnector: Backend;
+  konnector: Konnector;
 
   private constructor(
     readonly providerPlane: ControlPlane,
@@ -86,7 +86,7 @@ export class KonnectorWorld implements AsyncDisposable {
     readonly provider: TestProvider,
     readonly consumer: Connected,
     readonly kubeconfig: string,
-    konnector: Backend,
+    konnector: Konnector,
     stack: AsyncDisposableStack,
   ) {
     this.konnector = konnector;
@@ -117,7 +117,7 @@ export class KonnectorWorld implements AsyncDisposable {
     const caData = btoa(consumerProxy.caPem);
     const access = { server: consumerProxy.server, caData, token };
     await Deno.writeTextFile(kubeconfig, stringify(providerKubeconfig(access)));
-    const konnector = await startKonnector(consumerPlane, kubeconfig);
+    const konnector = await Konnector.start(consumerPlane, { kubeconfig });
     return new KonnectorWorld(
       providerPlane,
       consumerPlane,
@@ -134,7 +134,7 @@ export class KonnectorWorld implements AsyncDisposable {
   /** Kills the konnector, and starts another one. */
   async restart(): Promise<void> {
     await this.kill();
-    this.konnector = await startKonnector(this.consumerPlane, this.kubeconfig);
+    this.konnector = await Konnector.start(this.consumerPlane, { kubeconfig: this.kubeconfig });
   }
 
   /** Kills the konnector. */
