@@ -19,6 +19,11 @@ import { GrowingProvider } from "./growing_provider.ts";
 import { benchGrowth } from "./growth.ts";
 import { benchHeartbeatFlood } from "./heartbeat_flood.ts";
 import { benchIssuer } from "./issuer.ts";
+import {
+  benchKonnectorLatency,
+  benchKonnectorScale,
+  benchKonnectorThroughput,
+} from "./konnector.ts";
 import { benchKubeCalls } from "./kube_calls.ts";
 import { benchMemory } from "./memory.ts";
 import { type BenchOptions, parseOptions, USAGE } from "./options.ts";
@@ -36,6 +41,9 @@ const SCENARIOS: readonly Scenario[] = [
   // Scenarios with goals in milliseconds come first, while the machine is not busy.
   { name: "start", modes: ["quick", "full"], run: benchStart },
   { name: "bind", modes: ["quick", "full"], run: benchBind },
+  { name: "konnector-latency", modes: ["quick", "full"], run: benchKonnectorLatency },
+  { name: "konnector-throughput", modes: ["quick", "full"], run: benchKonnectorThroughput },
+  { name: "konnector-scale", modes: ["full"], run: benchKonnectorScale },
   { name: "kube-calls", modes: ["quick", "full"], run: benchKubeCalls },
   { name: "cache", modes: ["quick", "full"], run: benchCacheMemory },
   { name: "authentication", modes: ["quick", "full"], run: benchAuthentication },

@@ -35,6 +35,7 @@ import { crdFor, customType, EXPORTED, type GrantSample } from "../planes/issuer
 import { accountToken, connect, type Connected, uniqueName } from "../planes/kube.ts";
 import { Backend } from "../programs/backend.ts";
 import { Konnector } from "../programs/konnector.ts";
+import { say } from "../../../scripts/say.ts";
 import { TestProvider } from "./provider.ts";
 
 /** An object with any content. */
@@ -83,6 +84,8 @@ export class KonnectorWorld implements AsyncDisposable {
     readonly consumerPlane: ControlPlane,
     readonly providerProxy: FaultProxy,
     readonly consumerProxy: FaultProxy,
+    /** The address of the provider in bundles. */
+    readonly address: { readonly server: string; readonly caPem: string },
     readonly provider: TestProvider,
     readonly consumer: Connected,
     readonly kubeconfig: string,
@@ -95,6 +98,18 @@ export class KonnectorWorld implements AsyncDisposable {
 
   /** Starts everything. The backend gets these additional flags. */
   static async start(...backendFlags: string[]): Promise<KonnectorWorld> {
+    return await KonnectorWorld.#start(backendFlags, { isDirect: false });
+  }
+
+  /** Starts everything without proxies in between, for measurements. */
+  static async startDirect(): Promise<KonnectorWorld> {
+    return await KonnectorWorld.#start([], { isDirect: true });
+  }
+
+  static async #start(
+    backendFlags: readonly string[],
+    { isDirect }: { readonly isDirect: boolean },
+  ): Promise<KonnectorWorld> {
     await using made = new AsyncDisposableStack();
     const [providerPlane, consumerPlane] = await Promise.all([
       ownPlane({ name: "provider", auditLog: true }),
@@ -114,8 +129,10 @@ export class KonnectorWorld implements AsyncDisposable {
     );
     const token = await accountToken(consumer.kube, "xbind", "konnector");
     const kubeconfig = join(consumerPlane.dir, "konnector.kubeconfig");
-    const caData = btoa(consumerProxy.caPem);
-    const access = { server: consumerProxy.server, caData, token };
+    const [toProvider, toConsumer] = isDirect
+      ? [providerPlane, consumerPlane]
+      : [providerProxy, consumerProxy];
+    const access = { server: toConsumer.server, caData: btoa(toConsumer.caPem), token };
     await Deno.writeTextFile(kubeconfig, stringify(providerKubeconfig(access)));
     const konnector = await Konnector.start(consumerPlane, { kubeconfig });
     return new KonnectorWorld(
@@ -123,6 +140,7 @@ export class KonnectorWorld implements AsyncDisposable {
       consumerPlane,
       providerProxy,
       consumerProxy,
+      toProvider,
       provider,
       consumer,
       kubeconfig,
@@ -170,11 +188,11 @@ export class KonnectorWorld implements AsyncDisposable {
     return bound;
   }
 
-  /** Builds the bundle of a Grant, which leads through the provider's fault proxy. */
+  /** Builds the bundle of a Grant. */
   async bundleOf(grant: Grant): Promise<KubeObject[]> {
     const { namespace = "", tokenSecret = "" } = grant.status ?? {};
     const secret = await this.provider.kube.get(SECRETS, { namespace, name: tokenSecret });
-    const { server, caPem } = this.providerProxy;
+    const { server, caPem } = this.address;
     return grantBundle(grant, secret, {
       externalAddress: server,
       restHost: "",
@@ -307,7 +325,7 @@ export class KonnectorWorld implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (Deno.env.get("XBIND_TEST_SHOW_LOG")) console.log(this.konnector.lines.join("\n"));
+    if (Deno.env.get("XBIND_TEST_SHOW_LOG")) say(this.konnector.lines.join("\n"));
     await this.kill();
     await this.#stack.disposeAsync();
   }
