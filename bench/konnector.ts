@@ -1,9 +1,11 @@
 import { eventually } from "../scripts/controlplane/eventually.ts";
 import { FIELD_MANAGERS } from "../common/api/names.ts";
+import { CRDS } from "../common/api/resources.ts";
 import { Cache } from "../common/kube/cache.ts";
 import type { KubeClient } from "../common/kube/client.ts";
 import { wholeObjects } from "../common/kube/follow.ts";
 import { sleep } from "../common/time/wait.ts";
+import { crdFor, customType } from "../tests/support/planes/issuer_samples.ts";
 import { running } from "../tests/support/planes/kube.ts";
 import {
   type Bound,
@@ -27,12 +29,15 @@ interface Bench extends AsyncDisposable {
   readonly bound: Bound;
   readonly objects: Cache<Instance>;
   readonly copies: Cache<Instance>;
+  /** The same API under a name that is not bound, for the raw client. */
+  readonly raw: Pick<Bound, "type" | "namespace">;
 }
 
 async function startBench(): Promise<Bench> {
   await using stack = new AsyncDisposableStack();
   const world = stack.use(await KonnectorWorld.startDirect());
   const bound = await world.bind("bench");
+  const raw = await defineRaw(world, bound);
   const objects = new Cache(wholeObjects(bound.type));
   const copies = new Cache(wholeObjects(bound.type));
   stack.use(await running(objects, world.consumer.kube));
@@ -41,7 +46,16 @@ async function startBench(): Promise<Bench> {
   await world.create(bound, "first");
   await world.onProvider(bound.type, { namespace: bound.namespace, name: "first" });
   const kept = stack.move();
-  return { world, bound, objects, copies, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return { world, bound, raw, objects, copies, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+async function defineRaw(world: KonnectorWorld, { namespace }: Bound): Promise<Bench["raw"]> {
+  const api = "raws.bench.example.org";
+  for (const { kube } of [world.consumer, world.provider]) {
+    await kube.create(CRDS, crdFor(api, {}), MANAGER);
+    await eventually(`${api} is served`, () => kube.list(customType(api)).then(() => true));
+  }
+  return { type: customType(api) as Bound["type"], namespace };
 }
 
 const content = (size: number) => ({ spec: { size, text: PADDING } });
@@ -49,21 +63,19 @@ const content = (size: number) => ({ spec: { size, text: PADDING } });
 /** Measures how long changes take from one side to the other, beside one raw apply. */
 export async function* benchKonnectorLatency({ sized, progress }: Run): AsyncGenerator<Figure> {
   await using bench = await startBench();
-  const { world, bound, objects, copies } = bench;
+  const { world, bound, raw, objects, copies } = bench;
   const { type, namespace } = bound;
-  const samples = { raw: [], create: [], edit: [], status: [], gone: [] } as Record<
-    string,
-    number[]
-  >;
+  const none = (): number[] => [];
+  const samples = { raw: none(), create: none(), edit: none(), status: none(), gone: none() };
   const rounds = sized(60, 300);
   progress(`${rounds} objects, one after the other`);
   for (let i = 0; i < rounds; i++) {
     const key = { namespace, name: `object-${i}` };
-    samples["raw"]?.push(await rawApply(world.provider.kube, bound, i));
-    samples["create"]?.push(
+    samples.raw.push(await rawApply(world.provider.kube, raw, i));
+    samples.create.push(
       await passed(() => world.create(bound, key.name, content(i)), copies, key, () => true),
     );
-    samples["edit"]?.push(
+    samples.edit.push(
       await passed(
         () => world.edit("consumer", bound, key.name, { spec: { size: -1 } }),
         copies,
@@ -71,7 +83,7 @@ export async function* benchKonnectorLatency({ sized, progress }: Run): AsyncGen
         ({ spec }) => spec?.["size"] === -1,
       ),
     );
-    samples["status"]?.push(
+    samples.status.push(
       await passed(
         () => world.edit("provider", bound, key.name, { status: { phase: "Ready" } }, "status"),
         objects,
@@ -81,15 +93,15 @@ export async function* benchKonnectorLatency({ sized, progress }: Run): AsyncGen
     );
     const { uid } = objects.get(key)?.metadata ?? {};
     await world.consumer.kube.delete(type, key);
-    samples["gone"]?.push(
+    samples.gone.push(
       await timed(() => objects.waitForAbsence(key, uid, AbortSignal.timeout(WAIT_MS))),
     );
   }
-  const raw = median(samples["raw"] ?? []);
-  yield figure("new object on the consumer to its copy", samples["create"] ?? [], raw, 2.6, 10);
-  yield figure("edit on the consumer to its copy", samples["edit"] ?? [], raw, 1.6);
-  yield figure("status on the provider to the consumer", samples["status"] ?? [], raw, 1.6);
-  yield figure("delete on the consumer to gone on both sides", samples["gone"] ?? [], raw, 3);
+  const base = median(samples.raw);
+  yield figure("new object on the consumer to its copy", samples.create, base, 2.6, 10);
+  yield figure("edit on the consumer to its copy", samples.edit, base, 1.6);
+  yield figure("status on the provider to the consumer", samples.status, base, 1.6);
+  yield figure("delete on the consumer to gone on both sides", samples.gone, base, 3);
 }
 
 const figure = (
@@ -111,7 +123,11 @@ const figure = (
 };
 
 /** Measures one apply of an object of the same size, as a raw client makes it. */
-async function rawApply(kube: KubeClient, { type, namespace }: Bound, i: number): Promise<number> {
+async function rawApply(
+  kube: KubeClient,
+  { type, namespace }: Bench["raw"],
+  i: number,
+): Promise<number> {
   const metadata = { name: "raw", namespace };
   const apiVersion = `${type.group}/${type.version}`;
   const object = { apiVersion, kind: type.kind, metadata, ...content(i) } as Instance;
@@ -135,13 +151,13 @@ async function passed(
 /** Measures new objects a second, beside a raw client that makes the same writes. */
 export async function* benchKonnectorThroughput({ sized, progress }: Run): AsyncGenerator<Figure> {
   await using bench = await startBench();
-  const { world, bound } = bench;
+  const { world } = bench;
   const count = sized(500, 2_000);
   const rates = { ours: [] as number[], raw: [] as number[] };
   for (let turn = 0; turn < 3; turn++) {
     progress(`${count} objects, ${IN_FLIGHT} in flight, turn ${turn + 1}`);
     rates.ours.push(count / await synced(bench, count, `ours-${turn}`) * 1_000);
-    rates.raw.push(count / await rawWrites(world, bound, count, `raw-${turn}`) * 1_000);
+    rates.raw.push(count / await rawWrites(world, bench.raw, count, `raw-${turn}`) * 1_000);
   }
   const [ours, raw] = [median(rates.ours), median(rates.raw)];
   yield {
@@ -177,7 +193,7 @@ async function synced(
 /** Creates each object on the consumer, patches it, and applies a copy on the provider. */
 async function rawWrites(
   { consumer, provider }: KonnectorWorld,
-  { type, namespace }: Bound,
+  { type, namespace }: Bench["raw"],
   count: number,
   prefix: string,
 ): Promise<number> {
@@ -197,8 +213,8 @@ async function rawWrites(
 /** Measures the first sync of many objects, a restart with them, and memory. */
 export async function* benchKonnectorScale({ full, sized, progress }: Run): AsyncGenerator<Figure> {
   await using bench = await startBench();
-  const { world, bound, copies } = bench;
-  const { type, namespace } = bound;
+  const { world, bound, raw, copies } = bench;
+  const { namespace } = bound;
   const count = sized(1_000, 10_000);
   await sleep(10_000);
   const idle = await residentMb(world);
@@ -235,7 +251,7 @@ export async function* benchKonnectorScale({ full, sized, progress }: Run): Asyn
   const firstMs = performance.now() - start;
   await watching;
   const raws = [];
-  for (let i = 0; i < 20; i++) raws.push(await rawApply(world.provider.kube, bound, i));
+  for (let i = 0; i < 20; i++) raws.push(await rawApply(world.provider.kube, raw, i));
   const mostMs = 10 * median(raws) + 100;
   yield {
     name: `first sync of ${count} objects`,

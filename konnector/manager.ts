@@ -84,6 +84,7 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
       onAnswer: metrics.restRequests,
       log,
       onChange: wake.linkChanged,
+      onUsable: wake.linkUsable,
     });
     using apis = new Apis({
       changed: wake.apiChanged,
@@ -188,6 +189,8 @@ function wakers(caches: ConsumerCaches, queues: Queues) {
       if (crd === undefined) return users.forEach(wakeApisOf);
       if (users.some((binding) => names(binding, crd))) queues.apis.add(crd);
     },
+    /** A link may be used, or may no longer. */
+    linkUsable: (connection: string) => usersOf(connection).forEach(wakeApisOf),
     /** The state of an API or the counts of its objects changed. */
     apiChanged: (api: string) => {
       for (const { metadata } of bindingsOf((binding) => names(binding, api))) {

@@ -12,7 +12,7 @@ import type { Links } from "../connections/links.ts";
 import { isCredentialRefused, type ProviderLink } from "../connections/provider_link.ts";
 import { allBindings, type ConsumerCaches } from "../consumer_caches.ts";
 import { CrdRefusedError, type PulledCrd, pulledCrd } from "../schema/consumer_crd.ts";
-import { installCrd, isPulled } from "../schema/install_crd.ts";
+import { installCrd, isPulled, whenServed } from "../schema/install_crd.ts";
 import { ApiSync } from "../sync/api_sync.ts";
 import { reasonOf, refusalOf } from "../sync/refusals.ts";
 import type { BoundType, NamespaceCoverage } from "../sync/sync_context.ts";
@@ -137,7 +137,11 @@ async function install(
   if (isOnce) return undefined;
   try {
     switch (await installCrd({ consumer, crds: caches.crds }, pulled, signal)) {
+      case "current":
+        return undefined;
       case "installed":
+        log.info("installed a CRD", { api, version: pulled.type.version, hash: pulled.hash });
+        await whenServed(consumer, pulled.type, signal);
         return undefined;
       case "deleting":
         return { reason: "Pending", message: `An old CRD ${api} is being deleted` };

@@ -10,8 +10,10 @@ export interface LinksOptions {
   readonly beforeWrite: BeforeSend;
   readonly onAnswer: (host: string) => (method: string, status: number) => void;
   readonly log: Log;
-  /** Called when a link was opened or closed, its state changed, or a CRD of its provider did. */
+  /** Called when the state of a link or a CRD of its provider changed. */
   readonly onChange: (connection: string, crd?: string) => void;
+  /** Called when a link may be used, and when it may no longer. */
+  readonly onUsable: (connection: string) => void;
 }
 
 /** The open links, by Connection. */
@@ -56,7 +58,7 @@ export class Links implements Disposable {
     if (this.#started.has(link)) return;
     this.#started.add(link);
     link.start(this.#options.log.named("link"));
-    this.#options.onChange(link.name);
+    this.#options.onUsable(link.name);
   }
 
   /** Closes the link of a Connection. */
@@ -64,9 +66,8 @@ export class Links implements Disposable {
     const link = this.#links.get(name);
     if (!link) return;
     this.#links.delete(name);
-    this.#started.delete(link);
     link[Symbol.dispose]();
-    this.#options.onChange(name);
+    if (this.#started.delete(link)) this.#options.onUsable(name);
   }
 
   [Symbol.dispose](): void {

@@ -1,9 +1,11 @@
 import { ANNOTATIONS, FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
-import { CRDS, isDeleting } from "../../common/api/resources.ts";
+import { CRDS, isDeleting, type ResourceType } from "../../common/api/resources.ts";
 import type { Cache } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
-import { isConflict, isNotFound } from "../../common/kube/kube_error.ts";
+import { isConflict, isNotFound, KubeError } from "../../common/kube/kube_error.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
+import { Backoff } from "../../common/time/backoff.ts";
+import { sleep } from "../../common/time/wait.ts";
 import type { PulledCrd } from "./consumer_crd.ts";
 
 /** What installing needs. */
@@ -16,11 +18,14 @@ export interface InstallDeps {
 /** How an installation ended. */
 export type Installed =
   | "installed"
+  /** It is as the provider has it, and nothing was written. */
+  | "current"
   /** The consumer has a CRD of that name that xbind did not install. It is not touched. */
   | "foreign"
   /** The old CRD of that name is being deleted. */
   | "deleting";
 
+const SERVED_WAIT_MS = 10_000;
 const MANAGER = FIELD_MANAGERS.konnector;
 /** No object ever has this version, so an apply with it can only create. */
 const CREATE_ONLY = "1";
@@ -43,7 +48,7 @@ export async function installCrd(
   const { [ANNOTATIONS.schemaHash]: presentHash, [ANNOTATIONS.connection]: presentConnection } =
     present?.metadata.annotations ?? {};
   const connection = crd.metadata.annotations?.[ANNOTATIONS.connection];
-  if (presentHash === hash && presentConnection === connection) return "installed";
+  if (presentHash === hash && presentConnection === connection) return "current";
   const guard = present ? { uid: present.metadata.uid ?? "" } : { resourceVersion: CREATE_ONLY };
   try {
     const guarded = { ...crd, metadata: { ...crd.metadata, ...guard } };
@@ -69,5 +74,25 @@ export async function removeCrd(
     await consumer.delete(CRDS, { name }, uid ? { uid } : {}, signal);
   } catch (error) {
     if (!isNotFound(error)) throw error;
+  }
+}
+
+/** Resolves once the consumer serves an API whose CRD was just written. */
+export async function whenServed(
+  consumer: KubeClient,
+  type: ResourceType,
+  signal: AbortSignal,
+): Promise<void> {
+  const backoff = new Backoff({ baseMs: 50, capMs: 500 });
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(SERVED_WAIT_MS)]);
+  while (true) {
+    try {
+      await consumer.listPage(type, {}, { signal: limit });
+      return;
+    } catch (error) {
+      // An API that the cluster has just learned of is answered with 404, then with 429.
+      if (!(error instanceof KubeError) || ![404, 429, 503].includes(error.status)) throw error;
+      await sleep(backoff.next(), limit);
+    }
   }
 }
