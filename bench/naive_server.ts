@@ -13,7 +13,11 @@ import {
   type KubeObject,
   LEASES,
 } from "../common/api/resources.ts";
-import { attributionOf, type HeartbeatLookup } from "../server/inventory/attribution.ts";
+import {
+  attributionOf,
+  type HeartbeatLookup,
+  identityIn,
+} from "../server/inventory/attribution.ts";
 import { catalogOf } from "../server/inventory/catalog.ts";
 import { ClusterList } from "../server/inventory/clusters.ts";
 import { connectionKey, decodeHeartbeat, type Heartbeat } from "../server/provider/heartbeats.ts";
@@ -62,7 +66,7 @@ async function instances(name: string) {
     managedObjects: () => synced,
     managedCopies: () => [],
     providerObjects: () => [],
-    identityOf: (uid) => attribution.get(uid),
+    identityOf: (uid, grant) => identityIn(attribution, uid, grant),
     exportOf: (grant) => grants.find(named(grant))?.spec.exportName,
   });
 }

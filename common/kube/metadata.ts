@@ -16,7 +16,8 @@ export interface KeepMetadata {
   readonly annotations?: readonly string[];
 }
 
-const isOurs = (key: string): boolean => /^([^/]+\.)?xbind\.io\//.test(key);
+/** Tells whether a label, an annotation or a finalizer is one of ours. */
+export const isOurs = (key: string): boolean => /^([^/]+\.)?xbind\.io\//.test(key);
 
 /**
  * Reduces raw metadata to the fields that we use. Drops field ownership for its size, and foreign

@@ -10,11 +10,13 @@ import {
 import type { Selection } from "../../common/kube/client.ts";
 import type { CompleteSource } from "../../common/kube/follow.ts";
 import { type MetadataObject, reduceMetadata } from "../../common/kube/metadata.ts";
-import { ANNOTATIONS, LABELS } from "../../common/api/names.ts";
+import { ANNOTATIONS, isDnsSubdomain, LABELS } from "../../common/api/names.ts";
 import { selectorText } from "./selector.ts";
 
 const MANAGED: Selection = { labelSelector: `${LABELS.managed}=true` };
-const MAX_ANNOTATION_LENGTH = 253;
+/** Copies from consumers are never the provider's own objects. */
+const NOT_MANAGED = `${LABELS.managed}!=true`;
+const MAX_UID_LENGTH = 253;
 
 /** Returns the type to read the objects of a CRD in: the stored version, if it is served. */
 export function servedType({ spec }: CustomResourceDefinition): ResourceType | undefined {
@@ -45,28 +47,30 @@ export const managedCopies = (type: ResourceType): CompleteSource<MetadataObject
     return { metadata: labels ? { ...metadata, labels } : metadata };
   });
 
-/** Selects objects by their labels, in the API server. */
+/** Selects the provider's own objects by their labels, in the API server. */
 export const labelledObjects = (
   type: ResourceType,
   selector: LabelSelector,
 ): CompleteSource<MetadataObject> => {
-  const labelSelector = selectorText(selector);
-  return source(type, labelSelector ? { labelSelector } : {}, essentials);
+  const labels = selectorText(selector);
+  const labelSelector = labels ? `${labels},${NOT_MANAGED}` : NOT_MANAGED;
+  return source(type, { labelSelector }, essentials);
 };
 
-/** Selects objects by their names in any namespace, and keeps nothing of all others. */
+/** Selects the provider's own objects by their names, and keeps nothing of all others. */
 export const namedObjects = (
   type: ResourceType,
   names: readonly string[],
 ): CompleteSource<MetadataObject> => {
   const [only] = names;
   if (names.length === 1) {
-    return source(type, { fieldSelector: `metadata.name=${only}` }, essentials);
+    const fieldSelector = `metadata.name=${only}`;
+    return source(type, { fieldSelector, labelSelector: NOT_MANAGED }, essentials);
   }
   const wanted = new Set(names);
   return source(
     type,
-    {},
+    { labelSelector: NOT_MANAGED },
     (item) => wanted.has((item as MetadataObject).metadata.name) ? essentials(item) : UNWANTED,
   );
 };
@@ -95,10 +99,13 @@ function essentials(item: unknown): MetadataObject {
   if (uid) metadata.uid = uid;
   if (resourceVersion) metadata.resourceVersion = resourceVersion;
   if (creationTimestamp) metadata.creationTimestamp = creationTimestamp;
-  for (const key of [ANNOTATIONS.consumerClusterUid, ANNOTATIONS.relatedBinding]) {
-    const value = annotations?.[key];
-    if (!value || value.length > MAX_ANNOTATION_LENGTH) continue;
-    metadata.annotations = { ...metadata.annotations, [key]: value };
+  const consumerUid = annotations?.[ANNOTATIONS.consumerClusterUid];
+  if (consumerUid && consumerUid.length <= MAX_UID_LENGTH) {
+    metadata.annotations = { [ANNOTATIONS.consumerClusterUid]: consumerUid };
+    const connection = annotations[ANNOTATIONS.connection];
+    if (connection && isDnsSubdomain(connection)) {
+      metadata.annotations[ANNOTATIONS.connection] = connection;
+    }
   }
   return { metadata };
 }

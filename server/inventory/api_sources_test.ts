@@ -21,7 +21,7 @@ const KEPT = {
   uid: "u",
   resourceVersion: "7",
   creationTimestamp: "2026-05-01T10:00:00Z",
-  annotations: { [ANNOTATIONS.consumerClusterUid]: "uid-1", [ANNOTATIONS.relatedBinding]: "pg-1" },
+  annotations: { [ANNOTATIONS.consumerClusterUid]: "uid-1", [ANNOTATIONS.connection]: "pg-1" },
 };
 
 const RAW = {
@@ -33,6 +33,7 @@ const RAW = {
       "kubectl.kubernetes.io/last-applied-configuration": "marker",
       ...KEPT.annotations,
       [ANNOTATIONS.consumerObjectUid]: "object-1",
+      [ANNOTATIONS.relatedBinding]: "binding-1",
       "core.xbind.io/essay": "marker".repeat(1_000),
     },
     managedFields: ["marker"],
@@ -57,10 +58,19 @@ Deno.test("every source keeps only the fields that a row shows", () => {
   assert.deepEqual(copy.decode(RAW), { metadata: { ...KEPT, labels: RAW.metadata.labels } });
 });
 
-Deno.test("every source drops annotations longer than any real value", () => {
-  const annotations = { [ANNOTATIONS.consumerClusterUid]: "x".repeat(254) };
-  const raw = { metadata: { name: "s", annotations } };
-  assert.deepEqual(managedObjects(SECRETS).decode(raw), { metadata: { name: "s" } });
+Deno.test("every source drops annotations that no konnector writes", () => {
+  const decoded = (consumerClusterUid: string, connection: string) => {
+    const annotations = {
+      [ANNOTATIONS.consumerClusterUid]: consumerClusterUid,
+      [ANNOTATIONS.connection]: connection,
+    };
+    return managedObjects(SECRETS).decode({ metadata: { name: "s", annotations } }).metadata;
+  };
+  assert.deepEqual(decoded("x".repeat(254), "pg-1"), { name: "s" });
+  for (const connection of ["", "a/b", "A", "x".repeat(254)]) {
+    const annotations = { [ANNOTATIONS.consumerClusterUid]: "uid-1" };
+    assert.deepEqual(decoded("uid-1", connection), { name: "s", annotations });
+  }
 });
 
 Deno.test("sources use the API server's selectors where possible", () => {
@@ -68,10 +78,12 @@ Deno.test("sources use the API server's selectors where possible", () => {
   assert.deepEqual(managedObjects(SECRETS).selection, managed);
   assert.deepEqual(managedCopies(SECRETS).selection, managed);
   const labelled = labelledObjects(SECRETS, { matchLabels: { a: "b" } });
-  assert.deepEqual(labelled.selection, { labelSelector: "a=b" });
-  assert.deepEqual(labelledObjects(SECRETS, {}).selection, {});
-  assert.deepEqual(namedObjects(SECRETS, ["a"]).selection, { fieldSelector: "metadata.name=a" });
-  assert.deepEqual(namedObjects(SECRETS, ["a", "b"]).selection, {});
+  const own = `${LABELS.managed}!=true`; // the provider's, not a consumer's
+  assert.deepEqual(labelled.selection, { labelSelector: `a=b,${own}` });
+  assert.deepEqual(labelledObjects(SECRETS, {}).selection, { labelSelector: own });
+  const named = { fieldSelector: "metadata.name=a", labelSelector: own };
+  assert.deepEqual(namedObjects(SECRETS, ["a"]).selection, named);
+  assert.deepEqual(namedObjects(SECRETS, ["a", "b"]).selection, { labelSelector: own });
 });
 
 Deno.test("namedObjects() keeps one stub for all objects of other names", () => {

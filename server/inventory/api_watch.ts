@@ -16,8 +16,11 @@ export interface ApiObjects {
   /** Changes with every change of the objects. Different objects never have the same version. */
   readonly version: number;
   values(): Iterable<MetadataObject>;
-  /** Returns how many of them came from this consumer cluster. */
-  countOf(consumerUid: string): number;
+  /**
+   * Returns how many of them came from this consumer cluster with this Grant. Objects that name no
+   * Grant count for each Grant of the cluster.
+   */
+  countOf(consumerUid: string, grant: string): number;
   /** Returns how long the watch has been broken; undefined while it works. */
   brokenForMs(): number | undefined;
 }
@@ -33,8 +36,11 @@ export interface ApiWatchOptions {
 
 const byConsumer: IndexFunction<MetadataObject> = ({ metadata: { annotations } }) => {
   const uid = annotations?.[ANNOTATIONS.consumerClusterUid];
-  return uid ? [uid] : [];
+  return uid ? [consumerKey(uid, annotations[ANNOTATIONS.connection])] : [];
 };
+
+/** Names a cluster and one of its Grants. The name of a Grant has no slash. */
+const consumerKey = (uid: string, grant = ""): string => `${grant}/${uid}`;
 
 let lastVersion = 0;
 
@@ -184,8 +190,9 @@ class CachedObjects implements ApiObjects {
     for (const object of this.#cache.values()) if (isWanted(object)) yield object;
   }
 
-  countOf(consumerUid: string): number {
-    return this.#cache.count("consumer", consumerUid);
+  countOf(consumerUid: string, grant: string): number {
+    return this.#cache.count("consumer", consumerKey(consumerUid)) +
+      this.#cache.count("consumer", consumerKey(consumerUid, grant));
   }
 
   brokenForMs(): number | undefined {

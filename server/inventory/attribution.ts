@@ -1,6 +1,7 @@
 import type { Grant } from "../../common/api/resources.ts";
 import type { ReportBroken } from "./catalog.ts";
 import { boundaryOf, connectionKey, countsFor, type Heartbeat } from "../provider/heartbeats.ts";
+import type { Texts } from "./memo.ts";
 import { compare } from "./selector.ts";
 
 /** The part of a `heartbeatCache` that looks up heartbeats. */
@@ -25,8 +26,23 @@ export function* countingHeartbeats(
   }
 }
 
-/** The display name of an identity, by the UID of each consumer cluster that only it uses. */
-export type Attribution = ReadonlyMap<string, string>;
+/**
+ * Display names of identities. A cluster that one identity uses has one name; a cluster that several
+ * use has one for each Grant. `identityIn` looks them up.
+ */
+export type Attribution = Texts;
+
+/** Returns the identity of an object from a cluster; `grant` is the Grant that the object names. */
+export const identityIn = (
+  attribution: Attribution,
+  consumerUid: string,
+  grant: string | undefined,
+): string | undefined =>
+  attribution.get(attributionKey(consumerUid)) ??
+    (grant === undefined ? undefined : attribution.get(attributionKey(consumerUid, grant)));
+
+/** The name of a Grant has no slash. */
+const attributionKey = (consumerUid: string, grant = ""): string => `${grant}/${consumerUid}`;
 
 interface Owner {
   readonly subject: string;
@@ -35,46 +51,49 @@ interface Owner {
 }
 
 /**
- * Finds the identity of each consumer cluster by its heartbeats. A cluster with heartbeats for two
- * identities belongs to neither, because anyone can write a foreign UID into a Lease.
+ * Finds the identities of each consumer cluster by its heartbeats. A cluster with heartbeats for two
+ * identities belongs to neither, because anyone can write a foreign UID into a Lease. Only the Grant
+ * that an object names tells then whose object it is.
  */
 export function attributionOf(
   grants: Iterable<Grant>,
   heartbeats: HeartbeatLookup,
   report: ReportBroken = () => {},
 ): Attribution {
-  const owners = new Map<string, Owner | "several">();
+  const ownersByUid = new Map<string, Owner[]>();
   for (const grant of grants) {
     try {
       const { subject, displayName: name } = grant.spec.identity;
       const displayName = typeof name === "string" ? name : "";
       const owner = { subject, grant: grant.metadata.name, displayName };
       for (const { consumerUid } of countingHeartbeats(heartbeats, grant)) {
-        owners.set(consumerUid, ownerOfBoth(owners.get(consumerUid), owner));
+        const others = ownersByUid.get(consumerUid);
+        if (others) others.push(owner);
+        else ownersByUid.set(consumerUid, [owner]);
       }
     } catch (error) {
       report(grant, error);
     }
   }
   const identities = new Map<string, string>();
-  for (const [uid, owner] of owners) {
-    if (owner !== "several" && owner.displayName) identities.set(uid, owner.displayName);
+  for (const [uid, owners] of ownersByUid) {
+    const isShared = owners.some(({ subject }) => subject !== owners[0]?.subject);
+    // Grants of one identity can have different display names. That of the first Grant by name
+    // counts, so that the result does not depend on the order of the cache.
+    if (!isShared) owners.sort((a, b) => compare(a.grant, b.grant));
+    for (const { grant, displayName } of owners) {
+      const key = isShared ? attributionKey(uid, grant) : attributionKey(uid);
+      if (displayName && !identities.has(key)) identities.set(key, displayName);
+    }
   }
   return identities;
 }
 
-function ownerOfBoth(known: Owner | "several" | undefined, owner: Owner): Owner | "several" {
-  if (!known) return owner;
-  if (known === "several" || known.subject !== owner.subject) return "several";
-  if (!owner.displayName) return known;
-  // Grants of one identity can have different display names. Take that of the first Grant by name,
-  // so that the result does not depend on the order of the cache.
-  return !known.displayName || compare(owner.grant, known.grant) < 0 ? owner : known;
-}
-
-/** Returns whether two attributions are equal. */
-export function sameAttribution(a: Attribution, b: Attribution): boolean {
-  if (a.size !== b.size) return false;
-  for (const [uid, identity] of a) if (b.get(uid) !== identity) return false;
-  return true;
+/** Returns the Export of each Grant. */
+export function exportsByGrant(grants: Iterable<Grant>): Texts {
+  const exports = new Map<string, string>();
+  for (const { metadata: { name }, spec } of grants) {
+    if (typeof spec?.exportName === "string") exports.set(name, spec.exportName);
+  }
+  return exports;
 }

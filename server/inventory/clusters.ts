@@ -28,8 +28,8 @@ const IDENTITY = record({}, { displayName: text() });
 export interface ClusterSources {
   readonly grants: Iterable<Grant>;
   readonly heartbeats: HeartbeatLookup;
-  /** Counts the objects of an API that a cluster synced; undefined if they cannot be listed. */
-  readonly syncedCounts: (api: string, consumerUid: string) => number | undefined;
+  /** Counts the objects of an API that a cluster synced with a Grant; undefined if unknown. */
+  readonly syncedCounts: (api: string, consumerUid: string, grant: string) => number | undefined;
   /** Namespaces with more Leases than the cache keeps. */
   readonly crowded?: readonly CrowdedNamespace[];
   readonly nowMs: number;
@@ -117,7 +117,7 @@ interface Binding {
 
 function isStill(
   { bindings, connection, leases, validFromMs, validUntilMs }: GrantPart,
-  { spec }: Grant,
+  { metadata, spec }: Grant,
   { heartbeats, syncedCounts, nowMs }: ClusterSources,
 ): boolean {
   if (nowMs < validFromMs || nowMs > validUntilMs) return false;
@@ -127,7 +127,9 @@ function isStill(
   }
   return seen === leases.length &&
     bindings.every(({ uid, counts }) =>
-      counts.every((count, i) => count === syncedCounts(spec.apis[i]?.name ?? "", uid))
+      counts.every((count, i) =>
+        count === syncedCounts(spec.apis[i]?.name ?? "", uid, metadata.name)
+      )
     );
 }
 
@@ -182,7 +184,7 @@ function bindingOf(
   { renewedMs, isLive }: Beat,
 ): Binding {
   const { metadata, spec } = grant;
-  const counts = spec.apis.map(({ name }) => syncedCounts(name, uid));
+  const counts = spec.apis.map(({ name }) => syncedCounts(name, uid, metadata.name));
   const row = {
     grant: metadata.name,
     export: EXPORT_NAME.parse(spec.exportName, "spec.exportName"),

@@ -3,7 +3,7 @@ import { IAM_API_VERSION } from "../../common/api/groups.ts";
 import type { Grant } from "../../common/api/resources.ts";
 import type { Clusters } from "../../common/api/wire.ts";
 import { boundaryName } from "../../common/api/names.ts";
-import { attributionOf, type HeartbeatLookup, sameAttribution } from "./attribution.ts";
+import { attributionOf, exportsByGrant, type HeartbeatLookup, identityIn } from "./attribution.ts";
 import { ClusterList, type ClusterSources } from "./clusters.ts";
 import { connectionKey, type Heartbeat } from "../provider/heartbeats.ts";
 
@@ -65,9 +65,12 @@ Deno.test("ClusterList shows every field of a cluster and of a pending Grant", (
   const used = grant("pg-1", "ada", "ada@example.org", apis);
   const waiting = grant("mq-1", "bob", "bob@example.org");
   const nameless = grant("ab-1", "eve");
-  const counts: Record<string, number> = { "a.example.org uid-1": 3, "b.example.org uid-1": 0 };
+  const counts: Record<string, number> = {
+    "a.example.org uid-1 pg-1": 3,
+    "b.example.org uid-1 pg-1": 0,
+  };
   const clusters = clustersOf(sources([used, waiting, nameless], [beat(used, "uid-1", 1_000)], {
-    syncedCounts: (api, uid) => counts[`${api} ${uid}`],
+    syncedCounts: (api, uid, grant) => counts[`${api} ${uid} ${grant}`],
   }));
   assert.deepEqual(clusters, {
     clusters: [{
@@ -228,7 +231,7 @@ function numbers(seed: number): (below: number) => number {
   };
 }
 
-Deno.test("attributionOf() names the identity of a cluster if there is exactly one", () => {
+Deno.test("attributionOf() names the one identity of a cluster, or that of each Grant", () => {
   const a = grant("a-1", "ada", "ada@example.org");
   const b = grant("b-1", "ada", "ada.l@example.org");
   const bare = grant("0-1", "ada");
@@ -238,9 +241,26 @@ Deno.test("attributionOf() names the identity of a cluster if there is exactly o
   const beats = Object.entries(users).flatMap(([name, grants]) =>
     grants.map((each) => beat(each, `uid-${name}`, 0))
   );
-  const expected = new Map([["uid-ada", "ada@example.org"], ["uid-bob", "bob@example.org"]]);
+  const table: [uid: string, grant: string | undefined, identity: string | undefined][] = [
+    ["uid-ada", undefined, "ada@example.org"],
+    ["uid-ada", "b-1", "ada@example.org"],
+    ["uid-ada", "c-1", "ada@example.org"], // a Grant without a heartbeat from that cluster
+    ["uid-bob", undefined, "bob@example.org"],
+    ["uid-both", undefined, undefined],
+    ["uid-both", "a-1", "ada@example.org"],
+    ["uid-both", "c-1", "bob@example.org"],
+    ["uid-both", "b-1", undefined],
+    ["uid-eve", "e-1", undefined],
+    ["uid-mixed", undefined, undefined],
+    ["uid-mixed", "c-1", "bob@example.org"],
+    ["c-1/uid-mixed", undefined, undefined],
+    ["unknown", "a-1", undefined],
+  ];
   for (const grants of [[a, b, bare, bob, eve], [eve, bob, bare, b, a]]) {
-    assert.deepEqual(attributionOf(grants, lookup(beats)), expected);
+    const attribution = attributionOf(grants, lookup(beats));
+    for (const [uid, of, identity] of table) {
+      assert.equal(identityIn(attribution, uid, of), identity, `${uid} ${of}`);
+    }
   }
 });
 
@@ -250,14 +270,11 @@ Deno.test("attributionOf() skips and reports a broken Grant", () => {
   const good = grant("a-1", "ada", "ada@example.org");
   const report: ClusterSources["report"] = ({ metadata }) => reported.push(metadata.name);
   const found = attributionOf([broken, good], lookup([beat(good, "u", 0)]), report);
-  assert.deepEqual([...found], [["u", "ada@example.org"]]);
+  assert.equal(identityIn(found, "u", undefined), "ada@example.org");
   assert.deepEqual(reported, ["bad-1"]);
 });
 
-Deno.test("sameAttribution() compares clusters and identities", () => {
-  const a = new Map([["u", "ada"]]);
-  const more = new Map([...a, ["v", "ada"]]);
-  const others = [new Map(a), new Map([["u", "bob"]]), new Map([["v", "ada"]]), new Map(), more];
-  const same = others.map((other) => sameAttribution(a, other));
-  assert.deepEqual(same, [true, false, false, false, false]);
+Deno.test("exportsByGrant() skips a broken Grant", () => {
+  const broken = { ...grant("bad-1", "ada"), spec: null } as unknown as Grant;
+  assert.deepEqual([...exportsByGrant([broken, grant("a-1", "ada")])], [["a-1", "a"]]);
 });

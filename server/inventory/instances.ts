@@ -1,6 +1,6 @@
 import type { Export, ObjectMeta, RelatedResource } from "../../common/api/resources.ts";
 import type { Instance, Instances } from "../../common/api/wire.ts";
-import type { MetadataObject } from "../../common/kube/metadata.ts";
+import { isOurs, type MetadataObject } from "../../common/kube/metadata.ts";
 import { ANNOTATIONS } from "../../common/api/names.ts";
 import type { ReportBroken } from "./catalog.ts";
 import {
@@ -22,8 +22,8 @@ export interface InstanceSources {
   readonly managedCopies: (resource: RelatedResource["resource"]) => MetadataObjects | undefined;
   /** Returns the objects that match the rule's labels or, if it has none, its names. */
   readonly providerObjects: (rule: RelatedResource) => MetadataObjects | undefined;
-  /** Returns the display name of the identity to which a consumer cluster belongs. */
-  readonly identityOf: (consumerUid: string) => string | undefined;
+  /** Returns the display name of the identity whose object it is; the object may name its Grant. */
+  readonly identityOf: (consumerUid: string, grant: string | undefined) => string | undefined;
   /** Returns the Export of a Grant, if the Grant exists. */
   readonly exportOf: (grant: string) => string | undefined;
   readonly report?: ReportBroken;
@@ -33,9 +33,9 @@ export interface InstanceSources {
 export function instancesOf(offer: Export, sources: InstanceSources): Instances {
   const rows: Instance[] = [];
   for (const api of apiNamesOf(offer)) {
-    for (const row of apiRows(sources, api)) rows.push(row);
+    for (const row of apiRows(sources, offer, api)) rows.push(row);
   }
-  const related = new Map<string, Instance>(); // by key, because two rules may match one object
+  const related = new Map<string, Instance>(); // an object that two rules match has one row
   for (const rule of relatedRulesOf(offer, sources.report)) {
     for (const row of relatedRows(sources, offer, rule)) related.set(rowKey(row), row);
   }
@@ -63,8 +63,9 @@ export function relatedRulesOf(offer: Export, report: ReportBroken = () => {}): 
 
 const asList = <T>(value: T[] | undefined): T[] => Array.isArray(value) ? value : [];
 
-function* apiRows(sources: InstanceSources, api: string): Generator<Instance> {
+function* apiRows(sources: InstanceSources, offer: Export, api: string): Generator<Instance> {
   for (const { metadata } of sources.managedObjects(api) ?? []) {
+    if (!isOf(sources, offer, metadata)) continue;
     yield { api, ...place(metadata), ...origin(sources, metadata), ...created(metadata) };
   }
 }
@@ -80,7 +81,9 @@ function* relatedRows(
     : sources.providerObjects(rule);
   for (const { metadata } of objects ?? []) {
     if (!matchesNames(rule, metadata.name)) continue;
-    if (direction === "FromConsumer" && !isCopyFor(sources, offer, rule, metadata)) continue;
+    const isShown = direction === "FromProvider" ||
+      isCopyFor(rule, metadata) && isOf(sources, offer, metadata);
+    if (!isShown) continue;
     yield {
       api: resource,
       related: true,
@@ -93,20 +96,27 @@ function* relatedRows(
 }
 
 /**
- * Tells whether a copy belongs to this rule. A binding has the name of its Grant unless the consumer
- * renamed it. The copy is excluded only if that name is a Grant of another Export.
+ * Tells whether an object from a consumer belongs to an Export. The object names its Connection,
+ * which has the name of its Grant. An object that names no Connection, or one that the consumer
+ * renamed, is shown with every Export that it fits.
+ */
+function isOf({ exportOf }: InstanceSources, offer: Export, { annotations }: ObjectMeta): boolean {
+  const grant = annotations?.[ANNOTATIONS.connection];
+  const exportName = grant === undefined ? undefined : exportOf(grant);
+  return exportName === undefined || exportName === offer.metadata.name;
+}
+
+/**
+ * Tells whether a managed object is a copy for this rule. Our konnector copies the labels of the
+ * source; others copy none, and then the labels cannot exclude the copy.
  */
 function isCopyFor(
-  { exportOf }: InstanceSources,
-  offer: Export,
   { selector }: RelatedResource,
-  { annotations, labels }: ObjectMeta,
+  { annotations, labels = {} }: ObjectMeta,
 ): boolean {
-  const binding = annotations?.[ANNOTATIONS.relatedBinding];
-  if (!binding) return false;
-  if (selector?.labelSelector && !matchesSelector(labels, selector.labelSelector)) return false;
-  const grant = binding.slice(binding.lastIndexOf("/") + 1);
-  return (exportOf(grant) ?? offer.metadata.name) === offer.metadata.name;
+  if (!annotations?.[ANNOTATIONS.consumerClusterUid]) return false;
+  return !selector?.labelSelector || Object.keys(labels).every(isOurs) ||
+    matchesSelector(labels, selector.labelSelector);
 }
 
 const place = ({ namespace, name }: ObjectMeta): Pick<Instance, "namespace" | "name"> =>
@@ -118,7 +128,7 @@ function origin(
 ): Pick<Instance, "clusterUID" | "identity"> {
   const clusterUID = annotations?.[ANNOTATIONS.consumerClusterUid];
   if (!clusterUID) return {};
-  const identity = identityOf(clusterUID);
+  const identity = identityOf(clusterUID, annotations[ANNOTATIONS.connection]);
   return identity === undefined ? { clusterUID } : { clusterUID, identity };
 }
 
@@ -126,12 +136,10 @@ const created = ({ creationTimestamp }: ObjectMeta): Pick<Instance, "createdAt">
   createdAt: creationTimestamp ?? "",
 });
 
-const rowKey = ({ api, direction, namespace = "", name }: Instance): string =>
-  `${api} ${direction} ${namespace} ${name}`;
+const rowKey = ({ api, namespace = "", name }: Instance): string => `${api} ${namespace} ${name}`;
 
 const byPlace = (a: Instance, b: Instance): number =>
   Number(a.related ?? false) - Number(b.related ?? false) ||
   compare(a.api, b.api) ||
   compare(a.namespace ?? "", b.namespace ?? "") ||
-  compare(a.name, b.name) ||
-  compare(a.direction ?? "", b.direction ?? "");
+  compare(a.name, b.name);

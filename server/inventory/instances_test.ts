@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { CATALOG_API_VERSION } from "../../common/api/groups.ts";
 import type { Export, RelatedResource } from "../../common/api/resources.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
-import { ANNOTATIONS } from "../../common/api/names.ts";
+import { ANNOTATIONS, LABELS } from "../../common/api/names.ts";
 import { apiNamesOf, instancesOf, type InstanceSources, relatedRulesOf } from "./instances.ts";
 
 const CREATED = "2026-05-01T10:00:00Z";
@@ -14,13 +14,13 @@ const offer = (apis: string[], relatedResources: RelatedResource[] = []): Export
   spec: { title: "t", apis: apis.map((name) => ({ name })), defaults: { relatedResources } },
 });
 
-type Marks = { uid?: string; binding?: string; labels?: Record<string, string> };
+type Marks = { uid?: string; grant?: string; labels?: Record<string, string> };
 
-const object = (at: string, { uid, binding, labels }: Marks = {}): MetadataObject => {
+const object = (at: string, { uid, grant, labels }: Marks = {}): MetadataObject => {
   const [name = "", namespace] = at.split("/").reverse();
   const annotations = {
     ...(uid ? { [ANNOTATIONS.consumerClusterUid]: uid } : {}),
-    ...(binding ? { [ANNOTATIONS.relatedBinding]: binding } : {}),
+    ...(grant ? { [ANNOTATIONS.connection]: grant } : {}),
   };
   const place = namespace ? { name, namespace } : { name };
   const marks = labels ? { annotations, labels } : { annotations };
@@ -53,7 +53,7 @@ Deno.test("instancesOf() shows every field of a row", () => {
     offer(["a.example.org"], [rule("secrets", "FromConsumer", { names: ["password"] })]),
     sources({
       managedObjects: (api) => objects[api],
-      managedCopies: () => [object("ns/password", { uid: "uid-1", binding: "pg-1" })],
+      managedCopies: () => [object("ns/password", { uid: "uid-1", grant: "pg-1" })],
       identityOf: (uid) => uid === "uid-1" ? "ada@example.org" : undefined,
     }),
   );
@@ -85,27 +85,67 @@ Deno.test("instancesOf() sorts API rows first, then by api, namespace and name",
   assert.deepEqual(places(answer), sorted);
 });
 
-Deno.test("instancesOf() shows the copies that came with a FromConsumer rule", () => {
-  const labels = { app: "x" };
-  const names = ["a", "b", "c", "d", "e"];
-  const selector = { labelSelector: { matchLabels: labels }, names };
-  const copies = [
-    object("ns/a", { binding: "pg-1", labels }),
-    object("ns/b", { binding: "team/renamed", labels }),
-    object("ns/c", { labels }), // managed, but not a copy
-    object("ns/d", { binding: "mq-1", labels }), // came with another Export
-    object("ns/e", { binding: "pg-1", labels: { app: "y" } }),
-    object("ns/f", { binding: "pg-1", labels }), // not among the names
+const GRANTS: Record<string, string> = { "pg-1": "pg", "mq-1": "mq" };
+const exportOf = (grant: string) => GRANTS[grant];
+
+Deno.test("instancesOf() shows an object with the Export of the Grant that it names", () => {
+  const uid = "uid-1";
+  const objects = [
+    object("ns/a", { uid, grant: "pg-1" }),
+    object("ns/b", { uid, grant: "mq-1" }),
+    object("ns/c", { uid, grant: "renamed" }),
+    object("ns/d", { uid }),
   ];
-  const grants: Record<string, string> = { "pg-1": "pg", "mq-1": "mq" };
+  const from = sources({
+    managedObjects: () => objects,
+    identityOf: (_, grant) => grant && `${grant}@example.org`,
+    exportOf,
+  });
+  const shown = instancesOf(offer(["a.example.org"]), from).instances;
+  assert.deepEqual(shown.map(({ name, identity }) => [name, identity]), [
+    ["a", "pg-1@example.org"],
+    ["c", "renamed@example.org"],
+    ["d", undefined],
+  ]);
+});
+
+Deno.test("instancesOf() shows the copies that came with a FromConsumer rule", () => {
+  const uid = "uid-1";
+  const ours = { [LABELS.managed]: "true", "core.xbind.io/other": "x" };
+  const labels = { app: "x", ...ours };
+  const names = ["a", "b", "c", "d", "e", "g", "h", "i"];
+  const selector = { labelSelector: { matchLabels: { app: "x" } }, names };
+  const copies = [
+    object("ns/a", { uid, grant: "pg-1", labels }),
+    object("ns/b", { uid, grant: "renamed", labels }),
+    object("ns/c", { grant: "pg-1", labels }), // managed, but not a copy
+    object("ns/d", { uid, grant: "mq-1", labels }), // came with another Export
+    object("ns/e", { uid, grant: "pg-1", labels: { ...ours, app: "y" } }),
+    object("ns/f", { uid, grant: "pg-1", labels }), // not among the names
+    object("ns/g", { uid, labels }), // by another konnector
+    object("ns/h", { uid, labels: ours }), // by another konnector that copies no labels
+    object("ns/i", { uid, grant: "mq-1", labels: ours }),
+  ];
   const answer = instancesOf(
     offer([], [rule("secrets", "FromConsumer", selector)]),
     sources({
       managedCopies: (resource) => resource === "secrets" ? copies : undefined,
-      exportOf: (grant) => grants[grant],
+      exportOf,
     }),
   );
-  assert.deepEqual(places(answer), ["secrets ns/a", "secrets ns/b"]);
+  assert.deepEqual(places(answer), ["a", "b", "g", "h"].map((name) => `secrets ns/${name}`));
+});
+
+Deno.test("instancesOf() shows an object that rules of both directions match once", () => {
+  const rules = (["FromProvider", "FromConsumer"] as const).map((direction) =>
+    rule("secrets", direction, { names: ["a"] })
+  );
+  const both = () => [object("ns/a", { uid: "uid-1" })];
+  const answer = instancesOf(
+    offer([], rules),
+    sources({ providerObjects: both, managedCopies: both }),
+  );
+  assert.deepEqual(places(answer), ["secrets ns/a"]);
 });
 
 Deno.test("instancesOf() shows the objects of a FromProvider rule with matching names, each once", () => {
@@ -124,7 +164,7 @@ Deno.test("instancesOf() shows no rows for a rule without a selector", async (t)
     for (const direction of ["FromProvider", "FromConsumer"] as const) {
       await t.step(`${direction} ${JSON.stringify(selector)}`, () => {
         const rule = { resource: "secrets" as const, direction, ...(selector ? { selector } : {}) };
-        const all = () => [object("ns/a", { binding: "pg-1" })];
+        const all = () => [object("ns/a", { uid: "uid-1", grant: "pg-1" })];
         const from = sources({ providerObjects: all, managedCopies: all });
         assert.deepEqual(instancesOf(offer([], [rule]), from).instances, []);
       });

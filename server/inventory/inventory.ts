@@ -5,7 +5,7 @@ import type { MetadataObject } from "../../common/kube/metadata.ts";
 import type { Log } from "../../common/log/log.ts";
 import type { ApiCaches } from "./api_caches.ts";
 import type { ApiObjects } from "./api_watch.ts";
-import { type Attribution, attributionOf, sameAttribution } from "./attribution.ts";
+import { attributionOf, exportsByGrant, identityIn } from "./attribution.ts";
 import {
   ageSeconds,
   type AwaitableCache,
@@ -17,7 +17,7 @@ import { catalogOf, type ReportBroken } from "./catalog.ts";
 import { ClusterList } from "./clusters.ts";
 import type { Heartbeat, HeartbeatIndex } from "../provider/heartbeats.ts";
 import { apiNamesOf, instancesOf, relatedRulesOf } from "./instances.ts";
-import { Memo } from "./memo.ts";
+import { Memo, type Texts, TextsMemo } from "./memo.ts";
 import { type Answer, Snapshot } from "./snapshot.ts";
 
 type View<T extends MetadataObject> = Pick<
@@ -62,8 +62,8 @@ export class Inventory {
   /** By Export, the most recently used last. */
   readonly #instances = new Map<string, Snapshot>();
   readonly #grantedApis = new Memo<readonly string[]>();
-  readonly #attributionMemo = new Memo<Attribution>();
-  #attribution: Attribution = new Map();
+  readonly #attribution = new TextsMemo();
+  readonly #exportByGrant = new TextsMemo();
   readonly #reported = new Set<string>();
 
   constructor(deps: InventoryDeps) {
@@ -110,7 +110,7 @@ export class Inventory {
       const { json, ...rest } = this.#clusterList.view({
         grants: grants.values(),
         heartbeats,
-        syncedCounts: (api, uid) => objects.get(api)?.countOf(uid),
+        syncedCounts: (api, uid, grant) => objects.get(api)?.countOf(uid, grant),
         crowded: heartbeats.crowded,
         nowMs,
         report: this.#report,
@@ -134,13 +134,13 @@ export class Inventory {
       this.#lookUp(fromConsumer, (resource) => apis.managedCopies(resource, signal)),
       this.#lookUp(fromProvider, (rule) => apis.providerObjects(rule, signal)),
     ]);
-    const attribution = this.#currentAttribution();
+    const { attribution, exportByGrant } = this.#origins();
     const { name, uid, resourceVersion } = offer.metadata;
     const version = [
       uid,
       resourceVersion,
       attribution,
-      fromConsumer.size > 0 ? this.#changes.grants() : undefined,
+      exportByGrant,
       ...[objects, copies, originals].flatMap(versions),
     ];
     const answer = this.#instancesOf(name).get(version, () => ({
@@ -148,8 +148,8 @@ export class Inventory {
         managedObjects: (api) => objects.get(api)?.values(),
         managedCopies: (resource) => copies.get(resource)?.values(),
         providerObjects: (rule) => originals.get(rule)?.values(),
-        identityOf: (consumerUid) => attribution.get(consumerUid),
-        exportOf: (grant) => grants.get({ name: grant })?.spec.exportName,
+        identityOf: (consumerUid, grant) => identityIn(attribution, consumerUid, grant),
+        exportOf: (grant) => exportByGrant.get(grant),
         report: this.#report,
       })),
     }));
@@ -157,15 +157,20 @@ export class Inventory {
     return withAge(answer, viewAge([grants, heartbeats, outage, ...all]));
   }
 
-  /** Returns the same object as long as its content is equal, so that heartbeats change no version. */
-  #currentAttribution(): Attribution {
+  /** Returns what tells whose objects are. Heartbeats alone change none of it. */
+  #origins(): { attribution: Texts; exportByGrant: Texts } {
     const { grants, heartbeats } = this.#deps.caches;
-    const version = [this.#changes.grants(), this.#changes.heartbeats()];
-    return this.#attributionMemo.get(version, () => {
-      const next = attributionOf(grants.values(), heartbeats, this.#report);
-      if (!sameAttribution(next, this.#attribution)) this.#attribution = next;
-      return { value: this.#attribution };
-    });
+    const [grantChanges, beats] = [this.#changes.grants(), this.#changes.heartbeats()];
+    return {
+      attribution: this.#attribution.get(
+        [grantChanges, beats],
+        () => attributionOf(grants.values(), heartbeats, this.#report),
+      ),
+      exportByGrant: this.#exportByGrant.get(
+        [grantChanges],
+        () => exportsByGrant(grants.values()),
+      ),
+    };
   }
 
   /** Returns the snapshot of an Export, and drops the least recently used ones over the limit. */

@@ -66,3 +66,31 @@ const isCurrent = (kept: Kept<unknown>, version: Version, nowMs: number): boolea
   nowMs <= (kept.validUntilMs ?? Infinity) &&
   version.length === kept.version.length &&
   version.every((part, index) => Object.is(part, kept.version[index]));
+
+/** Texts by text. */
+export type Texts = ReadonlyMap<string, string>;
+
+/** Keeps a map of texts, and returns the same object as long as its content is equal. */
+export class TextsMemo {
+  readonly #memo: Memo<Texts>;
+  #texts: Texts = new Map();
+
+  constructor(clocks?: Clocks) {
+    this.#memo = new Memo(clocks);
+  }
+
+  /** Returns the map for this version of the sources, or a very recent one. */
+  get(version: Version, build: () => Texts): Texts {
+    return this.#memo.get(version, () => {
+      const built = build();
+      if (!areEqual(built, this.#texts)) this.#texts = built;
+      return { value: this.#texts };
+    });
+  }
+}
+
+function areEqual(a: Texts, b: Texts): boolean {
+  if (a.size !== b.size) return false;
+  for (const [key, text] of a) if (b.get(key) !== text) return false;
+  return true;
+}

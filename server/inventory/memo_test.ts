@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type Clocks, Memo } from "./memo.ts";
+import { type Clocks, Memo, TextsMemo } from "./memo.ts";
 
 /** Makes clocks that only the test advances. */
 const testClocks = () => {
@@ -100,4 +100,21 @@ Deno.test("Memo stores nothing from a build that throws", () => {
       throw new Error("broken");
     }), /broken/);
   assert.equal(memo.get([], () => ({ value: 1 })), 1);
+});
+
+Deno.test("TextsMemo returns the same map as long as its content is equal", () => {
+  const clocks = testClocks();
+  const memo = new TextsMemo(clocks);
+  let version = 0;
+  const get = (...texts: [string, string][]) => {
+    clocks.nowMs += 1_000;
+    return memo.get([version++], () => new Map(texts));
+  };
+  const first = get(["u", "ada"]);
+  assert.equal(get(["u", "ada"]), first);
+  const others: [string, string][][] = [[["u", "bob"]], [["v", "bob"]], [], [["u", "x"], [
+    "v",
+    "y",
+  ]]];
+  for (const other of others) assert.deepEqual([...get(...other)], other);
 });

@@ -193,21 +193,25 @@ Deno.test("Inventory shows the clusters and instances that konnectors wrote", as
     assert.doesNotMatch(JSON.stringify(answer), /marker/);
   });
 
-  await t.step("a UID of two identities belongs to neither", async () => {
-    await world.beat(bob, uid1);
-    const answer = await answerWhen<Instances>(
-      "the first cluster has no owner",
-      () => at.inventory.instances(offer),
-      ({ instances }) => instances[0]?.identity === undefined,
-    );
-    assert.deepEqual(
-      answer.instances.slice(0, 3).map(({ clusterUID, identity }) => [clusterUID, identity]),
-      [[uid1, undefined], [uid1, undefined], [uid2, "ada@example.org"]],
-    );
-    const { clusters, pending } = decoded<Clusters>(await at.inventory.clusters());
-    assert.equal(clusters.find(({ uid }) => uid === uid1)?.bindings.length, 2);
-    assert.equal(pending, undefined);
-  });
+  await t.step(
+    "a UID of two identities belongs to neither, except for the objects of a Grant",
+    async () => {
+      await world.beat(bob, uid1);
+      const answer = await answerWhen<Instances>(
+        "the first cluster has no owner",
+        () => at.inventory.instances(offer),
+        ({ instances }) => instances[0]?.identity === undefined,
+      );
+      assert.deepEqual(
+        answer.instances.slice(0, 3).map(({ clusterUID, identity }) => [clusterUID, identity]),
+        [[uid1, undefined], [uid1, undefined], [uid2, "ada@example.org"]],
+      );
+      assert.deepEqual(answer.instances.at(-1)?.identity, "ada@example.org", "it names its Grant");
+      const { clusters, pending } = decoded<Clusters>(await at.inventory.clusters());
+      assert.equal(clusters.find(({ uid }) => uid === uid1)?.bindings.length, 2);
+      assert.equal(pending, undefined);
+    },
+  );
 
   await t.step("clusters() counts a new synced object", async () => {
     await world.widget("a", "w4", synced(uid2));
@@ -218,6 +222,58 @@ Deno.test("Inventory shows the clusters and instances that konnectors wrote", as
       () => at.inventory.clusters(),
       (all) => count(all) === 2,
     );
+  });
+  assert.deepEqual(at.logged, []);
+});
+
+Deno.test("Inventory shows an object with the Grant and the Export that it names", async (t) => {
+  await using world = await InventoryWorld.start(provider);
+  const { kube, namespace, id } = world;
+  await world.define("a");
+  const selector = { labelSelector: { matchLabels: { [id]: "shared" } } };
+  const relatedResources: RelatedResource[] = (["FromConsumer", "FromProvider"] as const)
+    .map((direction) => ({ resource: "configmaps", direction, selector }));
+  const defaults = { relatedResources };
+  const [pg, mq] = [
+    await world.offer("pg", ["a"], { defaults }),
+    await world.offer("mq", ["a"], { defaults }),
+  ];
+  const [pgGrant, mqGrant] = [await world.grant(pg, "ada"), await world.grant(mq, "ada")];
+  const uid = `1-${id}`;
+  const copy = (name: string, grant: string | undefined, labels: Record<string, string>) => {
+    const { labels: ours, annotations = {} } = synced(uid, grant);
+    const { metadata, ...made } = configMap(namespace, name, {}, { ...ours, ...labels });
+    return kube.create(CONFIG_MAPS, { ...made, metadata: { ...metadata, annotations } }, cli);
+  };
+  for (const [name, grant] of [["pg", pgGrant], ["mq", mqGrant]] as const) {
+    await world.beat(grant, uid);
+    await world.widget("a", `w-${name}`, synced(uid, grant.metadata.name));
+    await copy(`from-${name}`, grant.metadata.name, { [id]: "shared" });
+  }
+  await world.widget("a", "w-plain", synced(uid));
+  await copy("plain", undefined, { [id]: "shared" });
+  await copy("bare", undefined, {});
+  await kube.create(CONFIG_MAPS, configMap(namespace, "own", {}, { [id]: "shared" }), cli);
+
+  await using at = await world.inventory();
+  for (const [name, offer] of [["pg", pg], ["mq", mq]] as const) {
+    await t.step(`instances() of ${name}`, async () => {
+      const answer = decoded<Instances>(await at.inventory.instances(offer));
+      const shown = answer.instances.map(({ name, direction }) => [name, direction]);
+      assert.deepEqual(shown, [
+        [`w-${name}`, undefined],
+        ["w-plain", undefined],
+        ["bare", "FromConsumer"],
+        [`from-${name}`, "FromConsumer"],
+        ["own", "FromProvider"],
+        ["plain", "FromConsumer"],
+      ]);
+    });
+  }
+  await t.step("clusters() counts the objects of each Grant", async () => {
+    const { clusters } = decoded<Clusters>(await at.inventory.clusters());
+    const counts = clusters[0]?.bindings.map(({ apis }) => apis[0]?.syncedCount);
+    assert.deepEqual(counts, [2, 2], "its own one, and the one that names no Grant");
   });
   assert.deepEqual(at.logged, []);
 });

@@ -127,7 +127,7 @@ export class ChartFlow implements AsyncDisposable {
     await eventually("the konnector may write its heartbeat", () => konnector.beat());
     this.#beating = beating(konnector);
     await konnector.sync(customType(WIDGETS), "team", "small");
-    const related = { [ANNOTATIONS.relatedBinding]: this.#grant };
+    const related = { [ANNOTATIONS.relatedBinding]: crypto.randomUUID() };
     await konnector.sync(CONFIG_MAPS, "team", "settings", related);
     await this.#kube.create(SECRETS, {
       apiVersion: "v1",

@@ -244,12 +244,12 @@ export class InventoryWorld implements AsyncDisposable {
   }
 }
 
-/** Returns the metadata of an object that a konnector synced for a consumer cluster. */
-export const synced = (uid: string, binding?: string): Partial<ObjectMeta> => ({
+/** Returns the metadata of an object that a konnector synced, with the name of its Grant if known. */
+export const synced = (uid: string, grant?: string): Partial<ObjectMeta> => ({
   labels: { [LABELS.managed]: "true" },
   annotations: {
     [ANNOTATIONS.consumerClusterUid]: uid,
-    ...(binding ? { [ANNOTATIONS.relatedBinding]: binding } : {}),
+    ...(grant ? { [ANNOTATIONS.connection]: grant } : {}),
   },
 });
 

@@ -76,6 +76,7 @@ export class TestKonnector implements Disposable {
         annotations: {
           [ANNOTATIONS.consumerClusterUid]: this.#uid,
           [ANNOTATIONS.consumerObjectUid]: crypto.randomUUID(),
+          [ANNOTATIONS.connection]: this.#connection,
           ...annotations,
         },
       },
