@@ -113,10 +113,11 @@ export const ACCOUNT_NAME_ANNOTATION = "kubernetes.io/service-account.name";
 /** Appears on a Secret once Kubernetes has filled in the token. */
 export const ACCOUNT_UID_ANNOTATION = "kubernetes.io/service-account.uid";
 
+/** For heartbeats; a konnector deletes its own when it unbinds. */
 const LEASE_RULE: PolicyRule = {
   apiGroups: ["coordination.k8s.io"],
   resources: ["leases"],
-  verbs: [...READ, "create", "update", "patch"],
+  verbs: READ_WRITE,
 };
 
 const IDENTITY_RULES: readonly PolicyRule[] = [

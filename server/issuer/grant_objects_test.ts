@@ -24,7 +24,7 @@ const rule = (group: string, resources: string[], verbs: string[]): PolicyRule =
   resources,
   verbs,
 });
-const LEASES = rule("coordination.k8s.io", ["leases"], [...READ, "create", "update", "patch"]);
+const LEASES = rule("coordination.k8s.io", ["leases"], ALL);
 const IDENTITY = [
   rule("apiextensions.k8s.io", ["customresourcedefinitions"], READ),
   { ...rule("", ["namespaces"], ["get"]), resourceNames: ["kube-system"] },

@@ -27,7 +27,7 @@ export const permissionsOf = ({ apis, relatedResources = [] }: CatalogExport): P
   {
     may: "Send heartbeats with",
     what: "leases",
-    verbs: `${READ}, create, update, patch`,
+    verbs: WRITE,
     which: "in your own namespace there",
   },
 ];

@@ -160,6 +160,26 @@ Deno.test("issuer() repairs the objects of a Grant", async (t) => {
   }
 });
 
+Deno.test("issuer() brings a Role of an earlier version up to date when it starts", async () => {
+  const grant = await world.ready(await world.grant({ who: "upgraded" }));
+  const key = keyOf(grant, ROLES);
+  const { rules } = await kube.get(ROLES, key);
+  await world.stop();
+  // Earlier versions did not let a konnector delete its Lease.
+  const withoutDelete = await world.edit(ROLES, key, ({ rules = [] }) => ({
+    rules: rules.map((rule) => ({
+      ...rule,
+      verbs: rule.resources?.includes("leases") ? ["get", "create", "patch"] : rule.verbs,
+    })),
+  }));
+  assert.notDeepEqual(withoutDelete.rules, rules);
+  await world.restart();
+  await eventually("the Role is up to date", async () => {
+    assert.deepEqual((await kube.get(ROLES, key)).rules, rules);
+    return true;
+  });
+});
+
 Deno.test("issuer() restores the finalizer and the status of a Grant", async () => {
   const grant = await world.ready(await world.grant({ who: "edited" }));
   const { name } = grant.metadata;

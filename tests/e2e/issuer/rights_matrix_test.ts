@@ -86,7 +86,7 @@ function table({ scope, apis, reads = [], writes = [] }: Given): Set<string> {
   };
   const granted = scope === "Cluster" ? PLACES : [boundary];
   add("apiextensions.k8s.io/customresourcedefinitions", READ, PLACES);
-  add("coordination.k8s.io/leases", [...READ, "create", "update", "patch"], [boundary]);
+  add("coordination.k8s.io/leases", [...READ, ...WRITE], [boundary]);
   for (const api of apis) {
     const [plural = "", ...group] = api.split(".");
     const resource = `${group.join(".")}/${plural}`;

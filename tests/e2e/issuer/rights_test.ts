@@ -72,7 +72,7 @@ function table(grant: Grant, scope: Scope): { everywhere: string[]; inBoundary: 
   ];
   const inBoundary = [
     ...everywhere,
-    `${READ},create,update,patch coordination.k8s.io/leases`,
+    `${ALL} coordination.k8s.io/leases`,
     ...(scope === "Cluster" ? [] : granted),
   ];
   return { everywhere: everywhere.sort(), inBoundary: inBoundary.sort() };
@@ -97,7 +97,7 @@ function accesses(grant: Grant, scope: Scope): [Access, verbs: string][] {
   scoped("example.org", "widgets/status", ALL);
   scoped("", "secrets", secretVerbs.get(grant));
   scoped("", "configmaps", configMapVerbs.get(grant));
-  add("coordination.k8s.io", "leases", `${READ},create,update,patch`, boundary);
+  add("coordination.k8s.io", "leases", ALL, boundary);
   add("coordination.k8s.io", "leases", "", ...elsewhere);
   add("apiextensions.k8s.io", "customresourcedefinitions", READ, undefined);
   add("", "namespaces", inCluster ? `${READ},create` : "", undefined);
@@ -162,7 +162,8 @@ function calls(
     ["delete a namespace", false, () => kube.delete(NAMESPACES, ofItsOwn)],
     ["apply a Lease", true, () => kube.apply(LEASES, { ...lease, metadata: here }, cli)],
     ["apply one elsewhere", false, () => kube.apply(LEASES, { ...lease, metadata: there }, cli)],
-    ["delete the Lease", false, () => kube.delete(LEASES, here)],
+    ["delete the Lease", true, () => kube.delete(LEASES, here)],
+    ["delete one elsewhere", false, () => kube.delete(LEASES, there)],
     ["list Secrets", grant !== ada, () => kube.list(SECRETS, { namespace })],
     ["list all Secrets", grant !== ada && inCluster, () => kube.list(SECRETS)],
     ["apply a Secret", writes, () => kube.apply(SECRETS, { ...secret, metadata: here }, cli)],
