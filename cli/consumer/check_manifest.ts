@@ -1,23 +1,56 @@
 import type { ClusterRole, KubeObject, PolicyRule, Role } from "../../common/api/resources.ts";
 import { parseUntrustedYaml } from "../../common/yaml.ts";
 import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
-import { differences, isMapping, refused } from "./differences.ts";
+import { differences, isMapping, type MayDiffer, refused } from "./differences.ts";
+import {
+  isDescriptive,
+  isOrdinaryResources,
+  isOwnProbe,
+  isPlainEnvironment,
+  isStrategy,
+} from "./harmless.ts";
 
 const MAX_LENGTH = 1024 * 1024;
 
+const VERSION = "spec.versions[0]";
+const CONTAINER = "spec.template.spec.containers[0]";
+const anything = () => true;
+
 /**
- * Paths where a provider's manifest may differ from ours: schemas of other versions, the image, and
- * settings of the process. None of them reaches beyond the konnector's own pod and permissions.
+ * Where a provider's manifest may differ from ours, and with which values: descriptions, schemas of
+ * other versions, the image, and settings of the process. None of them reaches beyond the
+ * konnector's own pod and permissions.
  */
-const MAY_DIFFER: Record<string, RegExp> = {
-  CustomResourceDefinition: /^spec\.versions\[0\]\.(schema|additionalPrinterColumns)\b/,
+const MAY_DIFFER: Record<string, Record<string, (given: unknown) => boolean>> = {
+  CustomResourceDefinition: {
+    [`${VERSION}.schema`]: anything,
+    [`${VERSION}.additionalPrinterColumns`]: anything,
+  },
   // `widerRule` compares these.
-  ClusterRole: /^rules\b/,
-  Role: /^rules\b/,
-  Deployment: new RegExp(
-    "^spec\\.replicas$|^spec\\.template\\.spec\\.containers\\[0\\]\\." +
-      "(image$|imagePullPolicy$|args\\b|resources\\b|\\w+Probe\\.\\w+(Seconds|Threshold)$)",
-  ),
+  ClusterRole: { rules: anything },
+  Role: { rules: anything },
+  Deployment: {
+    "spec.replicas": anything,
+    "spec.strategy": isStrategy,
+    "spec.template.metadata.labels": isDescriptive,
+    "spec.template.metadata.annotations": isDescriptive,
+    [`${CONTAINER}.imagePullPolicy`]: anything,
+    [`${CONTAINER}.args`]: anything,
+    [`${CONTAINER}.env`]: isPlainEnvironment,
+    [`${CONTAINER}.resources`]: isOrdinaryResources,
+    [`${CONTAINER}.livenessProbe`]: isOwnProbe,
+    [`${CONTAINER}.readinessProbe`]: isOwnProbe,
+    [`${CONTAINER}.startupProbe`]: isOwnProbe,
+  },
+};
+
+const mayDiffer = (kind: string): MayDiffer => {
+  const places = new Map(Object.entries({
+    "metadata.labels": isDescriptive,
+    "metadata.annotations": isDescriptive,
+    ...MAY_DIFFER[kind],
+  }));
+  return (path, given) => places.get(path)?.(given) ?? false;
 };
 
 /**
@@ -45,8 +78,7 @@ export function checkManifest(yaml: string): KubeObject[] {
 }
 
 function checkObject(object: unknown, model: KubeObject): KubeObject {
-  const mayDiffer = MAY_DIFFER[model.kind];
-  const [path] = differences(object, model).filter((place) => !mayDiffer?.test(place));
+  const [path] = differences(object, model, mayDiffer(model.kind));
   const name = identityOf(model);
   if (path !== undefined) throw refusedManifest(`${name} has an unexpected value at "${path}"`);
   const checked = object as KubeObject; // it has the same fields as the model

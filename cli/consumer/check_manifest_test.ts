@@ -10,7 +10,7 @@ const IMAGE = "registry.example.org/konnector:v1";
 interface Tree {
   [key: string]: Tree & Tree[] & string;
 }
-const manifest = () => structuredClone(konnectorManifest(IMAGE)) as unknown as Tree[];
+const manifest = () => JSON.parse(JSON.stringify(konnectorManifest(IMAGE))) as Tree[];
 const edited = (kind: string, edit: (object: Tree) => void): object[] => {
   const objects = manifest();
   const found = objects.find((object) => object["kind"] === kind) ?? assert.fail(kind);
@@ -27,6 +27,28 @@ const set = (kind: string, path: string, value: unknown): object[] =>
 
 const POD = "spec.template.spec";
 const CONTAINER = `${POD}.containers.0`;
+const TEMPLATE = "spec.template.metadata";
+
+const APP = "app.kubernetes.io";
+const NAME = { [`${APP}/name`]: "konnector" };
+const SCRAPE = { "prometheus.io/scrape": "true", "kubectl.kubernetes.io/default-container": "a" };
+const ROLLING = { type: "RollingUpdate", rollingUpdate: { maxSurge: "25%", maxUnavailable: 0 } };
+const PROBE = { httpGet: { path: "/readyz", port: "probes", scheme: "HTTP" }, failureThreshold: 9 };
+const LIMIT = { containerName: "konnector", resource: "limits.memory", divisor: "1Mi" };
+
+const EXEC = { exec: { command: ["sh"] } };
+const INJECT = { "sidecar.example.org/inject": "true" };
+const AGGREGATE = "rbac.authorization.k8s.io/aggregate-to-view";
+const POD_SECURITY = "pod-security.kubernetes.io/enforce";
+
+const env = (...variables: object[]) => set("Deployment", `${CONTAINER}.env`, variables);
+const valueFrom = (source: object) => env({ name: "A", valueFrom: source });
+const fieldRef = (fieldPath: string, apiVersion?: string) => ({
+  name: "A",
+  valueFrom: { fieldRef: { fieldPath, ...(apiVersion && { apiVersion }) } },
+});
+const described = (kind: string, field: "labels" | "annotations", key: string, value = "true") =>
+  set(kind, `metadata.${field}`, { ...NAME, [key]: value });
 
 Deno.test("checkManifest() accepts the manifest of a gateway of this version with any image", () => {
   assert.deepEqual(checkManifest(toYaml(manifest())), konnectorManifest(IMAGE));
@@ -46,6 +68,29 @@ Deno.test("checkManifest() accepts differences that stay within the konnector", 
     ["a pull policy", set("Deployment", `${CONTAINER}.imagePullPolicy`, "Always")],
     ["fewer permissions", set("ClusterRole", "rules", rules)],
     ["another schema", set("CustomResourceDefinition", "spec.versions.0.schema", { a: 1 })],
+    ["labels", described("Namespace", "labels", `${APP}/part-of`, "xbind")],
+    ["a label less", set("Namespace", "metadata.labels", {})],
+    ["a label of a role", described("ClusterRole", "labels", `${APP}/version`)],
+    ["annotations", set("ServiceAccount", "metadata.annotations", { "core.xbind.io/a": "b" })],
+    ["annotations of a CRD", set("CustomResourceDefinition", "metadata.annotations", {})],
+    [
+      "labels of the pod",
+      set("Deployment", `${TEMPLATE}.labels`, { ...NAME, [`${APP}/version`]: "1" }),
+    ],
+    ["annotations of the pod", set("Deployment", `${TEMPLATE}.annotations`, SCRAPE)],
+    ["a variable", env({ name: "LOG", value: "debug" })],
+    ["an empty variable", env({ name: "LOG" })],
+    ["the pod's name", env(fieldRef("metadata.name"), fieldRef("status.podIP", "v1"))],
+    ["a limit as a variable", env({ name: "A", valueFrom: { resourceFieldRef: LIMIT } })],
+    ["no variables", env()],
+    ["Recreate", set("Deployment", "spec.strategy", { type: "Recreate" })],
+    ["a rolling update", set("Deployment", "spec.strategy", ROLLING)],
+    ["a startup probe", set("Deployment", `${CONTAINER}.startupProbe`, PROBE)],
+    ["another probe", set("Deployment", `${CONTAINER}.readinessProbe`, { tcpSocket: { port: 1 } })],
+    ["a probe by gRPC", set("Deployment", `${CONTAINER}.livenessProbe`, { grpc: { port: 1 } })],
+    ["another path", set("Deployment", `${CONTAINER}.livenessProbe.httpGet.path`, "/live")],
+    ["other requests", set("Deployment", `${CONTAINER}.resources.requests`, { cpu: 1 })],
+    ["no resources", set("Deployment", `${CONTAINER}.resources`, {})],
   ];
   for (const [what, objects] of table) {
     await t.step(what, () => assert.deepEqual(checkManifest(toYaml(objects)).length, 10));
@@ -59,6 +104,7 @@ Deno.test("checkManifest() refuses a manifest with more than a konnector", async
   const admin = [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }];
   const group = [{ kind: "Group", name: "system:unauthenticated" }];
   const host = [{ name: "host", hostPath: { path: "/" } }];
+  const probe = (value: object) => set("Deployment", `${CONTAINER}.livenessProbe`, value);
   const table: [what: string, objects: object[], reason: RegExp][] = [
     ["a foreign object", [...manifest(), secret], /Secret\/xbind\/a is not part/],
     ["an object in kube-system", set("ServiceAccount", "metadata.namespace", "kube-system"), /no/],
@@ -87,7 +133,53 @@ Deno.test("checkManifest() refuses a manifest with more than a konnector", async
     ["a host port", set("Deployment", `${CONTAINER}.ports.0.hostPort`, 80), /hostPort/],
     ["a command", set("Deployment", `${CONTAINER}.command`, ["sh"]), /command/],
     ["a probing command", set("Deployment", `${CONTAINER}.livenessProbe.exec`, {}), /exec/],
-    ["secrets as variables", set("Deployment", `${CONTAINER}.env`, [{}]), /env/],
+    [
+      "a probe of another host",
+      probe({ httpGet: { host: "10.0.0.1", port: 80 } }),
+      /httpGet\.host/,
+    ],
+    ["a probe with headers", probe({ httpGet: { port: 80, httpHeaders: [] } }), /httpGet/],
+    ["a probe by TCP elsewhere", probe({ tcpSocket: { host: "a", port: 80 } }), /tcpSocket/],
+    [
+      "a new probe by command",
+      set("Deployment", `${CONTAINER}.startupProbe`, EXEC),
+      /startupProbe/,
+    ],
+    ["a hook", set("Deployment", `${CONTAINER}.lifecycle`, { postStart: EXEC }), /lifecycle/],
+    ["a variable without a name", env({}), /env/],
+    ["a Secret as a variable", valueFrom({ secretKeyRef: { name: "a", key: "b" } }), /env/],
+    ["a ConfigMap as a variable", valueFrom({ configMapKeyRef: { name: "a", key: "b" } }), /env/],
+    ["a file as a variable", valueFrom({ fileKeyRef: { path: "a", key: "b" } }), /env/],
+    ["a source and a Secret", valueFrom({ fieldRef: {}, secretKeyRef: {} }), /env/],
+    ["an unknown source", valueFrom({ constructor: {} }), /env/],
+    ["an annotation as a variable", env(fieldRef("metadata.annotations['a']")), /env/],
+    ["a variable that is no text", env({ name: "A", value: { a: 1 } }), /env/],
+    ["Secrets as variables", set("Deployment", `${CONTAINER}.envFrom`, [{}]), /envFrom/],
+    [
+      "a device",
+      set("Deployment", `${CONTAINER}.resources.limits.devices/kvm`, 1),
+      /limits\.devices/,
+    ],
+    ["claims", set("Deployment", `${CONTAINER}.resources.claims`, [{ name: "a" }]), /claims/],
+    ["an unknown strategy", set("Deployment", "spec.strategy", { type: "A" }), /strategy/],
+    ["another selector", set("Deployment", "spec.selector.matchLabels", {}), /matchLabels/],
+    ["an aggregated role", described("ClusterRole", "labels", AGGREGATE), /labels\.rbac/],
+    ["a role aggregated by others", described("ClusterRole", "labels", "a/b"), /labels\.a\/b/],
+    ["relaxed pods", described("Namespace", "labels", POD_SECURITY, "privileged"), /pod-security/],
+    ["a cloud role", described("ServiceAccount", "annotations", "cloud/role-arn"), /annotations/],
+    ["an injected container", set("Deployment", `${TEMPLATE}.annotations`, INJECT), /annotations/],
+    [
+      "a label of the pod",
+      set("Deployment", `${TEMPLATE}.labels.identity`, "a"),
+      /labels\.identity/,
+    ],
+    ["an injected CA", described("CustomResourceDefinition", "annotations", "a/inject"), /annotat/],
+    ["a label that is no text", set("Role", "metadata.labels", { [`${APP}/name`]: 1 }), /labels/],
+    ["account secrets", set("ServiceAccount", "imagePullSecrets", [{ name: "a" }]), /imagePullSec/],
+    ["tolerations", set("Deployment", `${POD}.tolerations`, [{ operator: "Exists" }]), /tolerat/],
+    ["a node", set("Deployment", `${POD}.nodeName`, "control-plane"), /nodeName/],
+    ["no user", set("Deployment", `${POD}.securityContext`, {}), /securityContext/],
+    ["capabilities", set("Deployment", `${CONTAINER}.securityContext.capabilities`, {}), /capabil/],
     ["two containers", set("Deployment", `${POD}.containers`, [{ image: "a" }, {}]), /containers/],
     ["no image", set("Deployment", `${CONTAINER}.image`, ""), /names no image/],
     ["an image that is none", set("Deployment", `${CONTAINER}.image`, "a\x1b[1m"), /no image/],

@@ -30,7 +30,7 @@ export function checkProviderKubeconfig(text: string): ProviderKubeconfig {
   const server = String(cluster["server"]);
   const caData = cluster["certificate-authority-data"] as string | undefined;
   const model = providerKubeconfig({ server, caData, token: auth.token.data, namespace });
-  const [path] = differences(given, model).filter((place) => !MAY_DIFFER.test(place));
+  const [path] = differences(given, model, (place) => MAY_DIFFER.test(place));
   if (path !== undefined) throw refusedKubeconfig(`it has an unexpected value at "${path}"`);
   return { server, text: toYaml([model]) };
 }

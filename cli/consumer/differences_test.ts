@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { differences } from "./differences.ts";
 
+Deno.test("differences() leaves out what may differ, by path and value", () => {
+  const mayDiffer = (path: string, given: unknown) => path === "a.b" && given === 1;
+  assert.deepEqual(differences({ a: { b: 1 } }, { a: {} }, mayDiffer), []);
+  assert.deepEqual(differences({ a: { b: 2 } }, { a: {} }, mayDiffer), ["a.b"]);
+  assert.deepEqual(differences({ b: 1 }, {}, mayDiffer), ["b"]);
+});
+
 Deno.test("differences() lists every path that differs from the model", async (t) => {
   const table: [given: unknown, model: unknown, paths: string[]][] = [
     [{ a: 1, b: [{ c: "x" }] }, { b: [{ c: "x" }], a: 1 }, []],
