@@ -105,33 +105,49 @@ export const checkHeartbeat = (
   consumer: Consumer,
 ): Promise<Check> =>
   checked(HEARTBEAT, async () => {
-    const { uid, connections } = await lookAtConsumer(io, consumer);
+    const connections = await connectionsOf(io, consumer);
     const { clusters, pending = [] } = await gateway.clusters(io.signal);
     const granted = clusters.flatMap(({ bindings }) => bindings.map(({ grant }) => grant));
     const known = new Set([...granted, ...pending.map(({ grant }) => grant)]);
-    const ours = connections.filter((name) => known.has(name));
+    const ours = connections.filter(({ name }) => known.has(name));
     if (ours.length === 0) {
       return skipped(HEARTBEAT, "no Connection on this cluster belongs to this gateway");
     }
-    const bindings = clusters.find((cluster) => cluster.uid === uid)?.bindings ?? [];
-    const silent = ours.flatMap((name) => {
-      const heard = bindings.find(({ grant }) => grant === name);
+    const silent = ours.flatMap(({ name, clusterUid }) => {
+      const cluster = clusters.find(({ uid }) => uid === clusterUid);
+      const heard = cluster?.bindings.find(({ grant }) => grant === name);
       if (!heard) return [`the provider never got a heartbeat of ${name} from this cluster`];
       if (heard.live) return [];
       return [`the last heartbeat of ${name} was ${age(heard.lastHeartbeat, io.now())} ago`];
     });
     if (silent.length > 0) return failed(HEARTBEAT, silent.join("; "), SEE_KONNECTOR);
-    return `the provider gets heartbeats of ${ours.join(", ")}`;
+    return `the provider gets heartbeats of ${ours.map(({ name }) => name).join(", ")}`;
   });
 
-async function lookAtConsumer({ signal }: Pick<Io, "signal">, { kube, target }: Consumer) {
+interface OwnConnection {
+  readonly name: string;
+  /** The identity of this cluster in heartbeats of the Connection. */
+  readonly clusterUid: string | undefined;
+}
+
+/** Lists the Connections. Until the konnector has set the identity, that of most clusters is assumed. */
+async function connectionsOf(
+  { signal }: Pick<Io, "signal">,
+  { kube, target }: Consumer,
+): Promise<OwnConnection[]> {
   try {
-    const { metadata: { uid } } = await kube.get(NAMESPACES, { name: "kube-system" }, signal);
     const connections = await kube.list(CONNECTIONS, {}, signal).catch((error) => {
       if (isNotFound(error)) return []; // the konnector is not installed
       throw error;
     });
-    return { uid, connections: connections.map(({ metadata: { name } }) => name) };
+    const isKnown = connections.every(({ status }) => status?.localClusterUID);
+    const kubeSystem = isKnown
+      ? undefined
+      : await kube.find(NAMESPACES, { name: "kube-system" }, signal);
+    return connections.map(({ metadata: { name }, status }) => ({
+      name,
+      clusterUid: status?.localClusterUID || kubeSystem?.metadata.uid,
+    }));
   } catch (error) {
     throw consumerFailure(error, target);
   }

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { makeAvailable } from "../../support/peers/available_konnector.ts";
-import { CLUSTER_BINDINGS, CONNECTIONS, NAMESPACES } from "../../../common/api/resources.ts";
+import {
+  CLUSTER_BINDINGS,
+  CONNECTIONS,
+  type KubeObject,
+  NAMESPACES,
+  type ResourceType,
+} from "../../../common/api/resources.ts";
+import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 import type { Check } from "../../../cli/run/checks.ts";
 import { CliWorld } from "../../support/worlds/cli_world.ts";
 import { objectsIn, TestKonnector } from "../../support/worlds/test_konnector.ts";
@@ -63,6 +70,24 @@ Deno.test("kubectl bind doctor", async (t) => {
     await konnector.beat();
     const lines = await checkUp(0);
     assert.deepEqual([...lines.values()].filter((line) => !line.startsWith("ok: ")), []);
+    assert.equal(lines.get("heartbeat"), `ok: the provider gets heartbeats of ${grant}`);
+  });
+
+  await t.step("finds heartbeats under the identity that the konnector found", async () => {
+    const clusterUid = crypto.randomUUID();
+    const { apiVersion, kind } = await world.kube.get(CONNECTIONS, { name: grant });
+    await world.kube.applyStatus(CONNECTIONS as ResourceType, {
+      apiVersion,
+      kind,
+      metadata: { name: grant },
+      status: { localClusterUID: clusterUid },
+    } as KubeObject, FIELD_MANAGERS.cli);
+    const silent = await checkUp(1);
+    assert.match(silent.get("heartbeat") ?? "", /^failed: the provider never got a heartbeat/);
+    const bundle = objectsIn((await world.bind(["export", "widgets", "-oyaml"])).stdout);
+    using konnector = await TestKonnector.start(bundle, clusterUid);
+    await konnector.beat();
+    const lines = await checkUp(0);
     assert.equal(lines.get("heartbeat"), `ok: the provider gets heartbeats of ${grant}`);
   });
 
