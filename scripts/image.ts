@@ -1,18 +1,18 @@
 /**
- * Builds the image of the backend as an OCI layout, without a container engine. The same commit on
- * the same machine gives the same image. A failed build leaves nothing behind.
+ * Builds images of backend and konnector as OCI layouts, without a container engine. The same
+ * commit on the same machine gives the same images. A failed build leaves nothing behind.
  */
 import path from "node:path";
 import project from "../deno.json" with { type: "json" };
 import type { ArchiveEntry } from "./build/archive_entry.ts";
 import { tarOf } from "./build/tar.ts";
 import { BUILD_EXIT, BuildError, inWorkFolder, runBuild } from "./build/run_build.ts";
-import { BACKEND_ENTRY, packBackend } from "./build/pack.ts";
-import { compile, namedRuntime, NoCompileRuntime, PRODUCTS } from "./build/compile.ts";
+import { packBackend, packKonnector } from "./build/pack.ts";
+import { compile, namedRuntime, NoCompileRuntime } from "./build/compile.ts";
 import { dateFiles, moveIn, writeTree } from "./build/files.ts";
 import { makeSbom } from "./build/sbom.ts";
 import { requireCleanTree, sourceState } from "./build/source_state.ts";
-import { imageConfig } from "./image/image_config.ts";
+import { imageConfig, type ImageName, IMAGES } from "./image/image_config.ts";
 import { IMAGE_USAGE, type ImageOptions, parseImageOptions } from "./image/image_options.ts";
 import { layoutEntries, ociLayout } from "./image/oci_layout.ts";
 import { imageRoot, type ImageSource } from "./image/image_root.ts";
@@ -20,73 +20,90 @@ import { say } from "./say.ts";
 
 /** The most that a node may have to download. */
 const MAX_BYTES = 150_000_000;
-const REPOSITORY = "ghcr.io/xbind/backend";
-const LAYOUT = "image";
-const ARCHIVE = "image.tar";
-/** The bill of materials of the image, beside it. */
-const SBOM = "image.spdx.json";
+
+const PACK = { backend: packBackend, konnector: packKonnector };
+
+/** The names of an image's results: the layout, the archive and the bill of materials. */
+const outputsOf = (name: ImageName) => ({
+  layout: `${name}-image`,
+  archive: `${name}-image.tar`,
+  sbom: `${name}-image.spdx.json`,
+});
 
 /** The options with version and date filled in. */
-type Stamped = ImageOptions & { readonly version: string; readonly dateSeconds: number };
+type Stamped = ImageOptions & {
+  readonly version: string;
+  readonly dateSeconds: number;
+  readonly revision?: string;
+};
 
-async function buildImage(options: ImageOptions): Promise<number> {
-  const { version = project.version, outDir, rootDir } = options;
-  if (options.release && !options.allowDirty) await requireCleanTree();
-  const state = await sourceState();
-  const dateSeconds = options.dateSeconds ?? state.dateSeconds;
-  return await inWorkFolder(
-    rootDir === undefined ? outDir : path.dirname(rootDir),
-    async (work) => {
-      const source = await imageSource({ ...options, version, dateSeconds }, work);
-      const { layers, files: contents } = await imageRoot(source);
-      if (rootDir !== undefined) {
-        await writeTree(layers.flat(), path.join(work, path.basename(rootDir)));
-        await moveIn(work, path.dirname(rootDir), [path.basename(rootDir)]);
-        say(rootDir);
-        return BUILD_EXIT.ok;
-      }
-      const files = ociLayout({
-        config: imageConfig(source.form, version, state.revision),
-        layers,
-        arch: source.arch,
-        reference: `${REPOSITORY}:${version}`,
-        dateSeconds,
-      });
-      const packedBytes = checkSize(files);
-      const entries = layoutEntries(files);
-      await writeTree(entries, path.join(work, LAYOUT));
-      if (options.archive) {
-        await Deno.writeFile(path.join(work, ARCHIVE), tarOf(entries, dateSeconds));
-      }
-      const sbom = await makeSbom(version, dateSeconds, { name: REPOSITORY, files: contents });
-      await Deno.writeTextFile(path.join(work, SBOM), sbom);
-      for (const name of await moveIn(work, outDir, [LAYOUT, ARCHIVE, SBOM])) {
-        say(path.join(outDir, name));
-      }
-      const [packed, unpacked] = [packedBytes, sizeOf(layers.flat())].map((bytes) =>
-        `${(bytes / 1e6).toFixed(1)} MB`
-      );
-      say(`${REPOSITORY}:${version} (${source.form}): ${packed} compressed, ${unpacked} unpacked`);
-      return BUILD_EXIT.ok;
-    },
+async function buildImages(given: ImageOptions): Promise<number> {
+  if (given.release && !given.allowDirty) await requireCleanTree();
+  const { dateSeconds, ...state } = await sourceState();
+  const options: Stamped = {
+    ...given,
+    ...state,
+    version: given.version ?? project.version,
+    dateSeconds: given.dateSeconds ?? dateSeconds,
+  };
+  const { programs, outDir, rootDir } = options;
+  const dir = rootDir === undefined ? outDir : path.dirname(rootDir);
+  return await inWorkFolder(dir, async (work) => {
+    for (const name of programs) await buildImage(name, options, work);
+    const made = rootDir === undefined
+      ? programs.flatMap((name) => Object.values(outputsOf(name)))
+      : [path.basename(rootDir)];
+    for (const name of await moveIn(work, dir, made)) say(path.join(dir, name));
+    return BUILD_EXIT.ok;
+  });
+}
+
+/** Writes one image, or only its root file system, into the work folder. */
+async function buildImage(name: ImageName, options: Stamped, work: string): Promise<void> {
+  const { version, dateSeconds, revision, rootDir } = options;
+  const { product, repository } = IMAGES[name];
+  const source = await imageSource(name, options, work);
+  const { layers, files: contents } = await imageRoot(source);
+  if (rootDir !== undefined) {
+    return await writeTree(layers.flat(), path.join(work, path.basename(rootDir)));
+  }
+  const files = ociLayout({
+    config: imageConfig(IMAGES[name], source.form, version, revision),
+    layers,
+    arch: source.arch,
+    reference: `${repository}:${version}`,
+    dateSeconds,
+  });
+  const packedBytes = checkSize(files);
+  const entries = layoutEntries(files);
+  const { layout, archive, sbom } = outputsOf(name);
+  await writeTree(entries, path.join(work, layout));
+  if (options.archive) await Deno.writeFile(path.join(work, archive), tarOf(entries, dateSeconds));
+  const image = { name: repository, program: product.name, files: contents };
+  await Deno.writeTextFile(path.join(work, sbom), await makeSbom(version, dateSeconds, image));
+  const [packed, unpacked] = [packedBytes, sizeOf(layers.flat())].map((bytes) =>
+    `${(bytes / 1e6).toFixed(1)} MB`
   );
+  say(`${repository}:${version} (${source.form}): ${packed} compressed, ${unpacked} unpacked`);
 }
 
 /** Compiles the executable; falls back to the packed script without a compile runtime. */
 async function imageSource(
+  name: ImageName,
   { form, platform, version, dateSeconds }: Stamped,
   work: string,
 ): Promise<ImageSource> {
+  const { product } = IMAGES[name];
   const { arch } = platform;
   const runtime = form === "script" ? undefined : await namedRuntime([platform]);
-  const script = path.join(work, BACKEND_ENTRY);
-  await packBackend(script, version);
+  const script = path.join(work, product.entry);
+  await PACK[name](script, version);
   await dateFiles(script, dateSeconds);
   if (form !== "script") {
-    const executable = path.join(work, PRODUCTS.backend.name);
+    const executable = path.join(work, product.name);
     try {
-      await compile(PRODUCTS.backend, platform, runtime, script, executable);
-      return { form: "executable", arch, program: await Deno.readFile(executable) };
+      await compile(product, platform, runtime, script, executable);
+      return { product, form: "executable", arch, program: await Deno.readFile(executable) };
     } catch (error) {
       if (!(error instanceof NoCompileRuntime) || form === "executable") throw error;
       say(
@@ -95,7 +112,7 @@ async function imageSource(
     }
   }
   const program = await Deno.readFile(Deno.execPath());
-  return { form: "script", arch, program, script: await Deno.readFile(script) };
+  return { product, form: "script", arch, program, script: await Deno.readFile(script) };
 }
 
 function checkSize(files: ReadonlyMap<string, Uint8Array>): number {
@@ -109,9 +126,9 @@ const sizeOf = (entries: readonly ArchiveEntry[]): number =>
 
 async function main(): Promise<number> {
   const options = parseImageOptions(Deno.args, Deno.env.toObject());
-  if (options !== "help") return await buildImage(options);
+  if (options !== "help") return await buildImages(options);
   say(IMAGE_USAGE);
   return BUILD_EXIT.ok;
 }
 
-if (import.meta.main) Deno.exit(await runBuild("the image", main));
+if (import.meta.main) Deno.exit(await runBuild("the images", main));

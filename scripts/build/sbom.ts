@@ -12,7 +12,7 @@ const PROGRAMS = [
 ];
 
 /**
- * Makes the bill of materials of all programs, or of an image with the backend. Packages come from
+ * Makes the bill of materials of all programs, or of an image and its program. Packages come from
  * the lock file, licences from the packages themselves.
  */
 export async function makeSbom(
@@ -21,7 +21,7 @@ export async function makeSbom(
   image?: ImageContents,
 ): Promise<string> {
   const folders = new Map<string, string>();
-  const wanted = image ? PROGRAMS.slice(0, 1) : PROGRAMS;
+  const wanted = PROGRAMS.filter(({ name }) => !image || name === image.program);
   const programs = await Promise.all(wanted.map(async ({ name, entries }) => {
     const imports = new Set<string>();
     for (const entry of entries) {

@@ -34,6 +34,8 @@ export interface ImageFile {
 export interface ImageContents {
   /** Such as `ghcr.io/xbind/backend`. */
   readonly name: string;
+  /** Such as `xbind-backend`. */
+  readonly program: string;
   readonly files: readonly ImageFile[];
 }
 
@@ -62,7 +64,7 @@ const EXPRESSION = /^\(?[A-Za-z0-9.+-]+\)?( (AND|OR|WITH) \(?[A-Za-z0-9.+-]+\)?)
 export function spdxDocument(materials: Materials): string {
   const { version, dateSeconds, denoVersion, programs, packages, licenses } = materials;
   const image = materials.image && imageParts(materials.image, version);
-  const title = `${image ? "xbind-backend-image" : "xbind"}-${version}`;
+  const title = `${materials.image ? `${materials.image.program}-image` : "xbind"}-${version}`;
   const document = {
     spdxVersion: "SPDX-2.3",
     dataLicense: "CC0-1.0",

@@ -91,7 +91,9 @@ Deno.test("spdxDocument() lists every file of an image with sums and the package
     { path: "etc/passwd", content },
     { path: "usr/bin/deno", content, origin: "deno" as const },
   ];
-  const document = JSON.parse(spdxDocument(materials({ image: { name: "x/backend", files } })));
+  const document = JSON.parse(
+    spdxDocument(materials({ image: { name: "x/backend", program: "xbind-backend", files } })),
+  );
   const named = (name: string) =>
     document.packages.filter((one: { name: string }) => one.name === name);
   assert.deepEqual(

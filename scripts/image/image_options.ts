@@ -2,10 +2,11 @@ import { parseArgs } from "node:util";
 import { BUILD_EXIT, BuildError } from "../build/run_build.ts";
 import { hostPlatform, type Platform, platformName } from "../build/platforms.ts";
 import { checkVersion } from "../build/build_options.ts";
-import type { ImageForm } from "./image_config.ts";
+import { type ImageForm, type ImageName, IMAGES } from "./image_config.ts";
 
 /** The options of an image build. */
 export interface ImageOptions {
+  readonly programs: readonly ImageName[];
   readonly version: string | undefined;
   readonly platform: Platform & { readonly os: "linux" };
   /** Undefined: the executable if Deno can compile it, else the packed script. */
@@ -23,18 +24,21 @@ export interface ImageOptions {
 /** `deno task image --help` */
 export const IMAGE_USAGE = `Usage: deno task image [options]
 
-Builds an OCI image of the backend in dist/image, without a container engine. The image holds the
-program, and the libraries and CA certificates of this machine that it needs. Beside it lies the
-image's SPDX bill of materials, dist/image.spdx.json.
+Builds OCI images of backend and konnector in dist/backend-image and dist/konnector-image, without
+a container engine. An image holds its program, and the libraries and CA certificates of this
+machine that the program needs. Beside an image lies its SPDX bill of materials, as in
+dist/backend-image.spdx.json.
 
-  --version=1.2.3            stamp this version (or XBIND_VERSION); default: the one in deno.json
-  --form=executable|script   what the image runs; default: the executable if Deno can compile it,
-                             else the packed script on Deno itself
-  --platform=linux/amd64     fails unless this is the platform of this machine
-  --archive                  also dist/image.tar, for docker load and skopeo
-  --rootfs=DIR               only the root file system, into a new folder (for Containerfiles)
-  --release, --allow-dirty   as for deno task build
-  --out=DIR                  instead of dist`;
+  --program=backend|konnector  only the image of this program
+  --version=1.2.3              stamp this version (or XBIND_VERSION); default: the one in deno.json
+  --form=executable|script     what the image runs; default: the executable if Deno can compile it,
+                               else the packed script on Deno itself
+  --platform=linux/amd64       fails unless this is the platform of this machine
+  --archive                    also dist/backend-image.tar and so on, for docker load and skopeo
+  --rootfs=DIR                 only the root file system of --program, into a new folder (for
+                               Containerfiles)
+  --release, --allow-dirty     as for deno task build
+  --out=DIR                    instead of dist`;
 
 /** Parses arguments and variables; throws one error that lists all problems. */
 export function parseImageOptions(
@@ -50,9 +54,12 @@ export function parseImageOptions(
   if (form !== undefined && form !== "executable" && form !== "script") {
     problems.push(`--form "${form}" is neither executable nor script`);
   }
+  const programs = programsOf(values.program, problems);
+  if (values.rootfs !== undefined && programs.length > 1) problems.push("--rootfs needs --program");
   if (values.out === "" || values.rootfs === "") problems.push("a directory is empty");
   if (problems.length > 0) throw usageError(problems.join("; "));
   return {
+    programs,
     version,
     platform: linuxPlatform(values.platform, host),
     form: form as ImageForm | undefined,
@@ -63,6 +70,14 @@ export function parseImageOptions(
     allowDirty: values["allow-dirty"] ?? false,
     dateSeconds,
   };
+}
+
+function programsOf(wanted: string | undefined, problems: string[]): ImageName[] {
+  const known = Object.keys(IMAGES) as ImageName[];
+  if (wanted === undefined) return known;
+  const programs = known.filter((name) => name === wanted);
+  if (programs.length === 0) problems.push(`--program "${wanted}" is not ${known.join(" or ")}`);
+  return programs;
 }
 
 /** Refuses other platforms: the libraries of an image come from this machine. */
@@ -88,6 +103,7 @@ function readArguments(args: readonly string[]) {
       strict: true,
       allowPositionals: false,
       options: {
+        program: { type: "string" },
         version: { type: "string" },
         form: { type: "string" },
         platform: { type: "string" },

@@ -5,12 +5,23 @@ import { parseImageOptions } from "./image_options.ts";
 const on = (os: string, arch: string) =>
   PLATFORMS.find((platform) => platform.os === os && platform.arch === arch);
 
-Deno.test("parseImageOptions() makes an image for this machine into dist by default", () => {
+Deno.test("parseImageOptions() makes all images for this machine into dist by default", () => {
   const options = parseImageOptions([], {}, on("linux", "arm64"));
   assert.ok(options !== "help");
   assert.equal(options.platform.arch, "arm64");
   assert.equal(options.outDir, "dist");
   assert.equal(options.form, undefined);
+  assert.deepEqual(options.programs, ["backend", "konnector"]);
+});
+
+Deno.test("parseImageOptions() takes one program", () => {
+  const options = parseImageOptions(
+    ["--program=konnector", "--rootfs=x"],
+    {},
+    on("linux", "amd64"),
+  );
+  assert.ok(options !== "help");
+  assert.deepEqual(options.programs, ["konnector"]);
 });
 
 Deno.test("parseImageOptions() takes this machine's own platform", () => {

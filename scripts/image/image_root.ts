@@ -2,11 +2,13 @@ import { type ArchiveEntry, foldersOf } from "../build/archive_entry.ts";
 import { BuildError } from "../build/run_build.ts";
 import { certificatesOrigin, libraryOrigin } from "./file_origin.ts";
 import type { ImageContents, SystemPackage } from "../build/spdx_document.ts";
-import { IMAGE_PATHS, IMAGE_USER, type ImageForm } from "./image_config.ts";
+import type { Product } from "../build/compile.ts";
+import { CERTIFICATES, IMAGE_USER, type ImageForm, imagePaths } from "./image_config.ts";
 import { sharedLibraries } from "./shared_libraries.ts";
 
 /** The parts of an image that we build. */
 export interface ImageSource {
+  readonly product: Product;
   readonly form: ImageForm;
   readonly arch: "amd64" | "arm64";
   /** The program that the kernel starts: the executable, or Deno itself. */
@@ -47,12 +49,13 @@ export async function imageRoot(source: ImageSource): Promise<ImageRoot> {
   for (const [path, text] of Object.entries(SYSTEM_FILES)) {
     add(file(path, new TextEncoder().encode(text)));
   }
-  add(file(IMAGE_PATHS.certificates, await certificates()), await certificatesOrigin());
-  const program = source.form === "executable" ? IMAGE_PATHS.executable : IMAGE_PATHS.deno;
+  add(file(CERTIFICATES, await certificates()), await certificatesOrigin());
+  const paths = imagePaths(source.product);
+  const program = source.form === "executable" ? paths.executable : paths.deno;
   const programFile = file(program, source.program, true);
   const layers = source.script === undefined
     ? [[...system.values()], [programFile]]
-    : [[...system.values(), programFile], [file(IMAGE_PATHS.script, source.script)]];
+    : [[...system.values(), programFile], [file(paths.script, source.script)]];
   if (source.form === "script") origins.set(programFile.path, "deno");
   return {
     layers: layers.map((entries) => [...foldersOf(entries.map(({ path }) => path)), ...entries]),
@@ -65,7 +68,7 @@ export async function imageRoot(source: ImageSource): Promise<ImageRoot> {
 /** Reads the CA certificates that this machine trusts, one PEM file. */
 async function certificates(): Promise<Uint8Array> {
   const candidates = [
-    IMAGE_PATHS.certificates, // Debian, Ubuntu, Arch, Alpine
+    CERTIFICATES, // Debian, Ubuntu, Arch, Alpine
     "/etc/pki/tls/certs/ca-bundle.crt", // Fedora, Red Hat
     "/var/lib/ca-certificates/ca-bundle.pem", // SUSE
   ];

@@ -4,6 +4,7 @@ import path from "node:path";
 import { gunzipSync } from "node:zlib";
 import { BUILD_EXIT } from "../../../scripts/build/run_build.ts";
 import { hostPlatform } from "../../../scripts/build/platforms.ts";
+import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 import { DAEMON_SCRIPT_FLAGS } from "../../../scripts/run_flags.ts";
 import type { Catalog, ProviderInfo } from "../../../common/api/wire.ts";
 import {
@@ -21,119 +22,113 @@ import {
   blobFile,
   containerCommand,
   mayChroot,
+  type ReadImage,
   readImage,
+  readSbom,
   unpackRoot,
 } from "../../support/programs/image_root.ts";
+import { Konnector } from "../../support/programs/konnector.ts";
 import { WIDGETS } from "../../support/planes/issuer_samples.ts";
 
 const MAX_BYTES = 150_000_000;
 const { arch } = hostPlatform();
 const sha256 = (bytes: Uint8Array) => `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 
+/** The images, and the ports that their programs listen on. */
+const IMAGES = {
+  backend: ["8080/tcp", "8082/tcp", "8086/tcp"],
+  konnector: ["8081/tcp", "8085/tcp"],
+};
+
 /** The files that we write. All others come from the build machine. */
-const OURS = [
+const oursIn = (program: string) => [
   "etc/group",
   "etc/nsswitch.conf",
   "etc/passwd",
-  "usr/bin/xbind-backend",
-  "usr/lib/xbind/xbind-backend.js",
+  `usr/bin/xbind-${program}`,
+  `usr/lib/xbind/xbind-${program}.js`,
 ];
 const hasDpkg = await runProgram("dpkg-query", ["--version"]).then(
   ({ code }) => code === 0,
   () => false,
 );
 
-interface SbomPackage {
-  readonly SPDXID: string;
-  readonly name: string;
-  readonly versionInfo?: string;
-  readonly sourceInfo?: string;
-  readonly externalRefs?: readonly { readonly referenceLocator: string }[];
-}
-
-/** Reads the SHA-256 sum of every file in a bill of materials, and the package it comes from. */
-async function readSbom(file: string) {
-  const { files, packages, relationships } = JSON.parse(await Deno.readTextFile(file));
-  const byId = new Map<string, SbomPackage>(packages.map((one: SbomPackage) => [one.SPDXID, one]));
-  const sums: Record<string, string> = {};
-  const origins = new Map<string, SbomPackage>();
-  for (const { SPDXID, fileName, checksums } of files) {
-    const name = fileName.replace("./", "");
-    sums[name] = checksums.find((sum: { algorithm: string }) => sum.algorithm === "SHA256")
-      .checksumValue;
-    for (const { spdxElementId, relatedSpdxElement } of relationships) {
-      const origin = byId.get(relatedSpdxElement);
-      if (spdxElementId === SPDXID && origin) origins.set(name, origin);
-    }
-  }
-  return { sums, origins };
-}
-
 /** Returns the sum from a mode and a sum, as `fileSums` lists them. */
 const sumIn = (modeAndSum: string): string => modeAndSum.split(" ")[1] ?? "";
 
-Deno.test("deno task image", async (t) => {
-  await using folder = await Folder.create();
-  const built = await runScript("image.ts", ["--version=1.2.3", `--out=${folder.path}`]);
-  assert.equal(built.code, BUILD_EXIT.ok, built.stderr);
-  const layout = folder.at("image");
+/** Unpacks an image of `deno task image`, and checks its layout, files, settings and size. */
+async function checkImage(
+  t: Deno.TestContext,
+  folder: Folder,
+  program: string,
+  ports: readonly string[],
+) {
+  const layout = folder.at(`${program}-image`);
   const image = await readImage(layout);
+  const root = folder.at(`${program}-root`);
   const isCompiled = image.run.Entrypoint.length === 1;
-  await unpackRoot(layout, image, folder.at("root"));
-
-  await t.step("writes only an OCI layout with correct digests and sizes", async () => {
-    const expected = new Set(["oci-layout", "index.json", "manifest.json"]);
-    for (const blob of [image.manifest, image.config, ...image.layers]) {
-      const file = blobFile(layout, blob);
-      const content = await Deno.readFile(file);
-      assert.equal(sha256(content), blob.digest);
-      assert.equal(content.length, blob.size);
-      expected.add(path.relative(layout, file));
-    }
-    assert.deepEqual(new Set(Object.keys(await fileSums(layout))), expected);
-    for (const [index, layer] of image.layers.entries()) {
-      const unpacked = gunzipSync(await Deno.readFile(blobFile(layout, layer)));
-      assert.equal(sha256(unpacked), image.diffIds[index]);
-    }
-  });
-
-  await t.step("holds only the program, its libraries, certificates and a user", async () => {
-    const files = Object.keys(await fileSums(folder.at("root")));
-    const others = files.filter((file) =>
-      !/^(usr\/)?lib(64)?\/([\w-]+\/)?[\w.-]+\.so(\.\d+)?$/.test(file)
-    );
-    assert.deepEqual(others, [
-      "etc/group",
-      "etc/nsswitch.conf",
-      "etc/passwd",
-      "etc/ssl/certs/ca-certificates.crt",
-      ...(isCompiled
-        ? ["usr/bin/xbind-backend"]
-        : ["usr/bin/deno", "usr/lib/xbind/xbind-backend.js"]),
-    ]);
-    const libraries = files.filter((file) => !others.includes(file)).map((file) =>
-      path.basename(file)
-    );
-    assert.ok(
-      libraries.includes("libc.so.6") && libraries.some((name) => name.startsWith("ld-linux")),
-    );
-    assert.ok(libraries.length <= 8, libraries.join());
-    assert.match(
-      await Deno.readTextFile(folder.at("root", "etc", "passwd")),
-      /^\w+:x:65532:65532:/,
-    );
-  });
+  await unpackRoot(layout, image, root);
 
   await t.step(
-    "has a bill of materials with every file and the origin of foreign files",
+    `of the ${program} is only an OCI layout with correct digests and sizes`,
     async () => {
-      const sbom = await readSbom(folder.at("image.spdx.json"));
-      const root = Object.entries(await fileSums(folder.at("root")));
+      const expected = new Set(["oci-layout", "index.json", "manifest.json"]);
+      for (const blob of [image.manifest, image.config, ...image.layers]) {
+        const file = blobFile(layout, blob);
+        const content = await Deno.readFile(file);
+        assert.equal(sha256(content), blob.digest);
+        assert.equal(content.length, blob.size);
+        expected.add(path.relative(layout, file));
+      }
+      assert.deepEqual(new Set(Object.keys(await fileSums(layout))), expected);
+      for (const [index, layer] of image.layers.entries()) {
+        const unpacked = gunzipSync(await Deno.readFile(blobFile(layout, layer)));
+        assert.equal(sha256(unpacked), image.diffIds[index]);
+      }
+    },
+  );
+
+  await t.step(
+    `of the ${program} holds only it, its libraries, certificates and a user`,
+    async () => {
+      const files = Object.keys(await fileSums(root));
+      const others = files.filter((file) =>
+        !/^(usr\/)?lib(64)?\/([\w-]+\/)?[\w.-]+\.so(\.\d+)?$/.test(file)
+      );
+      assert.deepEqual(others, [
+        "etc/group",
+        "etc/nsswitch.conf",
+        "etc/passwd",
+        "etc/ssl/certs/ca-certificates.crt",
+        ...(isCompiled
+          ? [`usr/bin/xbind-${program}`]
+          : ["usr/bin/deno", `usr/lib/xbind/xbind-${program}.js`]),
+      ]);
+      const libraries = files.filter((file) => !others.includes(file)).map((file) =>
+        path.basename(file)
+      );
+      assert.ok(
+        libraries.includes("libc.so.6") && libraries.some((name) => name.startsWith("ld-linux")),
+      );
+      assert.ok(libraries.length <= 8, libraries.join());
+      assert.match(
+        await Deno.readTextFile(path.join(root, "etc", "passwd")),
+        /^\w+:x:65532:65532:/,
+      );
+    },
+  );
+
+  await t.step(
+    `of the ${program} has a bill of materials with every file and the origin of foreign files`,
+    async () => {
+      const sbom = await readSbom(`${layout}.spdx.json`);
+      assert.deepEqual(sbom.programs, [`xbind-${program}`]);
+      const files = Object.entries(await fileSums(root));
       assert.deepEqual(
         sbom.sums,
-        Object.fromEntries(root.map(([file, sum]) => [file, sumIn(sum)])),
+        Object.fromEntries(files.map(([file, sum]) => [file, sumIn(sum)])),
       );
-      const foreign = root.map(([file]) => file).filter((file) => !OURS.includes(file));
+      const foreign = files.map(([file]) => file).filter((file) => !oursIn(program).includes(file));
       assert.deepEqual([...sbom.origins.keys()].sort(), foreign.sort());
       for (const [file, { name, versionInfo, sourceInfo }] of sbom.origins) {
         if (file === "usr/bin/deno") {
@@ -153,15 +148,16 @@ Deno.test("deno task image", async (t) => {
     },
   );
 
-  await t.step("runs as user 65532, with the flags that tests use", () => {
+  await t.step(`of the ${program} runs as user 65532, with the flags that tests use`, () => {
     const { run, architecture } = image;
     assert.equal(run.User, "65532:65532");
     assert.equal(architecture, arch);
     if (!isCompiled) {
       assert.deepEqual(run.Entrypoint.slice(2, -1), DAEMON_SCRIPT_FLAGS);
-      assert.equal(run.Entrypoint.at(-1), "/usr/lib/xbind/xbind-backend.js");
+      assert.equal(run.Entrypoint.at(-1), `/usr/lib/xbind/xbind-${program}.js`);
     }
-    assert.deepEqual(Object.keys(run.ExposedPorts), ["8080/tcp", "8082/tcp", "8086/tcp"]);
+    assert.deepEqual(Object.keys(run.ExposedPorts), ports);
+    assert.equal(run.Labels["org.opencontainers.image.title"], `xbind-${program}`);
     assert.equal(run.Labels["org.opencontainers.image.version"], "1.2.3");
     assert.equal(run.Labels["org.opencontainers.image.licenses"], "Apache-2.0");
     assert.match(
@@ -170,38 +166,63 @@ Deno.test("deno task image", async (t) => {
     );
   });
 
-  await t.step("has at most 150 MB", async () => {
+  await t.step(`of the ${program} has at most 150 MB`, async () => {
     const sizes = await Promise.all(
       image.layers.map(async (layer) => (await Deno.stat(blobFile(layout, layer))).size),
     );
     const total = sizes.reduce((sum, size) => sum + size, 0);
     assert.ok(total > 1_000_000 && total <= MAX_BYTES, `${total} bytes`);
   });
+  return { image, root };
+}
+
+/** Returns how a container runtime starts the image's program, with a kubeconfig of this plane. */
+async function inContainer(
+  plane: ControlPlane,
+  root: string,
+  image: ReadImage,
+) {
+  const kubeconfig = await plane.kubeconfigFor("image", ["system:masters"]);
+  // Container runtimes create this file as a mount point.
+  await Deno.copyFile(kubeconfig, path.join(root, "kubeconfig"));
+  await Deno.chmod(path.join(root, "kubeconfig"), 0o444);
+  await Deno.copyFile("/etc/hosts", path.join(root, "etc", "hosts"));
+  const env = Object.fromEntries(image.run.Env.map((pair) => pair.split(/=(.*)/s).slice(0, 2)));
+  return {
+    launch: [...await containerCommand(root, image.run), ...image.run.Entrypoint],
+    kubeconfig: "/kubeconfig",
+    env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", ...env },
+  };
+}
+
+/** Checks that a process has no rights, and a root that it cannot write. */
+async function checkConfinement(pid: number): Promise<void> {
+  const status = await Deno.readTextFile(`/proc/${pid}/status`);
+  assert.match(status, /^Uid:\s65532\s65532\s65532\s65532$/m);
+  assert.match(status, /^Groups:\s*$/m);
+  assert.match(status, /^CapEff:\s0+$/m);
+  assert.match(status, /^NoNewPrivs:\s1$/m);
+  const mounts = await Deno.readTextFile(`/proc/${pid}/mountinfo`);
+  assert.match(mounts, / \/ ro[, ]/);
+}
+
+Deno.test("deno task image", async (t) => {
+  await using folder = await Folder.create();
+  const built = await runScript("image.ts", ["--version=1.2.3", `--out=${folder.path}`]);
+  assert.equal(built.code, BUILD_EXIT.ok, built.stderr);
+  const images = {
+    backend: await checkImage(t, folder, "backend", IMAGES.backend),
+    konnector: await checkImage(t, folder, "konnector", IMAGES.konnector),
+  };
 
   await t.step({
-    name: "serves logins and binds with a read-only root and no capability",
+    name: "of the backend serves logins and binds with a read-only root and no capability",
     ignore: !await mayChroot(),
     async fn() {
       await using plane = await ownPlane();
-      const kubeconfig = await plane.kubeconfigFor("image", ["system:masters"]);
-      const root = folder.at("root");
-      // Container runtimes create this file as a mount point.
-      await Deno.copyFile(kubeconfig, path.join(root, "kubeconfig"));
-      await Deno.chmod(path.join(root, "kubeconfig"), 0o444);
-      await Deno.copyFile("/etc/hosts", path.join(root, "etc", "hosts"));
-      const env = Object.fromEntries(image.run.Env.map((pair) => pair.split(/=(.*)/s).slice(0, 2)));
-      await using gateway = await Gateway.start(plane, {
-        launch: [...await containerCommand(root, image.run), ...image.run.Entrypoint],
-        kubeconfig: "/kubeconfig",
-        env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", ...env },
-      });
-      const status = await Deno.readTextFile(`/proc/${gateway.backend.pid}/status`);
-      assert.match(status, /^Uid:\s65532\s65532\s65532\s65532$/m);
-      assert.match(status, /^Groups:\s*$/m);
-      assert.match(status, /^CapEff:\s0+$/m);
-      assert.match(status, /^NoNewPrivs:\s1$/m);
-      const mounts = await Deno.readTextFile(`/proc/${gateway.backend.pid}/mountinfo`);
-      assert.match(mounts, / \/ ro[, ]/);
+      const { image, root } = images.backend;
+      await using gateway = await Gateway.start(plane, await inContainer(plane, root, image));
+      await checkConfinement(gateway.backend.pid);
 
       assert.equal(await (await gateway.request("/api/healthz")).text(), "ok");
       const info: ProviderInfo = await (await gateway.request("/api/provider")).json();
@@ -222,6 +243,22 @@ Deno.test("deno task image", async (t) => {
       assert.equal(await gateway.backend.stop(), 0);
     },
   });
+
+  await t.step({
+    name: "of the konnector answers probes with a read-only root and no capability",
+    ignore: !await mayChroot(),
+    async fn() {
+      await using plane = await ownPlane();
+      const { image, root } = images.konnector;
+      await using konnector = await Konnector.start(plane, await inContainer(plane, root, image));
+      const metrics = await fetch(new URL("/metrics", await konnector.addressOf("/metrics")));
+      assert.match(await metrics.text(), /^xbind_build_info\{version="1\.2\.3"\} 1$/m);
+      const health = await fetch(new URL("/healthz", await konnector.addressOf("/healthz")));
+      assert.equal(await health.text(), "ok");
+      await checkConfinement(konnector.pid);
+      assert.equal(await konnector.stop(), 0);
+    },
+  });
 });
 
 Deno.test("deno task image --form=executable", async (t) => {
@@ -236,51 +273,84 @@ Deno.test("deno task image --form=executable", async (t) => {
     assert.equal(code, BUILD_EXIT.ok, stderr);
   };
   await make("--archive", `--out=${folder.at("a")}`);
-  const image = await readImage(folder.at("a", "image"));
 
-  await t.step("writes the same bytes twice, as a folder and as an archive", async () => {
+  await t.step("writes the same bytes twice, as folders and as archives", async () => {
     await make("--archive", `--out=${folder.at("b")}`);
     assert.deepEqual(await fileSums(folder.at("b")), await fileSums(folder.at("a")));
-  });
-
-  await t.step("runs only the executable", () => {
-    assert.deepEqual(image.run.Entrypoint, ["/usr/bin/xbind-backend"]);
-  });
-
-  // No container engine runs here, so the Containerfile is not built: its files are compared with
-  // --rootfs, and its settings with the image.
-  await t.step("has the files that deploy/Containerfile copies from --rootfs", async () => {
-    await make(`--rootfs=${folder.at("rootfs")}`);
-    await unpackRoot(folder.at("a", "image"), image, folder.at("unpacked"));
-    assert.deepEqual(await fileSums(folder.at("rootfs")), await fileSums(folder.at("unpacked")));
-  });
-
-  await t.step("has the settings of deploy/Containerfile", async () => {
-    const text = await Deno.readTextFile(path.join(SOURCES, "deploy", "Containerfile"));
-    const [build = "", last = ""] = text.replaceAll(/^#.*\n/gm, "").split(/^FROM scratch\n/m);
-    assert.match(build, /task image --form=executable --version="\$VERSION" --rootfs=\/rootfs$/m);
-    const of = (word: string) =>
-      [...last.matchAll(new RegExp(`^${word} (.*)$`, "gm"))].map(([, rest = ""]) => rest);
-    assert.deepEqual(of("COPY"), ["--from=build /rootfs/ /"]);
-    assert.deepEqual(of("RUN"), []);
-    assert.deepEqual(of("USER"), [image.run.User]);
-    assert.deepEqual(of("WORKDIR"), [image.run.WorkingDir]);
-    assert.deepEqual(of("STOPSIGNAL"), [image.run.StopSignal]);
-    assert.deepEqual(of("ENTRYPOINT").map((list) => JSON.parse(list)), [image.run.Entrypoint]);
-    assert.deepEqual(of("ENV"), image.run.Env);
-    assert.deepEqual(of("EXPOSE"), [Object.keys(image.run.ExposedPorts).join(" ")]);
-    const { "org.opencontainers.image.revision": _, ...labels } = image.run.Labels;
     assert.deepEqual(
-      Object.fromEntries(
-        of("LABEL").map((label) => {
-          const [, name = "", value = ""] = /^([\w.]+)="(.*)"$/.exec(label) ?? [];
-          return [name, value.replace("$VERSION", "1.2.3")];
-        }),
+      [...Deno.readDirSync(folder.at("a"))].map(({ name }) => name).sort(),
+      Object.keys(IMAGES).flatMap((program) =>
+        ["", ".spdx.json", ".tar"].map((suffix) => `${program}-image${suffix}`)
       ),
-      labels,
     );
   });
+
+  for (const program of Object.keys(IMAGES)) {
+    const layout = folder.at("a", `${program}-image`);
+    const image = await readImage(layout);
+
+    await t.step(`runs only the executable of the ${program}`, () => {
+      assert.deepEqual(image.run.Entrypoint, [`/usr/bin/xbind-${program}`]);
+    });
+
+    // No container engine runs here, so the Containerfile is not built: its files are compared with
+    // --rootfs, and its settings with the image.
+    await t.step(`has the files that the ${program} target copies from --rootfs`, async () => {
+      const rootfs = folder.at(`${program}-rootfs`);
+      await make(`--program=${program}`, `--rootfs=${rootfs}`);
+      await unpackRoot(layout, image, folder.at(`${program}-unpacked`));
+      assert.deepEqual(await fileSums(rootfs), await fileSums(folder.at(`${program}-unpacked`)));
+    });
+
+    await t.step(`has the settings of the ${program} target of deploy/Containerfile`, async () => {
+      const stages = await containerStages();
+      assert.match(
+        stages[`${program}-root`] ?? "",
+        new RegExp(
+          `task image --program=${program} --form=executable --version="\\$VERSION" \\\\\n` +
+            ` +--rootfs=/rootfs$`,
+          "m",
+        ),
+      );
+      const of = (word: string) =>
+        [...(stages[program] ?? "").matchAll(new RegExp(`^${word} (.*)$`, "gm"))]
+          .map(([, rest = ""]) => rest);
+      assert.deepEqual(of("COPY"), [`--from=${program}-root /rootfs/ /`]);
+      assert.deepEqual(of("RUN"), []);
+      assert.deepEqual(of("USER"), [image.run.User]);
+      assert.deepEqual(of("WORKDIR"), [image.run.WorkingDir]);
+      assert.deepEqual(of("STOPSIGNAL"), [image.run.StopSignal]);
+      assert.deepEqual(of("ENTRYPOINT").map((list) => JSON.parse(list)), [image.run.Entrypoint]);
+      assert.deepEqual(of("ENV"), image.run.Env);
+      assert.deepEqual(of("EXPOSE"), [Object.keys(image.run.ExposedPorts).join(" ")]);
+      const { "org.opencontainers.image.revision": _, ...labels } = image.run.Labels;
+      assert.deepEqual(
+        Object.fromEntries(
+          of("LABEL").map((label) => {
+            const [, name = "", value = ""] = /^([\w.]+)="(.*)"$/.exec(label) ?? [];
+            return [name, value.replace("$VERSION", "1.2.3")];
+          }),
+        ),
+        labels,
+      );
+    });
+  }
+
+  await t.step("builds the backend from deploy/Containerfile without a target", async () => {
+    assert.equal(Object.keys(await containerStages()).at(-1), "backend");
+  });
 });
+
+/** Returns the stages of deploy/Containerfile by name, in their order. */
+async function containerStages(): Promise<Record<string, string>> {
+  const text = await Deno.readTextFile(path.join(SOURCES, "deploy", "Containerfile"));
+  const stages = text.replaceAll(/^#.*\n/gm, "").split(/^FROM /m).slice(1);
+  return Object.fromEntries(stages.map((stage) => {
+    const [, name = ""] = /^\S+ AS (\S+)\n/.exec(stage) ?? [];
+    if (name === "backend" || name === "konnector") assert.match(stage, /^scratch /);
+    return [name, stage];
+  }));
+}
 
 Deno.test("deno task image refuses bad input with one line, and leaves no files", async (t) => {
   await using folder = await Folder.create();
@@ -288,6 +358,8 @@ Deno.test("deno task image refuses bad input with one line, and leaves no files"
   const cases: [string[], Record<string, string>, number, RegExp][] = [
     [["--from=x"], {}, usage, /Unknown option '--from'/],
     [["--form=rpm"], {}, usage, /--form "rpm" is neither executable nor script/],
+    [["--program=cli"], {}, usage, /--program "cli" is not backend or konnector/],
+    [["--rootfs=root"], {}, usage, /--rootfs needs --program/],
     [["--version=1"], {}, usage, /"1" is not a version/],
     [["--platform=linux/s390x"], {}, failed, /image for linux\/s390x on linux\/.*run the build on/],
     [["--form=executable"], { DENORT_BIN: "/absent" }, failed, /DENORT_BIN "\/absent"/],

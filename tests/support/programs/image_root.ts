@@ -76,3 +76,33 @@ export async function containerCommand(root: string, { User }: RunConfig): Promi
       chroot --userspec=${User} --groups= "$0" "$@"`;
   return ["unshare", "-m", "sh", "-c", script, root];
 }
+
+/** A package of a bill of materials. */
+interface SbomPackage {
+  readonly SPDXID: string;
+  readonly name: string;
+  readonly versionInfo?: string;
+  readonly sourceInfo?: string;
+  readonly externalRefs?: readonly { readonly referenceLocator: string }[];
+}
+
+/** Reads a bill of materials: its programs, the SHA-256 sum of every file, and the package it comes from. */
+export async function readSbom(file: string) {
+  const { files, packages, relationships } = JSON.parse(await Deno.readTextFile(file));
+  const byId = new Map<string, SbomPackage>(packages.map((one: SbomPackage) => [one.SPDXID, one]));
+  const sums: Record<string, string> = {};
+  const origins = new Map<string, SbomPackage>();
+  for (const { SPDXID, fileName, checksums } of files) {
+    const name = fileName.replace("./", "");
+    sums[name] = checksums.find((sum: { algorithm: string }) => sum.algorithm === "SHA256")
+      .checksumValue;
+    for (const { spdxElementId, relatedSpdxElement } of relationships) {
+      const origin = byId.get(relatedSpdxElement);
+      if (spdxElementId === SPDXID && origin) origins.set(name, origin);
+    }
+  }
+  const programs = packages.filter((one: Record<string, string>) =>
+    one["primaryPackagePurpose"] === "APPLICATION"
+  ).map(({ name }: SbomPackage) => name);
+  return { sums, origins, programs };
+}
