@@ -4,6 +4,7 @@
  */
 export const LONGEST: readonly string[] = [
   "tests/e2e/release/image_test.ts",
+  "tests/e2e/release/build_test.ts",
   "tests/e2e/process/faults_test.ts",
   "tests/browser/gallery_test.ts",
   "tests/e2e/gateway/outage_test.ts",
