@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import { parse } from "yaml";
+import { PRODUCTS } from "../build/compile.ts";
+import { IMAGES } from "../image/image_config.ts";
 import project from "../../deno.json" with { type: "json" };
 
 interface Step {
@@ -121,10 +123,26 @@ Deno.test("the release workflow publishes only what was tested and tried", async
   assert.equal(jobs["test"]?.uses, "./.github/workflows/ci.yml");
 });
 
-Deno.test("the release workflow attests the image's own bill of materials", async () => {
+Deno.test("the release workflow publishes every image with its own bill of materials", async () => {
   const { jobs } = await workflow("release.yml");
   const upload = jobs["image"]?.steps?.find(({ uses = "" }) => uses.includes("upload-artifact"));
-  assert.match(String(upload?.with?.["path"]), /^dist\/image\.spdx\.json$/m);
+  assert.match(
+    String(upload?.with?.["path"]),
+    /^dist\/\*-image\.tar\ndist\/\*-image\.spdx\.json$/m,
+  );
   const runs = (jobs["publish"]?.steps ?? []).map(({ run = "" }) => run).join("\n");
-  assert.match(runs, /cosign attest .*--predicate "image-\$arch\/image\.spdx\.json"/);
+  assert.ok(runs.includes(`for program in ${Object.keys(IMAGES).join(" ")}; do`));
+  assert.match(runs, /^ *image=\$IMAGES\/\$program$/m);
+  for (const [program, { repository }] of Object.entries(IMAGES)) {
+    assert.equal(repository, `ghcr.io/xbind/${program}`);
+  }
+  assert.match(runs, /made=images-\$arch\/\$program-image$/m);
+  assert.match(runs, /cosign attest .*--predicate "\$made\.spdx\.json"/);
+});
+
+Deno.test("the release workflow tries every program", async () => {
+  const { jobs } = await workflow("release.yml");
+  const run = jobs["try"]?.steps?.find(({ run }) => run !== undefined)?.run ?? "";
+  const [, tried = ""] = /^for program in (.*); do$/m.exec(run) ?? [];
+  assert.deepEqual(tried.split(" ").sort(), Object.values(PRODUCTS).map(({ name }) => name).sort());
 });
