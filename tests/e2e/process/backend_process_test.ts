@@ -139,7 +139,7 @@ Deno.test("xbind-backend explains an API server it cannot use and exits 1", asyn
   }
 });
 
-Deno.test("xbind-backend cannot start processes, write files or load libraries", async () => {
+Deno.test("xbind-backend and xbind-konnector cannot start processes, write files or load libraries", async () => {
   const script = await Deno.makeTempFile({ suffix: ".js" });
   const { DAEMON_RUN_FLAGS } = await import("../../../scripts/run_flags.ts");
   const query = (name: string) => `(await Deno.permissions.query({ name: "${name}" })).state`;
