@@ -21,7 +21,7 @@ const OTHERS = {
   kubectl: "all all-namespaces as context dry-run field-selector for force-conflicts from-file " +
     "from-literal kubeconfig list manifest-url namespace recursive server-side timeout",
   helm: "create-namespace install namespace reuse-values set show-only values version",
-  docker: "build-arg env publish read-only volume",
+  docker: "build-arg env publish read-only target volume",
   cosign: "bundle certificate-identity-regexp certificate-oidc-issuer type",
   sha256sum: "check ignore-missing",
   "kube-controller-manager": "concurrent-serviceaccount-token-syncs kube-api-burst kube-api-qps",
