@@ -106,7 +106,7 @@ async function chooseName(
   throw new CliError(
     "notFound",
     `Cannot unbind Export "${exportName}": on ${clusterText(target)} it was bound ` +
-      `${own === undefined ? "more than once" : "by somebody else"}: ${names.join(", ")}`,
+      `${own === undefined ? "more than once" : "by another user"}: ${names.join(", ")}`,
     "Name the one to remove: kubectl bind unbind <one of these>",
   );
 }

@@ -74,7 +74,7 @@ Deno.test("readPemFile() names the flag, the file and the fault", async (t) => {
       await t.step(name, async () => assert.match(await problemOf(file), fault));
     }
     await t.step({
-      name: "a file of somebody else",
+      name: "a file of another user",
       ignore: Deno.uid() === 0, // root reads everything
       fn: async () => {
         await Deno.writeTextFile(path("private"), CERTIFICATE, { mode: 0 });

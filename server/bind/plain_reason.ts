@@ -5,7 +5,7 @@ const WORDS: Record<string, string> = {
   Unauthorized: "the API server does not accept the credentials",
   Forbidden: "the account may not do that",
   NotFound: "the API server does not know it",
-  Conflict: "somebody else changed it at the same time",
+  Conflict: "another writer changed it at the same time",
   AlreadyExists: "it is there already",
   Invalid: "the API server refuses it as invalid",
   BadRequest: "the API server does not understand it",

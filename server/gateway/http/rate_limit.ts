@@ -15,7 +15,7 @@ export interface RateLimitOptions {
 const HEALTH = "/api/healthz";
 
 /**
- * Limits the requests of each caller: of an identity by its subject, of anybody else by address. A
+ * Limits the requests of each caller: of an identity by its subject, of other callers by address. A
  * token that is not known yet is charged to its address until `signedIn` has accepted it, so a
  * flood of bad tokens causes no token reviews.
  */

@@ -51,7 +51,7 @@ Deno.test("kubectl bind unbind", async (t) => {
   });
 
   await t.step("deletes another user's bundle only by its Grant's name", async () => {
-    await world.fails(["unbind", "widgets"], 4, new RegExp(`by somebody else: ${other}`));
+    await world.fails(["unbind", "widgets"], 4, new RegExp(`by another user: ${other}`));
     assert.ok(await world.kube.find(CONNECTIONS, { name: other }));
     assert.deepEqual(await world.lines(["unbind", other]), [`Connection/${other} deleted`]);
   });
