@@ -89,6 +89,7 @@ async function look(
   try {
     link = await links.open(name, credential, signal);
   } catch (error) {
+    links.close(name); // one that an earlier kubeconfig opened
     return { view: { localUid, ...faultOf(error) }, outcome: retryAfter(error) };
   }
   const pinned = connection.status?.remoteClusterUID;
