@@ -58,7 +58,10 @@ export async function reconcileApi(
   try {
     return await pullAndSync(deps, api, coverage, link, signal);
   } catch (error) {
-    if (isCredentialRefused(error)) link.reject(error);
+    if (isCredentialRefused(error)) {
+      link.reject(error);
+      return done; // the end of the link pauses the API
+    }
     if (!isForbidden(error)) throw error;
     apis.pause(api, { coverage, reason: "Forbidden", message: reasonOf(error), isDenied: true });
     return requeueAfter(DENIED_RETRY_MS);

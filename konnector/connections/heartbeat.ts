@@ -54,9 +54,10 @@ export function leaseFor(heartbeat: Heartbeat, now: Date): Lease {
   };
 }
 
-/** Renews the heartbeat about every 30 s until the signal aborts. */
+/** Renews the heartbeat about every 30 s until the signal aborts. Reports each failure. */
 export const beat =
-  (kube: KubeClient, heartbeat: Heartbeat, log: Log): Runnable => async (signal) => {
+  (kube: KubeClient, heartbeat: Heartbeat, log: Log, failed: (error: unknown) => void): Runnable =>
+  async (signal) => {
     let isFailing = false;
     while (!signal.aborted) {
       try {
@@ -68,6 +69,7 @@ export const beat =
         if (signal.aborted) return;
         if (!isFailing) log.warn("cannot send the heartbeat", { error: errorChain(error) });
         isFailing = true;
+        failed(error);
         await sleep(RETRY_MS, signal).catch(() => {});
       }
     }

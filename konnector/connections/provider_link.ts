@@ -111,9 +111,13 @@ export class ProviderLink implements Disposable {
 
   /** Follows the provider's CRDs and sends heartbeats until the link is closed. */
   start(log: Log): void {
+    // A watch that is open outlives its credential: at rest, only the heartbeat notices.
+    const failed = (error: unknown) => {
+      if (isCredentialRefused(error)) this.reject(error);
+    };
     const run = all(
       (signal) => this.crds.run(this.kube, signal),
-      ...(this.boundary ? [beat(this.kube, this.heartbeat, log)] : []),
+      ...(this.boundary ? [beat(this.kube, this.heartbeat, log, failed)] : []),
     );
     run(this.signal).catch((error) => this.#report(error));
   }

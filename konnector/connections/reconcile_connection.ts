@@ -37,6 +37,7 @@ export interface ConnectionDeps {
 /** A provider that is away shorter than this is not reported. */
 const AWAY_MS = 10_000;
 const REJECTED_PROBE_MS = 60_000;
+const DENIED_RETRY_MS = 30_000;
 const RETRY_MS = 5_000;
 /** How long releasing the heartbeat may take. */
 const RELEASE_MS = 5_000;
@@ -112,10 +113,11 @@ async function lookThrough(
   signal: AbortSignal,
 ): Promise<Look> {
   const { remoteUid, failure } = link;
-  if (isCredentialRefused(failure)) {
-    links.close(name);
-    return { view: { localUid, ...faultOf(failure) }, outcome: requeueAfter(REJECTED_PROBE_MS) };
-  }
+  const refused = (error: unknown): Look => {
+    if (isCredentialRefused(error)) links.close(name);
+    return { view: { localUid, remoteUid, ...faultOf(error) }, outcome: retryAfter(error) };
+  };
+  if (isCredentialRefused(failure)) return refused(failure);
   const awayMs = link.awayMs();
   if (awayMs !== undefined && awayMs >= AWAY_MS) {
     return { view: { localUid, remoteUid, ...faultOf(failure) }, outcome: done };
@@ -128,7 +130,13 @@ async function lookThrough(
     }
     return { view: { localUid, remoteUid, linkFault: pending }, outcome };
   }
-  const exportedApis = await readExported(link, signal);
+  let exportedApis: ExportedApi[];
+  try {
+    exportedApis = await readExported(link, signal);
+  } catch (error) {
+    if (isCredentialRefused(error) || isForbidden(error)) return refused(error);
+    throw error;
+  }
   const withdrawn = [...allBindings(caches)]
     .filter((binding) => binding.spec.connectionRef.name === name && !isDeleting(binding))
     .flatMap((binding) => binding.spec.apis.map((api) => api.name))
@@ -161,8 +169,10 @@ function faultOf(error: unknown): Pick<ConnectionView, "linkFault" | "denied"> {
   return { linkFault: { reason: "ProviderUnreachable", message } };
 }
 
-const retryAfter = (error: unknown): Outcome =>
-  requeueAfter(isCredentialRefused(error) || isForbidden(error) ? REJECTED_PROBE_MS : RETRY_MS);
+function retryAfter(error: unknown): Outcome {
+  if (isCredentialRefused(error)) return requeueAfter(REJECTED_PROBE_MS);
+  return requeueAfter(isForbidden(error) ? DENIED_RETRY_MS : RETRY_MS);
+}
 
 async function store(
   { consumer, caches, clusterUid, recordEvent, log }: ConnectionDeps,
