@@ -84,6 +84,7 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
       onAnswer: metrics.restRequests,
       log,
       onChange: wake.linkChanged,
+      onFailure: (connection) => queues.connections.add(connection),
       onUsable: wake.linkUsable,
     });
     using apis = new Apis({
@@ -182,7 +183,7 @@ function wakers(caches: ConsumerCaches, queues: Queues) {
   };
 
   return {
-    /** A link or a CRD of its provider changed. */
+    /** A link was opened or closed, works again, or a CRD of its provider changed. */
     linkChanged: (connection: string, crd?: string) => {
       queues.connections.add(connection);
       const users = usersOf(connection);

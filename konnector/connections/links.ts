@@ -10,8 +10,10 @@ export interface LinksOptions {
   readonly beforeWrite: BeforeSend;
   readonly onAnswer: (host: string) => (method: string, status: number) => void;
   readonly log: Log;
-  /** Called when the state of a link or a CRD of its provider changed. */
+  /** Called when a link works again, or a CRD of its provider changed. */
   readonly onChange: (connection: string, crd?: string) => void;
+  /** Called when a link fails. */
+  readonly onFailure: (connection: string) => void;
   /** Called when a link may be used, and when it may no longer. */
   readonly onUsable: (connection: string) => void;
 }
@@ -37,7 +39,7 @@ export class Links implements Disposable {
     const { target, fingerprint } = credential;
     const known = this.#links.get(name);
     if (known?.fingerprint === fingerprint) return known;
-    const { clusterUid, beforeWrite, onAnswer, log, onChange } = this.#options;
+    const { clusterUid, beforeWrite, onAnswer, log, onChange, onFailure } = this.#options;
     const link = await ProviderLink.open({
       name,
       target,
@@ -47,6 +49,7 @@ export class Links implements Disposable {
       onAnswer: onAnswer(new URL(target.server).host),
       log,
       onChange: (crd) => onChange(name, crd),
+      onFailure: () => onFailure(name),
     }, signal);
     this.close(name);
     this.#links.set(name, link);

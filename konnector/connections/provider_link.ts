@@ -26,8 +26,10 @@ export interface LinkOptions {
   readonly beforeWrite: BeforeSend;
   readonly onAnswer: (method: string, status: number) => void;
   readonly log: Log;
-  /** Called when the link's state or a CRD of the provider changed. */
+  /** Called when the link works again, and when a CRD of the provider changed. */
   readonly onChange: (crd?: string) => void;
+  /** Called when the link fails. */
+  readonly onFailure: () => void;
 }
 
 /** An API that the provider has. */
@@ -59,6 +61,7 @@ export class ProviderLink implements Disposable {
   readonly #transport: Transport;
   readonly #life: ChildController;
   readonly #onChange: (crd?: string) => void;
+  readonly #onFailure: () => void;
   readonly #details = new Map<string, { readonly version: string; readonly details: ApiDetails }>();
   #failure: unknown;
 
@@ -68,7 +71,7 @@ export class ProviderLink implements Disposable {
     kube: KubeClient,
     remoteUid: string,
   ) {
-    const { name, fingerprint, target, clusterUid, onChange } = options;
+    const { name, fingerprint, target, clusterUid, onChange, onFailure } = options;
     this.name = name;
     this.fingerprint = fingerprint;
     this.kube = kube;
@@ -78,6 +81,7 @@ export class ProviderLink implements Disposable {
     this.#transport = transport;
     this.#life = childController();
     this.#onChange = onChange;
+    this.#onFailure = onFailure;
     this.crds = new Cache(metadataObjects(CRDS), {
       reports: {
         connected: () => this.#report(undefined),
@@ -176,7 +180,8 @@ export class ProviderLink implements Disposable {
   #report(error: unknown): void {
     if (this.signal.aborted) return;
     this.#failure = error;
-    this.#onChange();
+    if (error === undefined) this.#onChange();
+    else this.#onFailure();
   }
 }
 

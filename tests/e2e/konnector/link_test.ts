@@ -1,0 +1,210 @@
+import assert from "node:assert/strict";
+import {
+  ANNOTATIONS,
+  FIELD_MANAGERS,
+  heartbeatLeaseName,
+  LABELS,
+} from "../../../common/api/names.ts";
+import {
+  CLUSTER_BINDINGS,
+  CLUSTER_ROLE_BINDINGS,
+  CLUSTER_ROLES,
+  condition,
+  CONNECTIONS,
+  CRDS,
+  type KubeObject,
+  type Lease,
+  LEASES,
+  NAMESPACES,
+  type ResourceType,
+} from "../../../common/api/resources.ts";
+import { bundleFor, providerKubeconfig } from "../../../common/consumer/bundle.ts";
+import { toYaml } from "../../../common/yaml.ts";
+import { VERSION } from "../../../common/version.ts";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { boundaryOf, crdFor } from "../../support/planes/issuer_samples.ts";
+import { accountToken, uniqueName } from "../../support/planes/kube.ts";
+import {
+  type Bound,
+  connectionOf,
+  isGone,
+  KonnectorWorld,
+} from "../../support/worlds/konnector_world.ts";
+
+const world = await KonnectorWorld.start();
+const { consumer, provider } = world;
+Deno.test.afterAll(() => world[Symbol.asyncDispose]());
+
+const consumerUid = async () =>
+  (await consumer.kube.get(NAMESPACES, { name: "kube-system" })).metadata.uid ?? "";
+
+/** Finds the heartbeat of a Connection in a boundary. */
+async function leaseOf(namespace: string, connection: string): Promise<Lease> {
+  return await eventually(`the Lease of ${connection}`, async () => {
+    const leases = await provider.kube.list(LEASES, { namespace });
+    return leases.find((each) =>
+      each.metadata.annotations?.[ANNOTATIONS.connection] === connection
+    );
+  });
+}
+
+/** An account of the provider with these rights, and the bundle that leads to it. */
+async function bundleWithRights(name: string, namespace: string, rules: object[]) {
+  const token = await accountToken(provider.kube, "default", name);
+  await provider.create(CLUSTER_ROLES, { metadata: { name }, rules } as never);
+  await allow(name, { kind: "ServiceAccount", name, namespace: "default" });
+  const { server, caPem } = world.providerProxy;
+  const access = { server, caData: btoa(caPem), token, namespace };
+  return bundleFor(name, toYaml([providerKubeconfig(access)]), { apis: [] });
+}
+
+const allow = (
+  role: string,
+  subject: { kind: "ServiceAccount"; name: string; namespace: string },
+) =>
+  provider.create(CLUSTER_ROLE_BINDINGS, {
+    metadata: { name: uniqueName(role) },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: role },
+    subjects: [subject],
+  });
+
+Deno.test("a heartbeat appears in the boundary, and is renewed", async () => {
+  const { name, grant } = await world.bind("beat");
+  const uid = await consumerUid();
+  const namespace = boundaryOf(grant);
+  const { metadata, spec } = await leaseOf(namespace, name);
+  assert.equal(metadata.name, heartbeatLeaseName(name, uid));
+  assert.equal(metadata.labels?.[LABELS.managed], "true");
+  assert.equal(metadata.annotations?.[ANNOTATIONS.consumerClusterUid], uid);
+  assert.equal(metadata.annotations?.[ANNOTATIONS.konnectorVersion], VERSION);
+  assert.equal(spec?.holderIdentity, uid);
+  assert.equal(spec?.leaseDurationSeconds, 60);
+  const renewed = await eventually("the Lease is renewed", async () => {
+    const { spec: now } = await provider.kube.get(LEASES, { namespace, name: metadata.name });
+    return now?.renewTime !== spec?.renewTime && now;
+  }, { timeoutMs: 45_000, everyMs: 200 });
+  assert.equal(renewed.acquireTime, spec?.acquireTime);
+});
+
+Deno.test("a Connection with the longest name has a heartbeat", async () => {
+  const bound = await world.bind("long");
+  const name = `${"n".repeat(63)}.`.repeat(4).slice(0, 253);
+  await world.apply([{ ...connectionOf(bound), metadata: { name } }]);
+  await world.isReady(CONNECTIONS, { name });
+  const { metadata } = await leaseOf(boundaryOf(bound.grant), name);
+  assert.ok(metadata.name.length <= 253);
+  await consumer.kube.delete(CONNECTIONS, { name });
+  await isGone(consumer.kube, CONNECTIONS, { name });
+});
+
+Deno.test("the konnector makes no boundary for its heartbeat", async () => {
+  const name = uniqueName("boundless");
+  const boundary = uniqueName("boundary");
+  const rules = [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }];
+  const { secret, connection } = await bundleWithRights(name, boundary, rules);
+  await world.apply([secret, connection]);
+  await world.konnector.logged("cannot send the heartbeat");
+  await world.isReady(CONNECTIONS, { name });
+  assert.equal(await provider.kube.find(NAMESPACES, { name: boundary }), undefined);
+  await provider.makeNamespace(boundary);
+  await leaseOf(boundary, name);
+  await consumer.kube.delete(CONNECTIONS, { name });
+  await isGone(consumer.kube, CONNECTIONS, { name });
+  assert.deepEqual(await provider.kube.list(LEASES, { namespace: boundary }), []);
+});
+
+Deno.test("a provider that is away is reported after 10 s, and used again when it is back", async () => {
+  const bound = await world.bind("away");
+  const { name, type, namespace } = bound;
+  await world.create(bound, "a");
+  await world.onProvider(type, { namespace, name: "a" });
+  const wentAt = performance.now();
+  world.providerProxy.faults = () => ({ kind: "resetBefore" });
+  world.providerProxy.cutStreams();
+  world.providerProxy.arrivals.length = 0;
+  await world.edit("consumer", bound, "a", { spec: { size: 2 } });
+  await world.create(bound, "b");
+  const away = await world.hasCondition(
+    CONNECTIONS,
+    { name },
+    "Connected",
+    "False",
+    "ProviderUnreachable",
+  );
+  assert.ok(performance.now() - wentAt >= 9_000);
+  assert.equal(condition(away, "SecretValid")?.status, "True");
+  assert.equal(condition(away, "Ready")?.status, "False");
+  assert.ok(away.status?.exportedAPIs?.some((api) => api.name === bound.api));
+  await world.hasCondition(CLUSTER_BINDINGS, { name }, "Ready", "False", "ProviderUnreachable");
+  const reads = world.providerProxy.arrivals.filter(({ path }) =>
+    path.includes("/customresourcedefinitions/")
+  );
+  assert.ok(reads.length <= 1, `${reads.length} reads of CRDs`); // one may have been on its way
+  world.providerProxy.faults = () => undefined;
+  const backAt = performance.now();
+  await world.ready(bound);
+  await world.onProvider(type, { namespace, name: "a" }, ({ spec }) => spec?.["size"] === 2);
+  await world.onProvider(type, { namespace, name: "b" });
+  assert.ok(performance.now() - backAt < 10_000);
+});
+
+Deno.test("a short outage is not reported", async () => {
+  const bound = await world.bind("blink");
+  const { name, type, namespace } = bound;
+  const before = await consumer.kube.get(CONNECTIONS, { name });
+  world.providerProxy.faults = () => ({ kind: "status", code: 503 });
+  world.providerProxy.cutStreams();
+  await world.create(bound, "a");
+  await new Promise((resolve) => setTimeout(resolve, 3_000));
+  world.providerProxy.faults = () => undefined;
+  await world.onProvider(type, { namespace, name: "a" });
+  const after = await consumer.kube.get(CONNECTIONS, { name });
+  assert.deepEqual(condition(after, "Ready"), condition(before, "Ready"));
+});
+
+Deno.test("a provider with a LogicalCluster is identified by it", async () => {
+  const type: ResourceType<KubeObject> = {
+    group: "core.kcp.io",
+    version: "v1alpha1",
+    plural: "logicalclusters",
+    kind: "LogicalCluster",
+    namespaced: false,
+  };
+  const bound = await world.bind("kcp", { isApplied: false, who: "kcp" });
+  const crd = crdFor("logicalclusters.core.kcp.io", {});
+  const [version] = crd.spec.versions;
+  await provider.kube.create(
+    CRDS,
+    {
+      ...crd,
+      spec: {
+        ...crd.spec,
+        scope: "Cluster",
+        names: { plural: type.plural, kind: type.kind },
+        versions: [{ ...version, name: "v1alpha1" }],
+      },
+    } as typeof crd,
+    FIELD_MANAGERS.installer,
+  );
+  const { metadata } = await eventually("the LogicalCluster is made", () => {
+    return provider.create(type, { metadata: { name: "cluster" } });
+  });
+  const { serviceAccount = "", namespace = "" } = bound.grant.status ?? {};
+  const rules = [{ apiGroups: ["core.kcp.io"], resources: ["logicalclusters"], verbs: ["get"] }];
+  const role = uniqueName("kcp");
+  await provider.create(CLUSTER_ROLES, { metadata: { name: role }, rules } as never);
+  await allow(role, { kind: "ServiceAccount", name: serviceAccount, namespace });
+  await world.apply(bound.bundle);
+  await world.ready(bound);
+  const { status } = await consumer.kube.get(CONNECTIONS, { name: bound.name });
+  assert.equal(status?.remoteClusterUID, metadata.uid);
+  await syncs(bound);
+  await provider.kube.delete(CRDS, { name: crd.metadata.name });
+});
+
+async function syncs(bound: Bound): Promise<void> {
+  const { type, namespace } = bound;
+  const name = uniqueName("object");
+  await world.create(bound, name);
+  await world.onProvider(type, { namespace, name });
+}
