@@ -21,9 +21,13 @@ export async function applyCopy(
   const text = appliedObject(type, { namespace, name }, guard, marks, content);
   const answer = await provider.applyText(type, { namespace, name }, text, MANAGER, signal);
   copies.learn(answer, MANAGER);
-  const stored = copies.get({ namespace, name }) ?? readCopy(sync, answer);
+  const known = copies.get({ namespace, name });
+  const isAnswer = known?.metadata.resourceVersion === answer.metadata.resourceVersion;
+  const applied = isAnswer && known ? known : readCopy(sync, answer);
+  const stored = known ?? applied;
   // What the provider stored of our fields is what we accept: webhooks may have changed them.
-  stored.accepted = stored.owned;
+  // A later version, which the watch reported first, may already be the work of another writer.
+  stored.accepted = applied.owned;
   return stored;
 }
 

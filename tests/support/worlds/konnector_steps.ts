@@ -1,0 +1,96 @@
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import type { FieldManager } from "../../../common/api/names.ts";
+import { EVENTS, type KubeObject } from "../../../common/api/resources.ts";
+import type { PatchStep } from "../../../common/kube/client.ts";
+import { type ObjectKey, objectPath } from "../../../common/kube/paths.ts";
+import type { Connected } from "../planes/kube.ts";
+import type { Bound, Instance, KonnectorWorld } from "./konnector_world.ts";
+
+/** Where an object of a bound API is. */
+type Place = Pick<Bound, "type" | "namespace">;
+
+/** An Event as tests read it. */
+interface Told {
+  readonly reason: string;
+  readonly note: string;
+  readonly regarding: { readonly name: string; readonly uid: string };
+}
+
+/** The key of an object of a bound API. */
+export const keyIn = ({ type, namespace }: Place, name: string): ObjectKey => ({
+  name,
+  ...(type.namespaced ? { namespace } : {}),
+});
+
+/** Waits until an Event with this reason tells about an object on the consumer. */
+export async function told(
+  { consumer }: Pick<KonnectorWorld, "consumer">,
+  { namespace, type }: Place,
+  name: string,
+  reason: string,
+): Promise<Told> {
+  const where = type.namespaced ? namespace : "default";
+  return await eventually(`an Event ${reason} about ${name}`, async () => {
+    const events = await consumer.kube.list(EVENTS, { namespace: where }) as unknown as Told[];
+    return events.find((event) => event.regarding.name === name && event.reason === reason);
+  });
+}
+
+/** Changes a copy on the provider as another field manager. */
+export async function meddle(
+  { provider }: Pick<KonnectorWorld, "provider">,
+  bound: Place,
+  name: string,
+  steps: readonly PatchStep[],
+  manager = "meddler",
+): Promise<Instance> {
+  const options = { manager: manager as FieldManager };
+  return await provider.kube.jsonPatch(bound.type, keyIn(bound, name), steps, options);
+}
+
+/** Replaces one field of a copy as another field manager. */
+export const meddleWith = (
+  world: Pick<KonnectorWorld, "provider">,
+  bound: Place,
+  name: string,
+  path: string,
+  value: unknown,
+): Promise<Instance> => meddle(world, bound, name, [{ op: "add", path, value }]);
+
+/** Reads an object as JSON text, so that numbers stay as they are. */
+export async function textOf(
+  { transport }: Pick<Connected, "transport">,
+  bound: Place,
+  name: string,
+): Promise<string> {
+  const { text } = await transport.send({
+    method: "GET",
+    path: objectPath(bound.type, keyIn(bound, name)),
+    attempt: `Cannot read ${name}`,
+    timeoutMs: 10_000,
+  });
+  return text;
+}
+
+/** Time in which a konnector that has more to write would write it. */
+export const aWhile = (ms = 1_500): Promise<void> => new Promise((done) => setTimeout(done, ms));
+
+/** Repeats a write on one side, and returns which of the konnector's writes it caused. */
+export async function writesAfter(
+  world: KonnectorWorld,
+  act: () => Promise<unknown>,
+): Promise<Record<"consumer" | "provider", string[]>> {
+  return await world.writesDuring(async () => {
+    await act();
+    await aWhile();
+  });
+}
+
+/** Creates a cluster-scoped object of Kubernetes on a provider. */
+export async function createPolicy(
+  { provider }: Pick<KonnectorWorld, "provider">,
+  object: KubeObject & { readonly spec: object },
+  plural: string,
+): Promise<void> {
+  await provider.kube.request("POST", `/apis/${object.apiVersion}/${plural}`, object);
+}
