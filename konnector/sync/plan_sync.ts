@@ -22,7 +22,7 @@ export interface PlannedCopy {
   readonly consumerGeneration: number;
   /** Empty without a status. */
   readonly statusHash: string;
-  /** Whether another writer changed a field that we own. */
+  /** Whether another writer changed a field that we own, or took our labels off. */
   readonly isDrifted: boolean;
 }
 
@@ -109,8 +109,9 @@ function planStaying(object: PlannedObject, situation: Situation): Step {
   if (isRefused) {
     if (object.isReplaceable) return "deleteCopy";
   } else {
-    if (isBehind(object, copy, situation)) return "updateCopy";
+    // A repair brings the copy up to date as well. It is slowed down if it has to be repeated.
     if (copy.isDrifted) return "repairCopy";
+    if (isBehind(object, copy, situation)) return "updateCopy";
   }
   return lacksStatus(object, copy, situation) ? "writeStatus" : "none";
 }

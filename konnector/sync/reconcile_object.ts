@@ -71,6 +71,8 @@ function situationOf(
   const isLeaving = object !== undefined && isDeleting(object);
   // Without a watch, absence from the cache proves nothing.
   const isBlind = isLeaving && copies.brokenForMs() !== undefined;
+  // The cache does not have foreign objects, so a conflict that is shown has to be looked at.
+  const isUnseen = object?.mark !== undefined && copy === undefined;
   return {
     object: object && {
       isDeleting: isLeaving,
@@ -88,11 +90,12 @@ function situationOf(
       syncedHash: copy.syncedHash,
       consumerGeneration: copy.consumerGeneration,
       statusHash: copy.statusHash,
-      isDrifted: copy.accepted !== undefined && copy.accepted !== copy.owned,
+      isDrifted: !copy.isWatched ||
+        copy.accepted !== undefined && copy.accepted !== copy.owned,
     },
     ...coverageOf(at.namespace ?? ""),
     hasStatusSubresource: type.hasStatusSubresource,
-    isUncertain: live === undefined && (isBlind || known?.isUncertain === true),
+    isUncertain: live === undefined && (isBlind || isUnseen || known?.isUncertain === true),
     refusedHash: isStillRefused(known) ? known.refused.hash : undefined,
     writtenStatusHash: known?.writtenStatusHash,
   };
@@ -170,7 +173,10 @@ async function look(sync: SyncContext, turn: Turn): Promise<undefined> {
   const notes = notesFor(sync, turn.key);
   delete notes.isUncertain;
   delete notes.seen;
-  if (found && !sync.copies.get(turn.at)) notes.seen = found;
+  const known = sync.copies.get(turn.at);
+  if (!found) return;
+  if (!known) notes.seen = found;
+  else if (known.metadata.uid === found.metadata.uid) found.accepted = known.accepted;
 }
 
 /** Creates, updates or adopts the copy. */
@@ -268,6 +274,7 @@ async function removeCopy(
     const refusal = refusalOf(error);
     if (refusal === "otherObject") {
       notesFor(sync, turn.key).isUncertain = true;
+      turn.live = undefined;
       return undefined;
     }
     if (refusal === "forbidden" || refusal === "unauthorized") sync.onDenied(error);

@@ -1,5 +1,5 @@
 import * as crypto from "node:crypto";
-import { ANNOTATIONS, SYNCER_FINALIZER } from "../../common/api/names.ts";
+import { ANNOTATIONS, LABELS, SYNCER_FINALIZER } from "../../common/api/names.ts";
 import type { KubeObject, ObjectMeta } from "../../common/api/resources.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { translateStatus } from "./translate_status.ts";
@@ -43,6 +43,8 @@ export interface ProviderRecord extends MetadataObject {
   /** The marks: UID of the consumer cluster and of the object there. */
   readonly clusterUid: string | undefined;
   readonly objectUid: string | undefined;
+  /** Whether it has the labels that our watch selects by. */
+  readonly isWatched: boolean;
   /** Hash and generation of the consumer's content that was applied last. */
   readonly syncedHash: string | undefined;
   readonly consumerGeneration: number;
@@ -53,7 +55,7 @@ export interface ProviderRecord extends MetadataObject {
   /** Hash of the fields that we own. It changes when another writer takes one. */
   readonly owned: string;
   /** `owned` as our last apply left it. */
-  accepted?: string;
+  accepted: string | undefined;
   /** The other field manager that wrote last, besides writers of the status. */
   readonly rival: string | undefined;
   /** When this process heard of a change that is not synced yet, on the monotonic clock; or 0. */
@@ -110,7 +112,8 @@ export function providerRecord(
   heardAt = 0,
 ): ProviderRecord {
   const { metadata, status } = item as RawObject;
-  const annotations = metadata.annotations;
+  const { annotations, labels } = metadata;
+  const clusterUid = annotations?.[ANNOTATIONS.consumerClusterUid];
   const consumerGeneration = Number(annotations?.[ANNOTATIONS.consumerGeneration] ?? 0);
   const generations = { provider: metadata.generation ?? 0, consumer: consumerGeneration };
   const translated = hasStatusSubresource ? translateStatus(status, generations) : status;
@@ -119,13 +122,16 @@ export function providerRecord(
   const own = managers.find((entry) => entry.manager === manager && entry.operation === "Apply");
   return {
     metadata: identityOf(metadata),
-    clusterUid: annotations?.[ANNOTATIONS.consumerClusterUid],
+    clusterUid,
     objectUid: annotations?.[ANNOTATIONS.consumerObjectUid],
+    isWatched: labels?.[LABELS.managed] === "true" &&
+      labels[LABELS.consumerClusterUid] === clusterUid,
     syncedHash: annotations?.[ANNOTATIONS.syncedHash],
     consumerGeneration,
     statusHash: text === undefined ? "" : hashOf(text),
     status: text,
     owned: own ? hashOf(JSON.stringify(own.fieldsV1)) : "",
+    accepted: undefined,
     rival: rivalOf(managers, manager),
     heardAt,
   };

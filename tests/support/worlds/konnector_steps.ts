@@ -86,6 +86,10 @@ export async function writesAfter(
   });
 }
 
+/** Leaves the writes on Connections and bindings out. */
+export const ofObjects = ({ consumer, provider }: Record<"consumer" | "provider", string[]>) =>
+  [...consumer, ...provider].filter((write) => !/ (connections|clusterbindings)\//.test(write));
+
 /** Creates a cluster-scoped object of Kubernetes on a provider. */
 export async function createPolicy(
   { provider }: Pick<KonnectorWorld, "provider">,
