@@ -9,6 +9,7 @@ import type { RecordEvent } from "../../common/kube/event_recorder.ts";
 import { keyText } from "../../common/kube/paths.ts";
 import type { Log } from "../../common/log/log.ts";
 import { all, type Runnable } from "../../common/time/runnable.ts";
+import { Contents } from "./contents.ts";
 import { Fights } from "./fights.ts";
 import { reconcileObject } from "./reconcile_object.ts";
 import {
@@ -53,8 +54,6 @@ export interface SyncCounts {
 const MANAGER = FIELD_MANAGERS.konnector;
 /** Writes in flight on each side. */
 const WORKERS = 32;
-/** Contents that wait to be synced take at most this much memory. Others are read again. */
-const MOST_CONTENT_LENGTH = 32 * 1024 * 1024;
 
 /** Syncs the objects of one API through one Connection. */
 export class ApiSync {
@@ -64,7 +63,6 @@ export class ApiSync {
   readonly #context: SyncContext;
   readonly #held = new Tally();
   readonly #conflicts = new Tally();
-  #contentLength = 0;
 
   constructor(options: ApiSyncOptions) {
     const { type, clusterUid, namespace, reports } = options;
@@ -89,6 +87,7 @@ export class ApiSync {
       ...options,
       objects,
       copies,
+      contents: new Contents(),
       notes: new Map(),
       fights: new Fights(),
       namespaces: new Set(),
@@ -160,13 +159,15 @@ export class ApiSync {
   ): ConsumerRecord {
     const record = consumerRecord(item, objects.hasSynced ? performance.now() : 0);
     const isSynced = copies.get(record.metadata)?.syncedHash === record.hash;
-    if (isSynced || this.#contentLength > MOST_CONTENT_LENGTH) record.content = undefined;
-    this.#contentLength += record.content?.length ?? 0;
+    if (isSynced) record.content = undefined;
+    if (!objects.hasSynced) this.#context.contents.trim(record);
     return record;
   }
 
   #objectChanged({ before, after, writer }: Change<ConsumerRecord>): void {
-    this.#contentLength -= before?.content?.length ?? 0;
+    const { contents } = this.#context;
+    if (before) contents.drop(before);
+    if (after) contents.hold(after);
     const { metadata } = (after ?? before) as ConsumerRecord;
     const namespace = metadata.namespace ?? "";
     this.#held.change(namespace, holds(before), holds(after));

@@ -113,7 +113,7 @@ function settled(
   object: ConsumerRecord | undefined,
   copy: ProviderRecord | undefined,
 ): Outcome {
-  if (object) object.content = undefined;
+  if (object) sync.contents.drop(object);
   if (copy) copy.status = undefined;
   const notes = sync.notes.get(key);
   if (!object) {
@@ -207,7 +207,7 @@ function accepted(sync: SyncContext, key: string, object: ConsumerRecord): void 
   else sync.notes.set(key, { writtenStatusHash });
   if (object.heardAt > 0) sync.onSynced("up", performance.now() - object.heardAt);
   object.heardAt = 0;
-  object.content = undefined;
+  sync.contents.drop(object);
 }
 
 function refused(

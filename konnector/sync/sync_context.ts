@@ -4,6 +4,7 @@ import type { KubeClient } from "../../common/kube/client.ts";
 import type { RecordEvent } from "../../common/kube/event_recorder.ts";
 import type { ObjectKey } from "../../common/kube/paths.ts";
 import type { Log } from "../../common/log/log.ts";
+import type { Contents } from "./contents.ts";
 import type { Fights } from "./fights.ts";
 import type { Coverage } from "./plan_sync.ts";
 import type { ConsumerRecord, ProviderRecord } from "./records.ts";
@@ -41,6 +42,7 @@ export interface SyncContext {
   readonly provider: KubeClient;
   readonly objects: Cache<ConsumerRecord>;
   readonly copies: Cache<ProviderRecord>;
+  readonly contents: Contents;
   readonly notes: Map<string, Notes>;
   readonly fights: Fights;
   /** Namespaces that exist on the provider, as far as known. */

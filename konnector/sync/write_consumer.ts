@@ -91,8 +91,9 @@ export async function contentOf(
     : undefined;
 }
 
-const withContent = (record: ConsumerRecord) =>
-  record.content === undefined ? undefined : record as ConsumerRecord & { content: string };
+/** Copies the record, because its content is dropped when a newer one replaces it. */
+const withContent = ({ content, ...record }: ConsumerRecord) =>
+  content === undefined ? undefined : { ...record, content };
 
 const test = (path: string, value: unknown): PatchStep => ({ op: "test", path, value });
 

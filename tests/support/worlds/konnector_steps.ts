@@ -62,9 +62,11 @@ export async function textOf(
   { transport }: Pick<Connected, "transport">,
   bound: Place,
   name: string,
+  accept = "application/json",
 ): Promise<string> {
   const { text } = await transport.send({
     method: "GET",
+    headers: { Accept: accept },
     path: objectPath(bound.type, keyIn(bound, name)),
     attempt: `Cannot read ${name}`,
     timeoutMs: 10_000,
