@@ -280,7 +280,7 @@ export class KubeClient {
 
   /** Sends JSON to any path, such as that of a review. */
   async request<T>(
-    method: "GET" | "POST",
+    method: "GET" | "POST" | "PUT",
     path: string,
     body?: unknown,
     signal?: AbortSignal,

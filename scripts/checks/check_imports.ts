@@ -66,6 +66,7 @@ const MAY_IMPORT: readonly (readonly [part: string, allowed: readonly string[]])
   ["konnector/", [...COMMON, "konnector/"]],
 
   ["ui/", ["common/api/wire.ts", "common/api/kubeconfig_fields.ts"]],
+  ["examples/", COMMON],
   ["mod.ts", ["common/api/", "cli/gateway/", "cli/cli_error.ts"]],
   ["scripts/", [...COMMON, ...PROGRAMS, "deno.json"]],
   ["tests/", [...COMMON, ...PROGRAMS, "scripts/", "mod.ts", "deno.json"]],
@@ -140,7 +141,17 @@ export function importsOf(file: string, source: string): string[] {
   );
 }
 
-const FOLDERS = ["common", "server", "cli", "konnector", "ui", "scripts", "tests", "bench"];
+const FOLDERS = [
+  "common",
+  "server",
+  "cli",
+  "konnector",
+  "ui",
+  "examples",
+  "scripts",
+  "tests",
+  "bench",
+];
 
 async function* sources(dir: string): AsyncGenerator<string> {
   for await (const entry of Deno.readDir(dir)) {

@@ -194,9 +194,10 @@ export class ControlPlane implements AsyncDisposable {
     return await this.#writeKubeconfig(user, groups, path);
   }
 
-  /** Path of a kubeconfig with a token for a ServiceAccount that exists; the token lasts an hour. */
+  /** Path of a kubeconfig with a token for a ServiceAccount that exists; the token lasts 30 days. */
   async kubeconfigForServiceAccount(namespace: string, name: string): Promise<string> {
-    const { code, stdout, stderr } = await this.kubectl(["create", "token", name, "-n", namespace]);
+    const args = ["create", "token", name, "-n", namespace, "--duration=720h"];
+    const { code, stdout, stderr } = await this.kubectl(args);
     if (code !== 0) {
       throw new Error(`Cannot get a token for "${namespace}/${name}": ${stderr.trim()}`);
     }
