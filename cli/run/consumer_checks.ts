@@ -27,13 +27,20 @@ import { conditionText, isAvailable, stateText } from "../consumer/until_ready.t
 const SEE_KONNECTOR = "Check that the konnector runs and reaches the provider: " +
   "kubectl -n xbind logs deployment/konnector";
 
-/** Checks the consumer cluster: clock, rights, konnector and conditions. */
-export async function* consumerChecks(io: Io, consumer: Consumer): AsyncGenerator<Check> {
+/**
+ * Checks the consumer cluster: clock, rights, konnector and conditions. `isHeard` says whether the
+ * provider gets heartbeats from this cluster.
+ */
+export async function* consumerChecks(
+  io: Io,
+  consumer: Consumer,
+  isHeard: boolean,
+): AsyncGenerator<Check> {
   const { target, version } = consumer;
   yield ok("consumer", `${clusterText(target)} runs Kubernetes ${version}`);
   yield checkClock("consumer clock", await consumerClock(io, consumer));
   yield await told("rights", consumer, () => checkRights(io, consumer));
-  yield await told("konnector", consumer, () => checkKonnector(io, consumer));
+  yield await told("konnector", consumer, () => checkKonnector(io, consumer, isHeard));
   for (const type of [CONNECTIONS, CLUSTER_BINDINGS] as ResourceType[]) {
     yield await told(type.plural, consumer, () => checkConditions(io, consumer, type));
   }
@@ -63,13 +70,19 @@ async function checkRights({ signal }: Io, { kube }: Consumer): Promise<Check> {
   return failed("rights", `you may not ${missing.join(", ")}`, remedy);
 }
 
-async function checkKonnector({ signal }: Io, { kube }: Consumer): Promise<Check> {
+async function checkKonnector(
+  { signal }: Io,
+  { kube }: Consumer,
+  isHeard: boolean,
+): Promise<Check> {
   const deployment = await installedKonnector(kube, signal);
-  if (!deployment) return failed("konnector", "it is not installed", "Run: kubectl bind connect");
-  const image = imageOf(deployment) ?? "unknown";
-  if (isAvailable(deployment, deployment.metadata.generation ?? 0)) {
+  const image = deployment && (imageOf(deployment) ?? "unknown");
+  if (deployment && isAvailable(deployment, deployment.metadata.generation ?? 0)) {
     return ok("konnector", `it runs, image ${image}`);
   }
+  // A konnector may also run as a process outside the cluster. Only it can send heartbeats.
+  if (isHeard) return ok("konnector", "it runs, but not as a pod of this cluster");
+  if (!deployment) return failed("konnector", "it is not installed", "Run: kubectl bind connect");
   const state = stateText({ ...deployment, kind: "Deployment" }, deployment as Conditioned);
   return failed(
     "konnector",

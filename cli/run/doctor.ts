@@ -45,10 +45,11 @@ async function* allChecks(io: Io, options: DoctorOptions): AsyncGenerator<Check>
     return;
   }
   using consumer = connected;
-  yield* consumerChecks(io, consumer);
-  yield signedIn.gateway
+  const heartbeat = signedIn.gateway
     ? await checkHeartbeat(io, signedIn.gateway, consumer)
     : skipped("heartbeat", "this check needs a session");
+  yield* consumerChecks(io, consumer, heartbeat.status === "ok");
+  yield heartbeat;
 }
 
 const WIDEST = "clusterbindings".length;

@@ -61,15 +61,18 @@ Deno.test("kubectl bind doctor", async (t) => {
   });
 
   await t.step("reports no failure on a working cluster", async () => {
-    await makeAvailable(world.kube);
     await world.judge(CONNECTIONS, "True", "");
     await world.judge(CLUSTER_BINDINGS, "True", "");
     const { metadata } = await world.kube.get(NAMESPACES, { name: "kube-system" });
     const bundle = objectsIn((await world.bind(["export", "widgets", "-oyaml"])).stdout);
     using konnector = await TestKonnector.start(bundle, metadata.uid ?? "");
     await konnector.beat();
+    const outside = await checkUp(0);
+    assert.equal(outside.get("konnector"), "ok: it runs, but not as a pod of this cluster");
+    await makeAvailable(world.kube);
     const lines = await checkUp(0);
     assert.deepEqual([...lines.values()].filter((line) => !line.startsWith("ok: ")), []);
+    assert.match(lines.get("konnector") ?? "", /^ok: it runs, image .*:served$/);
     assert.equal(lines.get("heartbeat"), `ok: the provider gets heartbeats of ${grant}`);
   });
 
