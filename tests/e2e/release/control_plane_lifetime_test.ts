@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { Terminal } from "../../support/programs/docs_commands.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
@@ -89,12 +92,12 @@ Deno.test("a control plane and its backends end with the process that started th
   }
 });
 
-Deno.test("scripts/demo.ts --check finds every object of the demo", async () => {
+Deno.test("scripts/demo.ts --check sends a Widget through the whole loop", async () => {
   await using demo = start(["run", "-A", "scripts/demo.ts", "--check"]);
   const output = await outputUntil(demo, "\0");
   const { code, talk } = await ending(demo);
   assert.equal(code, 0, talk);
-  assert.match(talk, /^\[1\/4\] provider and consumer control planes … done in \d+ s$/m);
+  assert.match(talk, /^\[1\/5\] provider and consumer control planes … done in \d+ s$/m);
   for (
     const name of [
       "export.catalog.xbind.io/widgets",
@@ -106,23 +109,23 @@ Deno.test("scripts/demo.ts --check finds every object of the demo", async () => 
   ) {
     assert.ok(output.includes(name), name);
   }
+  assert.equal([...output.matchAll(/^first +small +2 +Running /gm)].length, 2, output);
 });
 
 Deno.test("scripts/demo.ts prints commands that work, and Ctrl-C removes everything", async () => {
   await using demo = start(["run", "-A", "scripts/demo.ts"]);
   const output = await outputUntil(demo, "Press Ctrl-C");
-  // The commands of the plugin need a login: docs_commands_test.ts runs them.
-  const commands = [...output.matchAll(/^ {2}(kubectl (?!bind).*)$/gm)].map((match) => match[1]);
-  assert.ok(commands.length >= 5, output);
-  const [, settings = ""] = /^ {2}\. (\S+)$/m.exec(output) ?? [];
+  const commands = [...output.matchAll(/^ {2}((?:\.|kubectl) .*)$/gm)].map(([, command]) =>
+    command
+  );
+  assert.ok(commands.length >= 12, output);
   const dirs = [...output.matchAll(/^ {2}data +(\S+)$/gm)].map((match) => match[1] ?? "");
-  const env = { KUBECACHEDIR: `${dirs[0]}/kubectl-cache` }; // keeps the home directory clean
-  for (const command of commands) {
-    const args = ["-c", `. ${settings}; ${command}`];
-    const { code, stderr } = await new Deno.Command("sh", { args, env }).output();
-    assert.equal(code, 0, `${command}: ${new TextDecoder().decode(stderr)}`);
-  }
   assert.equal(dirs.length, 2);
+  const plane = await ControlPlane.attach(dirs[0] ?? "");
+  await using terminal = await Terminal.open({ programs: dirname(plane.kubectlPath) });
+  for (const command of commands) {
+    await terminal.follow({ line: 0, commands: command ?? "", mode: { kind: "run" } });
+  }
 
   Deno.kill(-demo.pid, "SIGINT");
 
