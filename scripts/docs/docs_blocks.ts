@@ -1,8 +1,11 @@
 /** How to run a command block; the marker before it says so. */
 export type BlockMode =
   | { readonly kind: "run" }
-  /** Keeps running; the next blocks wait for this text in its output. */
-  | { readonly kind: "stays"; readonly until: string }
+  /**
+   * Keeps running; the next blocks wait for this text in its output. Commands that stayed before
+   * are stopped, unless `alsoStays`.
+   */
+  | { readonly kind: "stays"; readonly until: string; readonly alsoStays: boolean }
   | { readonly kind: "not run"; readonly reason: string };
 
 /** A block of commands in a page. */
@@ -28,8 +31,8 @@ const OTHER_SHELLS = ["bash", "shell", "console", "zsh", "sh-session", ""];
 
 /**
  * Lists the command blocks (`sh`) of a Markdown page, in order. A comment right before one says how
- * to run it: `<!-- not run: reason -->`, or `<!-- stays until: text -->`. A `text` block right after
- * one is its output. Throws on an empty marker, and on blocks of other shells.
+ * to run it: `<!-- not run: reason -->`, `<!-- stays until: text -->`, or `<!-- also stays until: text
+ * -->` beside one that stays. A `text` block right after one is its output. Throws on an empty marker, and on blocks of other shells.
  */
 export function commandBlocks(markdown: string): CommandBlock[] {
   const blocks: CommandBlock[] = [];
@@ -76,10 +79,12 @@ function modeIn(before: string, line: number): BlockMode {
   const [, marker, value = ""] = /^\s*([a-z ]+?)\s*(?::(.*))?$/.exec(comment) ?? [];
   const told = value.trim();
   if (marker === "not run" && told.length >= 10) return { kind: "not run", reason: told };
-  if (marker === "stays until" && told !== "") return { kind: "stays", until: told };
+  if ((marker === "stays until" || marker === "also stays until") && told !== "") {
+    return { kind: "stays", until: told, alsoStays: marker.startsWith("also") };
+  }
   throw new Error(
     `Line ${line}: "${before}" is no marker with a reason; ` +
-      `known are "not run: <reason>" and "stays until: <text>"`,
+      `known are "not run: <reason>", "stays until: <text>" and "also stays until: <text>"`,
   );
 }
 

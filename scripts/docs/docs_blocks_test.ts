@@ -11,11 +11,13 @@ Deno.test("commandBlocks() gives what is to be run, how, and what it prints", ()
     "```yaml\na: b\n```",
     "```text\nnot of a command\n```",
     "<!-- stays until: it is up -->\n```sh\nfive\n```",
+    "<!-- also stays until: ready -->\n```sh\nsix\n```",
   ];
   assert.deepEqual(commandBlocks(parts.join("\n")), [
     { line: 3, commands: "one\ntwo", mode: { kind: "run" }, prints: "1" },
     { line: 15, commands: "three\n  four", mode: { kind: "not run", reason: "needs a registry" } },
-    { line: 26, commands: "five", mode: { kind: "stays", until: "it is up" } },
+    { line: 26, commands: "five", mode: { kind: "stays", until: "it is up", alsoStays: false } },
+    { line: 30, commands: "six", mode: { kind: "stays", until: "ready", alsoStays: true } },
   ]);
 });
 

@@ -8,6 +8,7 @@ import { type CommandBlock, filledIn, isPrinted } from "../../../scripts/docs/do
 import { DAEMON_SCRIPT_FLAGS } from "../../../scripts/run_flags.ts";
 import { Backend } from "./backend.ts";
 import { cliScripts } from "./cli.ts";
+import { Konnector } from "./konnector.ts";
 import { browse } from "../peers/scripted_browser.ts";
 
 const ROOT = path.join(import.meta.dirname ?? "", "..", "..", "..");
@@ -28,16 +29,15 @@ export interface TerminalOptions {
 }
 
 /**
- * A reader who follows a page: a shell in a copy of the sources, with an empty home, the backend,
- * the real kubectl and the plugin on the `PATH`, and a browser that finishes every login of a
- * command.
+ * A reader who follows a page: a shell in a copy of the sources, with an empty home, the three
+ * programs and the real kubectl on the `PATH`, and a browser that finishes every login of a command.
  */
 export class Terminal implements AsyncDisposable {
   readonly #guard: Guard;
   readonly #env: Record<string, string>;
   readonly #port = freePort();
   #blocks = 0;
-  #staying: { readonly process: GuardedProcess; readonly log: string } | undefined;
+  #staying: { readonly process: GuardedProcess; readonly log: string }[] = [];
 
   private constructor(guard: Guard, env: Record<string, string>) {
     this.#guard = guard;
@@ -49,7 +49,7 @@ export class Terminal implements AsyncDisposable {
     };
   }
 
-  static async open({ programs, files = {} }: TerminalOptions): Promise<Terminal> {
+  static async open({ programs: kubernetes, files = {} }: TerminalOptions): Promise<Terminal> {
     const dir = path.join(tmpdir(), `xbind-docs-${crypto.randomUUID().slice(0, 8)}`);
     const guard = await Guard.start(dir);
     const clone = path.join(dir, "clone");
@@ -63,17 +63,25 @@ export class Terminal implements AsyncDisposable {
     for (const [name, target] of Object.entries(files)) {
       await Deno.symlink(target, path.join(clone, name));
     }
-    const backend = `#!/bin/sh\nexec "${Deno.execPath()}" run ${DAEMON_SCRIPT_FLAGS.join(" ")} \\
-  "${await Backend.script()}" "$@"\n`;
-    await Deno.writeTextFile(path.join(bin, "xbind-backend"), backend, { mode: 0o755 });
+    const deno = `exec "${Deno.execPath()}"`;
+    const flags = DAEMON_SCRIPT_FLAGS.join(" ");
+    const programs = {
+      "xbind-backend": `${deno} run ${flags} "${await Backend.script()}" "$@"`,
+      "xbind-konnector": `${deno} run ${flags} "${await Konnector.script()}" "$@"`,
+      // Stands for `npx -y deno@<version>`, which needs the network.
+      npx: `shift 2\n${deno} "$@"`,
+    };
+    for (const [name, script] of Object.entries(programs)) {
+      await Deno.writeTextFile(path.join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    }
     await Deno.symlink(Deno.execPath(), path.join(bin, "deno"));
     await Deno.writeTextFile(path.join(dir, "state"), `cd "${clone}"\n`);
     return new Terminal(guard, {
       HOME: path.join(dir, "home"),
-      PATH: [bin, await cliScripts(), programs, "/usr/local/bin:/usr/bin:/bin"].join(":"),
+      PATH: [bin, await cliScripts(), kubernetes, "/usr/local/bin:/usr/bin:/bin"].join(":"),
       DENO_DIR: await denoDir(),
       DENO_NO_UPDATE_CHECK: "1",
-      KUBEBUILDER_ASSETS: programs,
+      KUBEBUILDER_ASSETS: kubernetes,
       KUBECONFIG: "",
       NO_COLOR: "1",
       // Opens no browser on the screen of the developer.
@@ -83,8 +91,12 @@ export class Terminal implements AsyncDisposable {
 
   /** Runs a block, and fails unless it succeeds and prints the output on the page. */
   async follow({ commands, mode, prints }: CommandBlock): Promise<void> {
-    const text = filledIn(this.#here(commands), this.#staying ? await read(this.#staying.log) : "");
-    if (mode.kind === "stays") return await this.#stay(text, mode.until);
+    const shown = await Promise.all(this.#staying.map(({ log }) => read(log)));
+    const text = filledIn(this.#here(commands), shown.join("\n"));
+    if (mode.kind === "stays") {
+      if (!mode.alsoStays) await this.stop();
+      return await this.#stay(text, mode.until);
+    }
     const { process, log } = await this.#start(text);
     const opened = new Set<string>();
     await eventually("the commands end", async () => {
@@ -105,11 +117,10 @@ export class Terminal implements AsyncDisposable {
 
   /** Sends Ctrl-C to commands that still run. */
   async stop(): Promise<void> {
-    const process = this.#staying?.process;
-    this.#staying = undefined;
-    if (!process || process.status) return;
-    Deno.kill(-process.pid, "SIGINT");
-    await process.ended();
+    for (const { process } of this.#staying.splice(0)) {
+      if (!process.status) Deno.kill(-process.pid, "SIGINT");
+      await process.ended();
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -122,9 +133,8 @@ export class Terminal implements AsyncDisposable {
   }
 
   async #stay(text: string, until: string): Promise<void> {
-    await this.stop();
     const { process, log } = await this.#start(text);
-    this.#staying = { process, log };
+    this.#staying.push({ process, log });
     await eventually(`it prints ${until}`, async () => {
       return (await read(log)).includes(until) || process.status;
     }, PATIENCE).catch((cause) => failed(text, log, cause));
