@@ -151,7 +151,7 @@ Deno.test("the API server accepts the manifests in examples/widgets", async () =
   try {
     await succeed(["apply", "--server-side", "-f", "-"], crd);
     await succeed(["wait", "--for=condition=Established", "--timeout=30s", "-f", "-"], crd);
-    for (const name of ["export.yaml", "collection.yaml", "widget.yaml"]) {
+    for (const name of ["export.yaml", "collection.yaml", "controller.yaml", "widget.yaml"]) {
       await succeed(["create", "--dry-run=server", "-f", "-"], example(name));
     }
     const exportable = await succeed([
