@@ -1,8 +1,12 @@
 /** How long and how often `eventually` looks. */
 export interface Patience {
   timeoutMs?: number;
+  /** The pause between two looks. By default it grows from 20 to 250 ms. */
   everyMs?: number;
 }
+
+/** Looks cost time of the machine under test, so a long wait looks less often than a short one. */
+const pauseAfter = (waitedMs: number): number => Math.min(20 + waitedMs / 10, 250);
 
 /**
  * Calls `look` until it returns a truthy value, and returns that value. Rejects after the timeout
@@ -11,9 +15,9 @@ export interface Patience {
 export const eventually = async <T>(
   what: string,
   look: () => T | Promise<T>,
-  { timeoutMs = 30_000, everyMs = 20 }: Patience = {},
+  { timeoutMs = 30_000, everyMs }: Patience = {},
 ): Promise<Exclude<T, undefined | null | false | 0 | "">> => {
-  const end = performance.now() + timeoutMs;
+  const start = performance.now();
   let cause: unknown;
   while (true) {
     try {
@@ -23,9 +27,10 @@ export const eventually = async <T>(
     } catch (error) {
       cause = error;
     }
-    if (performance.now() >= end) {
+    const waitedMs = performance.now() - start;
+    if (waitedMs >= timeoutMs) {
       throw new Error(`Waited ${timeoutMs / 1000} s in vain: ${what}`, { cause });
     }
-    await new Promise((resolve) => setTimeout(resolve, everyMs));
+    await new Promise((resolve) => setTimeout(resolve, everyMs ?? pauseAfter(waitedMs)));
   }
 };
