@@ -15,6 +15,13 @@ export async function writeUnseen(plane: Pick<ControlPlane, "dir">): Promise<voi
   await ask(plane, "/v3/kv/put", { key: btoa("/unseen"), value: btoa(crypto.randomUUID()) });
 }
 
+/** Deletes all CRDs at once, without the cleanup that may take an API server minutes. */
+export async function dropCrds(plane: Pick<ControlPlane, "dir">): Promise<void> {
+  const prefix = "/registry/apiextensions.k8s.io/customresourcedefinitions";
+  const range = { key: btoa(`${prefix}/`), range_end: btoa(`${prefix}0`) }; // 0 comes after /
+  await ask(plane, "/v3/kv/deleterange", range);
+}
+
 /** Calls etcd over the socket that the API server uses. */
 async function ask(
   { dir }: Pick<ControlPlane, "dir">,
