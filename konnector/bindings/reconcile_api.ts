@@ -217,7 +217,16 @@ function sync(
     recordEvent,
     log: apiLog,
     metrics,
-    reports: (side) => reportsOf(`${api} on the ${side}`),
+    reports: (side) => {
+      const reports = reportsOf(`${api} on the ${side}`);
+      if (side === "consumer") return reports;
+      // A right to watch that is withdrawn shows when the watch is opened again.
+      const disconnected = (error: unknown) => {
+        reports.disconnected?.(error);
+        if (isForbidden(error) || isCredentialRefused(error)) denied(deps, api, link, error);
+      };
+      return { ...reports, disconnected };
+    },
     onSynced: (direction, ms) => deps.onSynced(api, direction, ms),
     onDenied: (error) => denied(deps, api, link, error),
     onProgress: () => apis.progressed(api),

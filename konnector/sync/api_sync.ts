@@ -1,8 +1,9 @@
 import { FIELD_MANAGERS, LABELS, SYNCER_FINALIZER } from "../../common/api/names.ts";
 import { hasFinalizer } from "../../common/api/resources.ts";
-import { controller } from "../../common/control/controller.ts";
+import { controller, type Outcome } from "../../common/control/controller.ts";
 import type { ShowController } from "../../common/control/controller_metrics.ts";
 import { Queue } from "../../common/control/queue.ts";
+import { errorChain } from "../../common/errors.ts";
 import { Cache, type CacheReports, type Change } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import type { RecordEvent } from "../../common/kube/event_recorder.ts";
@@ -11,7 +12,7 @@ import type { Log } from "../../common/log/log.ts";
 import { all, type Runnable } from "../../common/time/runnable.ts";
 import { Contents } from "./contents.ts";
 import { Fights } from "./fights.ts";
-import { reconcileObject } from "./reconcile_object.ts";
+import { reconcileObject, whenBack } from "./reconcile_object.ts";
 import {
   type ConsumerRecord,
   consumerRecord,
@@ -113,8 +114,8 @@ export class ApiSync {
         await controller({
           name: `sync/${this.type.plural}.${this.type.group}`,
           queue: this.#queue,
-          reconcile: (key, signal) => reconcileObject(this.#context, key, signal),
-          isPassing: (error) => ["passing", "unauthorized"].includes(refusalOf(error) ?? ""),
+          reconcile: (key, signal) => this.#reconcile(key, signal),
+          isPassing: (error) => refusalOf(error) === "unauthorized",
           workers: WORKERS,
           log,
           metrics,
@@ -141,6 +142,16 @@ export class ApiSync {
     this.#context.namespaces.clear();
     for (const notes of this.#context.notes.values()) delete notes.refused;
     for (const { metadata } of this.#context.objects.values()) this.#queue.add(keyText(metadata));
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
+    try {
+      return await reconcileObject(this.#context, key, signal);
+    } catch (error) {
+      if (signal.aborted || refusalOf(error) !== "passing") throw error;
+      this.#options.log.debug("a cluster is away", { object: key, error: errorChain(error) });
+      return whenBack();
+    }
   }
 
   #decodeCopy(item: unknown, copies: Cache<ProviderRecord>): ProviderRecord {

@@ -24,6 +24,8 @@ const LOOK_AGAIN_MS = 5_000;
 const CONFLICT_LOOK_MS = 60_000;
 /** Quotas and webhooks change without an event. */
 const REFUSED_RETRY_MS = 600_000;
+/** How soon to look again for a provider that is away; twice that at most. */
+const AWAY_LOOK_MS = 2_000;
 /** One status of an object is written at most this often. */
 const STATUS_PAUSE_MS = 200;
 
@@ -49,11 +51,17 @@ export async function reconcileObject(
     const step = planSync(situationOf(sync, turn, object, copy));
     if (!object || step === "none") return settled(sync, turn, object, copy);
     if (step === "wait") return requeueAfter(LOOK_AGAIN_MS);
+    if (step === "lookAtCopy" && isAway(sync)) return whenBack();
     const outcome = await carryOut(sync, turn, step, object, copy);
     if (outcome) return outcome;
   }
   return requeueAfter(LOOK_AGAIN_MS);
 }
+
+const isAway = ({ copies }: SyncContext): boolean => copies.brokenForMs() !== undefined;
+
+/** Waits for a cluster that is away. The broken watch is reported once, for all objects. */
+export const whenBack = (): Outcome => requeueAfter(AWAY_LOOK_MS * (1 + Math.random()));
 
 const copyOf = (
   { copies, notes }: SyncContext,
@@ -62,20 +70,18 @@ const copyOf = (
   live === undefined ? copies.get(at) ?? notes.get(key)?.seen : live ?? undefined;
 
 function situationOf(
-  { clusterUid, type, copies, notes, coverageOf }: SyncContext,
+  sync: SyncContext,
   { key, at, live }: Turn,
   object: ConsumerRecord | undefined,
   copy: ProviderRecord | undefined,
 ): Situation {
+  const { clusterUid, type, notes, coverageOf } = sync;
   const known = notes.get(key);
-  const isLeaving = object !== undefined && isDeleting(object);
-  // Without a watch, absence from the cache proves nothing.
-  const isBlind = isLeaving && copies.brokenForMs() !== undefined;
   // The cache does not have foreign objects, so a conflict that is shown has to be looked at.
   const isUnseen = object?.mark !== undefined && copy === undefined;
   return {
     object: object && {
-      isDeleting: isLeaving,
+      isDeleting: isDeleting(object),
       hasFinalizer: hasFinalizer(object, SYNCER_FINALIZER),
       isOrphaning: object.isOrphaning,
       isReplaceable: object.isReplaceable,
@@ -95,7 +101,7 @@ function situationOf(
     },
     ...coverageOf(at.namespace ?? ""),
     hasStatusSubresource: type.hasStatusSubresource,
-    isUncertain: live === undefined && (isBlind || isUnseen || known?.isUncertain === true),
+    isUncertain: live === undefined && (isAway(sync) || isUnseen || known?.isUncertain === true),
     refusedHash: isStillRefused(known) ? known.refused.hash : undefined,
     writtenStatusHash: known?.writtenStatusHash,
   };
