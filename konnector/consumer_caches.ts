@@ -35,3 +35,8 @@ export function* allBindings(
   yield* clusterBindings.values();
   yield* bindings.values();
 }
+
+/** Returns the provider behind a Connection, or the Connection itself while that is not known. */
+export const providerOf =
+  ({ connections }: Pick<ConsumerCaches, "connections">) => (connection: string): string =>
+    connections.get({ name: connection })?.status?.remoteClusterUID ?? connection;

@@ -161,6 +161,8 @@ function wakers(caches: ConsumerCaches, queues: Queues) {
     const { name } = (after ?? before as MetadataObject).metadata;
     if (!writer) queues.connections.add(name);
     usersOf(name).forEach(wakeBinding);
+    const isNewSpec = before?.metadata.generation !== after?.metadata.generation;
+    if (isNewSpec) usersOf(name).forEach(wakeApisOf);
   };
   const bindingChanged = ({ before, after, writer }: Change<AnyBinding>) => {
     if (writer) return;

@@ -18,6 +18,8 @@ export interface ApiState {
   readonly message: string;
   /** Whether the provider refuses a right. */
   readonly isDenied?: boolean;
+  /** Whether the provider has no such API any more, and so no copies. */
+  readonly isGone?: boolean;
   readonly crdHash?: string;
   readonly reach?: Reach;
 }

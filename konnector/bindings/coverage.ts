@@ -7,7 +7,7 @@ export type AnyBinding = ClusterBinding | Binding;
 
 /** Which bindings cover an API, and through which Connection it is synced. */
 export interface ApiCoverage {
-  /** The oldest binding. Its Connection owns the API. */
+  /** The oldest living binding. Its Connection owns the API. */
   readonly owner: AnyBinding;
   readonly connection: string;
   /** The coverage as a text that changes when it does. */
@@ -25,21 +25,24 @@ export const names = (binding: AnyBinding, api: string): boolean =>
 /**
  * Says which of the bindings covers which namespaces. The oldest living binding owns the API. A
  * ClusterBinding covers all namespaces and wins over a Binding, which covers its own. A binding that
- * is being deleted drains what no living one covers.
+ * is being deleted drains what no living one covers; only then another provider can have the API.
  */
 export function coverageOf(
   api: string,
   bindings: Iterable<AnyBinding>,
+  providerOf: (connection: string) => string,
 ): ApiCoverage | undefined {
   const claims = [...bindings].filter((binding) => names(binding, api)).sort(byAge);
-  const owner = claims.find((binding) => !isDeleting(binding)) ?? claims[0];
-  if (!owner) return undefined;
+  const [oldest] = claims;
+  if (!oldest) return undefined;
+  const provider = (binding: AnyBinding) => providerOf(binding.spec.connectionRef.name);
+  const next = claims.find((binding) => !isDeleting(binding));
+  const owner = next && provider(next) === provider(oldest) ? next : oldest;
   const connection = owner.spec.connectionRef.name;
-  const ours = claims.filter(({ spec }) => spec.connectionRef.name === connection);
-  const inOrder = [
-    ...ours.filter((binding) => !isDeleting(binding)),
-    ...ours.filter((binding) => isDeleting(binding)),
-  ].sort((a, b) =>
+  const isOurs = (binding: AnyBinding) =>
+    binding.spec.connectionRef.name === connection ||
+    isDeleting(binding) && provider(binding) === provider(owner);
+  const inOrder = claims.filter(isOurs).sort((a, b) =>
     Number(isDeleting(a)) - Number(isDeleting(b)) ||
     Number(isNamespaced(a)) - Number(isNamespaced(b))
   );

@@ -1,5 +1,9 @@
 import { ANNOTATIONS } from "../../common/api/names.ts";
-import type { KubeObject } from "../../common/api/resources.ts";
+import {
+  CRDS,
+  type CustomResourceDefinition,
+  type KubeObject,
+} from "../../common/api/resources.ts";
 import { done, type Outcome, requeueAfter } from "../../common/control/controller.ts";
 import type { ShowController } from "../../common/control/controller_metrics.ts";
 import { errorChain } from "../../common/errors.ts";
@@ -7,11 +11,12 @@ import type { CacheReports } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import type { RecordEvent } from "../../common/kube/event_recorder.ts";
 import { isForbidden, KubeError } from "../../common/kube/kube_error.ts";
+import type { MetadataObject } from "../../common/kube/metadata.ts";
 import type { Log } from "../../common/log/log.ts";
 import type { Links } from "../connections/links.ts";
 import { isCredentialRefused, type ProviderLink } from "../connections/provider_link.ts";
-import { allBindings, type ConsumerCaches } from "../consumer_caches.ts";
-import { CrdRefusedError, type PulledCrd, pulledCrd } from "../schema/consumer_crd.ts";
+import { allBindings, type ConsumerCaches, providerOf } from "../consumer_caches.ts";
+import { commonType, CrdRefusedError, type PulledCrd, pulledCrd } from "../schema/consumer_crd.ts";
 import { installCrd, isPulled, whenServed } from "../schema/install_crd.ts";
 import { ApiSync } from "../sync/api_sync.ts";
 import { reasonOf, refusalOf } from "../sync/refusals.ts";
@@ -45,7 +50,7 @@ export async function reconcileApi(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const { apis, links, caches } = deps;
-  const coverage = coverageOf(api, allBindings(caches));
+  const coverage = coverageOf(api, allBindings(caches), providerOf(caches));
   if (!coverage) {
     apis.stop(api);
     return done;
@@ -82,7 +87,7 @@ async function pullAndSync(
   // What is synced goes on when the provider takes its export back: only new APIs need the label.
   if (!provided || !provided.isExported && !isInstalled) {
     const message = `The provider does not export ${api}`;
-    apis.pause(api, { coverage, reason: "APINotExported", message });
+    apis.pause(api, { coverage, reason: "APINotExported", message, isGone: !provided });
     return done;
   }
   const crd = await link.readCrd(api, signal);
@@ -99,18 +104,18 @@ async function pullAndSync(
     });
     return done;
   }
-  const problem = await install(deps, api, coverage, pulled, signal);
-  if (problem) {
-    apis.pause(api, { coverage, ...problem });
+  const installed = await install(deps, api, coverage, { pulled, crd }, signal);
+  if ("reason" in installed) {
+    apis.pause(api, { coverage, ...installed });
     return requeueAfter(REFUSED_RETRY_MS);
   }
-  const reach = await reachOf(link, pulled.type, signal);
+  const reach = await reachOf(link, installed.type, signal);
   if (reach.kind === "none") {
     const message = `The credential may not list ${api} on the provider`;
     apis.pause(api, { coverage, reason: "Forbidden", message, isDenied: true });
     return requeueAfter(DENIED_RETRY_MS);
   }
-  sync(deps, api, coverage, link, pulled, reach);
+  sync(deps, api, coverage, link, installed, reach);
   return done;
 }
 
@@ -119,33 +124,36 @@ interface Problem {
   readonly message: string;
 }
 
-/** Installs the CRD on the consumer. Returns why that is not possible. */
+/** A CRD on the consumer that objects can be synced with. */
+type InstalledCrd = Pick<PulledCrd, "type" | "hash">;
+
+/** Installs the CRD on the consumer, or uses the present one. Returns why neither is possible. */
 async function install(
   { consumer, caches, recordEvent, log }: ApiDeps,
   api: string,
   { owner, connection }: ApiCoverage,
-  pulled: PulledCrd,
+  { pulled, crd }: { readonly pulled: PulledCrd; readonly crd: CustomResourceDefinition },
   signal: AbortSignal,
-): Promise<Problem | undefined> {
+): Promise<Problem | InstalledCrd> {
   const { schema } = caches.connections.get({ name: connection })?.spec ?? {};
   const present = caches.crds.get({ name: api });
   if (schema?.pullPolicy === "None") {
-    return present ? undefined : {
+    return present ? await usePresent(consumer, present, crd, signal) : {
       reason: "Pending",
       message: `pullPolicy is None, and the CRD ${api} is missing on this cluster`,
     };
   }
   const isOnce = schema?.updatePolicy === "Once" && present !== undefined && isPulled(present) &&
     present.metadata.annotations?.[ANNOTATIONS.connection] === connection;
-  if (isOnce) return undefined;
+  if (isOnce) return await usePresent(consumer, present, crd, signal);
   try {
     switch (await installCrd({ consumer, crds: caches.crds }, pulled, signal)) {
       case "current":
-        return undefined;
+        return pulled;
       case "installed":
         log.info("installed a CRD", { api, version: pulled.type.version, hash: pulled.hash });
         await whenServed(consumer, pulled.type, signal);
-        return undefined;
+        return pulled;
       case "deleting":
         return { reason: "Pending", message: `An old CRD ${api} is being deleted` };
       case "foreign":
@@ -163,6 +171,19 @@ async function install(
     recordEvent(owner as KubeObject, "Warning", "SchemaIncompatible", message);
     return { reason: "SchemaIncompatible", message };
   }
+}
+
+/** Uses a CRD that is not brought up to date. */
+async function usePresent(
+  consumer: KubeClient,
+  { metadata: { name, annotations } }: MetadataObject,
+  crd: CustomResourceDefinition,
+  signal: AbortSignal,
+): Promise<Problem | InstalledCrd> {
+  const type = commonType(await consumer.get(CRDS, { name }, signal), crd);
+  if (type) return { type, hash: annotations?.[ANNOTATIONS.schemaHash] ?? "" };
+  const message = `The provider serves no version of ${name} that this cluster has`;
+  return { reason: "Rejected", message };
 }
 
 /** Asks the provider where the credential may list the API: everywhere, or in its boundary. */
@@ -198,7 +219,7 @@ function sync(
   api: string,
   coverage: ApiCoverage,
   link: ProviderLink,
-  { type, hash }: PulledCrd,
+  { type, hash }: InstalledCrd,
   reach: Reach,
 ): void {
   const { apis, consumer, clusterUid, recordEvent, log, metrics, reportsOf } = deps;

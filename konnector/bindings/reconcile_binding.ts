@@ -13,13 +13,13 @@ import type { KubeClient } from "../../common/kube/client.ts";
 import type { RecordEvent } from "../../common/kube/event_recorder.ts";
 import type { Log } from "../../common/log/log.ts";
 import { isSameStatus } from "../conditions.ts";
-import { allBindings, type ConsumerCaches } from "../consumer_caches.ts";
+import { allBindings, type ConsumerCaches, providerOf } from "../consumer_caches.ts";
 import { addCleanup, learned, removeCleanup } from "../finalizer.ts";
 import { removeCrd } from "../schema/install_crd.ts";
 import { parseKey } from "../sync/sync_context.ts";
 import type { Apis } from "./apis.ts";
 import { bindingStatus, type BindingView, type BoundApiView } from "./binding_status.ts";
-import { type AnyBinding, isNamespaced, names } from "./coverage.ts";
+import { type AnyBinding, coverageOf, isNamespaced, names } from "./coverage.ts";
 import { releaseObjects } from "./release_objects.ts";
 
 /** What the reconcile of a binding works with. */
@@ -75,8 +75,10 @@ function connectionFault(
 ): BindingView["connectionFault"] {
   const connection = caches.connections.get({ name });
   if (!connection) return { reason: "Pending", message: `The Connection ${name} does not exist` };
-  const ready = condition(connection, "Ready");
-  if (ready?.status === "True" || ready?.reason === "DrainingBindings") return undefined;
+  // A Connection that waits for its bindings to go is not Ready, but serves them.
+  const isDraining = condition(connection, "Ready")?.reason === "DrainingBindings";
+  const ready = condition(connection, isDraining ? "Connected" : "Ready");
+  if (ready?.status === "True") return undefined;
   const reason = ready?.reason ?? "Pending";
   return { reason, message: `The Connection ${name} is not ready: ${ready?.message ?? reason}` };
 }
@@ -146,10 +148,18 @@ async function unbind(
   const others = [...allBindings(caches)].filter((each) =>
     each.metadata.uid !== binding.metadata.uid && !isDeleting(each)
   );
+  const provider = providerOf(caches);
+  const isSameProvider = (connection: string) =>
+    provider(connection) === provider(binding.spec.connectionRef.name);
+  const heirs = others.filter(({ spec }) => isSameProvider(spec.connectionRef.name));
   let left = 0;
   for (const api of binding.spec.apis) {
-    const isOwn = apis.get(api.name)?.coverage.connection === binding.spec.connectionRef.name;
-    if (isOwn) left += await heldBy(deps, binding, api.name, others, signal);
+    const known = apis.get(api.name)?.coverage;
+    const wanted = coverageOf(api.name, allBindings(caches), provider);
+    // Until the sync knows that the binding goes, it may still take on new objects.
+    if (known?.text !== wanted?.text) return requeueAfter(DRAIN_LOOK_MS);
+    const isOwn = known !== undefined && isSameProvider(known.connection);
+    if (isOwn) left += await heldBy(deps, binding, api.name, heirs, signal);
   }
   if (left > 0) {
     await store(deps, binding, { ...viewOf(deps, binding), draining: { left } }, kind, signal);
@@ -174,24 +184,25 @@ async function heldBy(
   { apis, caches, consumer }: BindingDeps,
   binding: AnyBinding,
   api: string,
-  others: readonly AnyBinding[],
+  heirs: readonly AnyBinding[],
   signal: AbortSignal,
 ): Promise<number> {
-  const isCovered = others.some((other) => names(other, api) && !isNamespaced(other));
+  const isCovered = heirs.some((other) => names(other, api) && !isNamespaced(other));
   if (isCovered) return 0;
   const namespace = isNamespaced(binding) ? binding.metadata.namespace : undefined;
   const sync = apis.sync(api);
   if (sync?.hasSynced) {
     const kept = namespace === undefined
-      ? others.filter((other) => names(other, api) && isNamespaced(other))
+      ? heirs.filter((other) => names(other, api) && isNamespaced(other))
         .reduce((sum, other) => sum + sync.counts.held(other.metadata.namespace), 0)
       : 0;
     return sync.counts.held(namespace) - kept;
   }
   const connection = caches.connections.get({ name: binding.spec.connectionRef.name });
   const present = caches.crds.get({ name: api });
-  if (connection && present) return await releaseObjects.count(consumer, api, namespace, signal);
-  // Without a Connection nothing can be taken from the provider any more.
+  const hasCopies = connection && !apis.get(api)?.isGone;
+  if (hasCopies && present) return await releaseObjects.count(consumer, api, namespace, signal);
+  // Without a Connection, nothing can be taken from the provider any more.
   if (present) await releaseObjects.all(consumer, api, namespace, signal);
   return 0;
 }

@@ -24,12 +24,13 @@ export class CrdRefusedError extends Error {
 }
 
 /**
- * Builds the CRD that is installed on the consumer: the newest served version, without conversion,
- * and with our marks. Labels, annotations and finalizers of the provider stay there.
+ * Builds the CRD that is installed on the consumer, without conversion and with our marks. It has
+ * all versions if the provider converts nothing between them, else the newest served one. Labels,
+ * annotations and finalizers of the provider stay there.
  */
 export function pulledCrd(provider: CustomResourceDefinition, connection: string): PulledCrd {
   const { name, annotations } = provider.metadata;
-  const { group, names, scope, versions } = provider.spec;
+  const { group, names, scope, versions, conversion } = provider.spec;
   const fault = faultOf(provider);
   if (fault) throw new CrdRefusedError(fault);
   const version = newestServed(versions);
@@ -39,7 +40,8 @@ export function pulledCrd(provider: CustomResourceDefinition, connection: string
     group,
     names: wantedNames,
     scope,
-    versions: [{ ...version, served: true, storage: true }],
+    versions: versions.filter((each) => each === version || !isConverting(conversion))
+      .map((each) => ({ ...each, storage: each === version })),
     conversion: { strategy: "None" },
   };
   const text = JSON.stringify(spec);
@@ -62,16 +64,36 @@ export function pulledCrd(provider: CustomResourceDefinition, connection: string
       spec,
     },
     hash,
-    type: {
-      group,
-      version: version.name,
-      plural: names.plural,
-      kind: names.kind,
-      namespaced: scope === "Namespaced",
-      hasStatusSubresource: version.subresources?.status !== undefined,
-    },
+    type: typeOf(provider, version),
   };
 }
+
+/** Returns the newest version of an installed CRD that the provider serves as well. */
+export function commonType(
+  installed: CustomResourceDefinition,
+  provider: CustomResourceDefinition,
+): BoundType | undefined {
+  const isProvided = ({ name }: CustomResourceVersion) =>
+    provider.spec.versions.some((each) => each.name === name && each.served);
+  const version = newestServed(installed.spec.versions.filter(isProvided));
+  return version && typeOf(installed, version);
+}
+
+const typeOf = (
+  { spec: { group, names, scope } }: CustomResourceDefinition,
+  { name, subresources }: CustomResourceVersion,
+): BoundType => ({
+  group,
+  version: name,
+  plural: names.plural,
+  kind: names.kind,
+  namespaced: scope === "Namespaced",
+  hasStatusSubresource: subresources?.status !== undefined,
+});
+
+/** Without conversion, an object is the same in every version. */
+const isConverting = (conversion: { readonly strategy?: string } | undefined): boolean =>
+  conversion?.strategy !== undefined && conversion.strategy !== "None";
 
 /** A provider could take over parts of the consumer's own cluster with these groups. */
 function faultOf(
