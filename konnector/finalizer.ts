@@ -19,17 +19,18 @@ export async function addCleanup<T extends KubeObject>(
   return await patchFinalizers(kube, type, object, finalizers, signal);
 }
 
-/** Takes our clean-up finalizer off an object that has whole metadata. */
+/** Takes our clean-up finalizer off an object that has whole metadata, and tells its cache. */
 export async function removeCleanup<T extends KubeObject>(
   kube: KubeClient,
   type: ResourceType<T>,
   object: T,
   signal: AbortSignal,
+  cache?: Cache<T>,
 ): Promise<void> {
   if (!hasFinalizer(object, CORE_CLEANUP_FINALIZER)) return;
   const left = object.metadata.finalizers?.filter((each) => each !== CORE_CLEANUP_FINALIZER) ?? [];
   try {
-    await patchFinalizers(kube, type, object, left, signal);
+    cache?.learn(await patchFinalizers(kube, type, object, left, signal), MANAGER);
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }

@@ -116,7 +116,7 @@ async function pullAndSync(
     return requeueAfter(DENIED_RETRY_MS);
   }
   sync(deps, api, coverage, link, installed, reach);
-  return done;
+  return installed.problem ? requeueAfter(REFUSED_RETRY_MS) : done;
 }
 
 interface Problem {
@@ -125,7 +125,10 @@ interface Problem {
 }
 
 /** A CRD on the consumer that objects can be synced with. */
-type InstalledCrd = Pick<PulledCrd, "type" | "hash">;
+interface InstalledCrd extends Pick<PulledCrd, "type" | "hash"> {
+  /** Why it is not the provider's present one. */
+  readonly problem?: Problem;
+}
 
 /** Installs the CRD on the consumer, or uses the present one. Returns why neither is possible. */
 async function install(
@@ -169,7 +172,10 @@ async function install(
     const message = `This cluster refused the CRD ${api}: ${reasonOf(error)}`;
     log.warn("a CRD was refused", { api, error: errorChain(error) });
     recordEvent(owner as KubeObject, "Warning", "SchemaIncompatible", message);
-    return { reason: "SchemaIncompatible", message };
+    const problem = { reason: "SchemaIncompatible", message };
+    if (!present || !isPulled(present)) return problem;
+    const old = await usePresent(consumer, present, crd, signal);
+    return "reason" in old ? problem : { ...old, problem };
   }
 }
 
@@ -219,11 +225,11 @@ function sync(
   api: string,
   coverage: ApiCoverage,
   link: ProviderLink,
-  { type, hash }: InstalledCrd,
+  { type, hash, problem = { reason: "AsExpected", message: "" } }: InstalledCrd,
   reach: Reach,
 ): void {
   const { apis, consumer, clusterUid, recordEvent, log, metrics, reportsOf } = deps;
-  const state: ApiState = { coverage, reason: "AsExpected", message: "", crdHash: hash, reach };
+  const state: ApiState = { coverage, ...problem, crdHash: hash, reach };
   const identity = JSON.stringify([link.name, link.fingerprint, type, reach]);
   if (apis.adapt(api, identity, state)) return;
   const apiLog = log.with({ api });

@@ -174,7 +174,7 @@ async function unbind(
       await removeCrd({ consumer, crds: caches.crds }, api.name, signal);
     }
   }
-  await removeCleanup(consumer, kind.type, binding, signal);
+  await removeCleanup(consumer, kind.type, binding, signal, kind.cache);
   log.info("unbound", { kind: binding.kind, name, namespace });
   return done;
 }
@@ -200,9 +200,10 @@ async function heldBy(
   }
   const connection = caches.connections.get({ name: binding.spec.connectionRef.name });
   const present = caches.crds.get({ name: api });
-  const hasCopies = connection && !apis.get(api)?.isGone;
+  const keepsCopies = binding.metadata.annotations?.[ANNOTATIONS.deletionPolicy] === "Orphan";
+  const hasCopies = connection && !keepsCopies && !apis.get(api)?.isGone;
   if (hasCopies && present) return await releaseObjects.count(consumer, api, namespace, signal);
-  // Without a Connection, nothing can be taken from the provider any more.
+  // Nothing is to be taken from the provider, or without a Connection nothing can be.
   if (present) await releaseObjects.all(consumer, api, namespace, signal);
   return 0;
 }

@@ -234,7 +234,7 @@ async function release(
   }
   links.close(name);
   await releaseSecret(deps, connection, signal);
-  await removeCleanup(consumer, CONNECTIONS, connection, signal);
+  await removeCleanup(consumer, CONNECTIONS, connection, signal, caches.connections);
   log.info("Connection released", { connection: name, localUid });
   return done;
 }

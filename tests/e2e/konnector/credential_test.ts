@@ -11,6 +11,7 @@ import {
   isReady,
   type KubeObject,
 } from "../../../common/api/resources.ts";
+import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { bundleFor, providerKubeconfig } from "../../../common/consumer/bundle.ts";
 import { toYaml } from "../../../common/yaml.ts";
@@ -138,4 +139,25 @@ Deno.test("a revoked Grant is noticed at rest, and a new bundle resumes the sync
   assert.deepEqual(await consumer.kube.get(type, { namespace, name: "a" }), object);
   await world.edit("consumer", bound, "a", { spec: { size: 2 } });
   await world.onProvider(type, { namespace, name: "a" }, ({ spec }) => spec?.["size"] === 2);
+});
+
+Deno.test("with the policy Orphan a binding goes without its provider", async () => {
+  const bound = await world.bind("orphans");
+  const { name, type, namespace } = bound;
+  await world.create(bound, "a");
+  await world.onProvider(type, { namespace, name: "a" });
+  const [secret] = bound.bundle;
+  await world.apply([{ ...secret, stringData: { kubeconfig: "{}" } } as KubeObject]);
+  await world.hasCondition(CONNECTIONS, { name }, "Ready", "False", "SecretInvalid");
+  const annotations = { "core.xbind.io/deletion-policy": "Orphan" };
+  await consumer.kube.patchFields(
+    CLUSTER_BINDINGS,
+    { name },
+    { metadata: { annotations } },
+    FIELD_MANAGERS.cli,
+  );
+  await consumer.kube.delete(CLUSTER_BINDINGS, { name });
+  await isGone(consumer.kube, CLUSTER_BINDINGS, { name });
+  await isGone(consumer.kube, type, { namespace, name: "a" });
+  assert.ok(await provider.kube.get(type, { namespace, name: "a" }));
 });
