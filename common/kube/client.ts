@@ -214,6 +214,23 @@ export class KubeClient {
     });
   }
 
+  /** Dry-runs the creation of an object that is given as JSON text. Throws as a creation would. */
+  async dryRunCreateText(
+    type: ResourceType,
+    key: ObjectKey,
+    text: string,
+    manager: FieldManager,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const path = collectionPath(type, type.namespaced ? key.namespace : undefined);
+    const query = `fieldManager=${manager}&dryRun=All`;
+    await this.#call("POST", `${path}?${query}`, `create ${named(type, key)}`, {
+      signal,
+      headers: { "Content-Type": "application/json" },
+      body: text,
+    });
+  }
+
   /** Sends a JSON patch. Nothing changes if one of its tests fails, and the answer is 422. */
   async jsonPatch<T extends KubeObject>(
     type: ResourceType<T>,

@@ -13,9 +13,9 @@ export interface Marks {
 
 /**
  * What the provider must have for an apply to be carried out: no object of that name, or the one
- * with this UID. Otherwise the answer is an error, and nothing changes.
+ * with this UID. Otherwise the answer is an error, and nothing changes. A dry run needs no guard.
  */
-export type Guard = "absent" | { readonly uid: string };
+export type Guard = "absent" | { readonly uid: string } | "none";
 
 /** No object ever has this version, so an apply with it can only create. */
 const CREATE_ONLY = "1";
@@ -25,6 +25,11 @@ export const clusterMarks = (clusterUid: string) => ({
   labels: { [LABELS.managed]: "true", [LABELS.consumerClusterUid]: clusterUid },
   annotations: { [ANNOTATIONS.consumerClusterUid]: clusterUid },
 });
+
+function guardFields(guard: Guard) {
+  if (guard === "none") return {};
+  return guard === "absent" ? { resourceVersion: CREATE_ONLY } : { uid: guard.uid };
+}
 
 /** Builds the JSON text of an apply: identity, guard and marks, then the content as it is. */
 export function appliedObject(
@@ -41,7 +46,7 @@ export function appliedObject(
     metadata: {
       name,
       ...(namespace ? { namespace } : {}),
-      ...(guard === "absent" ? { resourceVersion: CREATE_ONLY } : { uid: guard.uid }),
+      ...guardFields(guard),
       labels,
       annotations: {
         ...annotations,

@@ -67,6 +67,7 @@ export type Step =
   | "repairCopy"
   | "adoptCopy"
   | "deleteCopy"
+  | "replaceCopy"
   | "writeStatus"
   | "markConflict"
   | "clearMark";
@@ -107,7 +108,7 @@ function planStaying(object: PlannedObject, situation: Situation): Step {
   }
   if (object.mark) return "clearMark";
   if (isRefused) {
-    if (object.isReplaceable) return "deleteCopy";
+    if (object.isReplaceable) return "replaceCopy";
   } else {
     // A repair brings the copy up to date as well. It is slowed down if it has to be repeated.
     if (copy.isDrifted) return "repairCopy";

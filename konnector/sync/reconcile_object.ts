@@ -14,7 +14,13 @@ import {
   removeFinalizer,
   writeStatus,
 } from "./write_consumer.ts";
-import { applyCopy, deleteCopy, ensureNamespace, lookAtCopy } from "./write_provider.ts";
+import {
+  applyCopy,
+  deleteCopy,
+  ensureNamespace,
+  lookAtCopy,
+  tryMakingAnew,
+} from "./write_provider.ts";
 
 /** No object needs more steps in a row. */
 const MOST_STEPS = 8;
@@ -84,7 +90,7 @@ function situationOf(
       isDeleting: isDeleting(object),
       hasFinalizer: hasFinalizer(object, SYNCER_FINALIZER),
       isOrphaning: object.isOrphaning,
-      isReplaceable: object.isReplaceable,
+      isReplaceable: object.isReplaceable && known?.refused?.isFinal !== true,
       generation: object.metadata.generation ?? 0,
       hash: object.hash,
       statusHash: object.statusHash,
@@ -157,6 +163,8 @@ async function carryOut(
       return await repair(sync, turn, object, copy);
     case "deleteCopy":
       return await removeCopy(sync, turn, copy);
+    case "replaceCopy":
+      return await replace(sync, turn, object, copy);
     case "writeStatus":
       return await downward(sync, turn, object, copy);
     case "addFinalizer":
@@ -262,6 +270,26 @@ async function repair(
     tell(sync, object, "Warning", "Fight", note);
   }
   return await upward(sync, turn, object, copy);
+}
+
+/** Deletes a copy that cannot be changed, unless a new one would be refused as well. */
+async function replace(
+  sync: SyncContext,
+  turn: Turn,
+  object: ConsumerRecord,
+  copy: ProviderRecord | undefined,
+): Promise<Outcome | undefined> {
+  const whole = await contentOf(sync, object, turn.signal);
+  if (!whole) return requeueAfter(LOOK_AGAIN_MS);
+  try {
+    await tryMakingAnew(sync, whole, turn.signal);
+  } catch (error) {
+    const outcome = refused(sync, turn, object, error);
+    const notes = notesFor(sync, turn.key);
+    if (notes.refused) notes.refused = { ...notes.refused, isFinal: true };
+    return outcome;
+  }
+  return await removeCopy(sync, turn, copy);
 }
 
 async function removeCopy(

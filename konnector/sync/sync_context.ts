@@ -26,8 +26,8 @@ export interface Notes {
   seen?: ProviderRecord;
   /** The answer to a write was lost, or the object has to be looked at again. */
   isUncertain?: boolean;
-  /** The content that the provider refused, and when. */
-  refused?: { readonly hash: string; readonly at: number };
+  /** The content that the provider refused, and when; also whether it refuses it for a new copy. */
+  refused?: { readonly hash: string; readonly at: number; readonly isFinal?: true };
   /** The provider's status that was written, where the consumer stored another. */
   writtenStatusHash?: string;
 }

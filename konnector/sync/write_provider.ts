@@ -1,24 +1,26 @@
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { NAMESPACES } from "../../common/api/resources.ts";
 import { isAlreadyExists, isForbidden, isNotFound } from "../../common/kube/kube_error.ts";
-import type { ObjectKey } from "../../common/kube/paths.ts";
+import { keyOf, type ObjectKey } from "../../common/kube/paths.ts";
 import { appliedObject, clusterMarks, type Guard } from "./applied_object.ts";
 import { type ConsumerRecord, type ProviderRecord, providerRecord } from "./records.ts";
 import type { SyncContext } from "./sync_context.ts";
 
 const MANAGER = FIELD_MANAGERS.konnector;
 
+/** An object of the consumer whose content is at hand. */
+export type WholeObject = ConsumerRecord & { readonly content: string };
+
 /** Applies the content of an object to its copy, under a guard. Returns the copy as stored. */
 export async function applyCopy(
   sync: SyncContext,
-  { metadata, hash, content }: ConsumerRecord & { readonly content: string },
+  object: WholeObject,
   guard: Guard,
   signal: AbortSignal,
 ): Promise<ProviderRecord> {
-  const { namespace, name, uid = "", generation = 0 } = metadata;
-  const { type, connection, clusterUid, provider, copies } = sync;
-  const marks = { clusterUid, objectUid: uid, connection, hash, generation };
-  const text = appliedObject(type, { namespace, name }, guard, marks, content);
+  const { namespace, name } = object.metadata;
+  const { type, provider, copies } = sync;
+  const text = copyText(sync, object, guard);
   const answer = await provider.applyText(type, { namespace, name }, text, MANAGER, signal);
   copies.learn(answer, MANAGER);
   const known = copies.get({ namespace, name });
@@ -29,6 +31,32 @@ export async function applyCopy(
   // A later version, which the watch reported first, may already be the work of another writer.
   stored.accepted = applied.owned;
   return stored;
+}
+
+/** Throws what the provider would answer if the copy were made anew; returns if it would accept. */
+export async function tryMakingAnew(
+  sync: SyncContext,
+  object: WholeObject,
+  signal: AbortSignal,
+): Promise<void> {
+  const { type, provider } = sync;
+  const text = copyText(sync, object, "none");
+  try {
+    await provider.dryRunCreateText(type, keyOf(object), text, MANAGER, signal);
+  } catch (error) {
+    // All other checks come before the one for the name.
+    if (!isAlreadyExists(error)) throw error;
+  }
+}
+
+function copyText(
+  { type, connection, clusterUid }: SyncContext,
+  { metadata, hash, content }: WholeObject,
+  guard: Guard,
+): string {
+  const { namespace, name, uid = "", generation = 0 } = metadata;
+  const marks = { clusterUid, objectUid: uid, connection, hash, generation };
+  return appliedObject(type, { namespace, name }, guard, marks, content);
 }
 
 /** Reads the object of that name on the provider, whomever it belongs to. */

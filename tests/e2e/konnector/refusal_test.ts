@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import { ANNOTATIONS } from "../../../common/api/names.ts";
+import type { KubeObject } from "../../../common/api/resources.ts";
+import { uniqueName } from "../../support/planes/kube.ts";
+import {
+  aWhile,
+  createPolicy,
+  keyIn,
+  meddleWith,
+  told,
+  writesAfter,
+} from "../../support/worlds/konnector_steps.ts";
+import { type Bound, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+
+const world = await KonnectorWorld.start();
+Deno.test.afterAll(() => world[Symbol.asyncDispose]());
+
+const ADMISSION = "admissionregistration.k8s.io/v1";
+const matching = ({ type }: Bound) => ({
+  resourceRules: [{
+    apiGroups: [type.group],
+    apiVersions: ["*"],
+    operations: ["CREATE", "UPDATE"],
+    resources: [type.plural],
+  }],
+});
+
+/** Sets up a policy on the provider with its binding. Returns the name. */
+async function policy(kind: "Validating" | "Mutating", spec: object, binding: object) {
+  const name = uniqueName("policy");
+  const parts: [string, object][] = [
+    [`${kind}AdmissionPolicy`, spec],
+    [`${kind}AdmissionPolicyBinding`, { policyName: name, ...binding }],
+  ];
+  for (const [kind, spec] of parts) {
+    const object = { apiVersion: ADMISSION, kind, metadata: { name }, spec };
+    const plural = kind.toLowerCase().replace(/y$/, "ies").replace(/binding$/, "bindings");
+    await createPolicy(world, object as KubeObject & { spec: object }, plural);
+  }
+  return name;
+}
+
+Deno.test("an object that the provider refuses says why, and is synced once it may be", async () => {
+  const bound = await world.bind("judged");
+  const { type } = bound;
+  const at = keyIn(bound, "big");
+  await policy("Validating", {
+    failurePolicy: "Fail",
+    matchConstraints: matching(bound),
+    validations: [{
+      expression: "object.spec.size < 10",
+      messageExpression: "'size ' + string(object.spec.size) + ' is above the limit'",
+    }],
+  }, { validationActions: ["Deny"] });
+  await aWhile(2_000); // the policy takes effect
+  const refused = await writesAfter(world, async () => {
+    await world.create(bound, "big", { spec: { size: 50 } });
+    const { note } = await told(world, bound, "big", "Rejected");
+    assert.match(note, /size 50 is above the limit/);
+    await aWhile(3_000);
+  });
+  const tries = refused.provider.filter((write) => write === `patch ${type.plural}`).length;
+  assert.ok(tries >= 1 && tries <= 3, `${tries} tries`);
+  await world.create(bound, "small", { spec: { size: 1 } });
+  await world.onProvider(type, keyIn(bound, "small"));
+  await world.edit("consumer", bound, "big", { spec: { size: 9 } });
+  await world.onProvider(type, at, ({ spec }) => spec?.["size"] === 9);
+  await told(world, bound, "big", "Accepted");
+
+  await world.edit("consumer", bound, "big", { spec: { size: 60 } });
+  await aWhile();
+  assert.deepEqual((await world.provider.kube.get(type, at)).spec, { size: 9 });
+  await world.edit("provider", bound, "big", { status: { ok: true } }, "status");
+  await world.onConsumer(type, at, ({ status }) => status?.["ok"] === true);
+});
+
+Deno.test("a field that admission changes is accepted as stored", async () => {
+  const bound = await world.bind("mutated");
+  const { type } = bound;
+  const at = keyIn(bound, "a");
+  await policy("Mutating", {
+    failurePolicy: "Fail",
+    reinvocationPolicy: "Never",
+    matchConstraints: matching(bound),
+    mutations: [{
+      patchType: "JSONPatch",
+      jsonPatch: {
+        expression: '[JSONPatch{op: "replace", path: "/spec/size", value: 7}]',
+      },
+    }],
+  }, {});
+  await aWhile(2_000); // the policy takes effect
+  await world.create(bound, "opener");
+  await world.onProvider(type, keyIn(bound, "opener"), ({ spec }) => spec?.["size"] === 7);
+  const { provider } = await writesAfter(world, async () => {
+    await world.create(bound, "a");
+    await world.onProvider(type, at, ({ spec }) => spec?.["size"] === 7);
+    await aWhile();
+  });
+  assert.ok(provider.length <= 2, provider.join(", "));
+  assert.deepEqual((await world.consumer.kube.get(type, at)).spec, { size: 1 });
+});
+
+Deno.test("a writer that keeps changing our field is named and slowed down, then repaired", async () => {
+  const bound = await world.bind("fought");
+  const at = keyIn(bound, "a");
+  await world.create(bound, "a");
+  await world.onProvider(bound.type, at);
+  const { provider } = await world.writesDuring(async () => {
+    const end = performance.now() + 20_000;
+    for (let size = 100; performance.now() < end; size++) {
+      await meddleWith(world, bound, "a", "/spec/size", size);
+      await aWhile(100);
+    }
+  });
+  assert.ok(provider.length >= 3 && provider.length <= 6, `${provider.length} applies in 20 s`);
+  assert.match((await told(world, bound, "a", "Fight")).note, /meddler/);
+  await world.onProvider(bound.type, at, ({ spec }) => spec?.["size"] === 1);
+});
+
+Deno.test("an immutable field is refused; with the annotation the copy is replaced", async () => {
+  const bound = await world.bind("fixed");
+  const { type } = bound;
+  const at = keyIn(bound, "a");
+  await policy("Validating", {
+    failurePolicy: "Fail",
+    matchConstraints: matching(bound),
+    validations: [
+      {
+        expression: "oldObject == null || object.spec.zone == oldObject.spec.zone",
+        message: "the zone cannot be changed",
+      },
+      { expression: "object.spec.size < 10", message: "the size is above the limit" },
+    ],
+  }, { validationActions: ["Deny"] });
+  await aWhile(2_000); // the policy takes effect
+  await world.create(bound, "a", { spec: { zone: "north", size: 1 } });
+  const { metadata: { uid } } = await world.onProvider(type, at);
+  await world.edit("consumer", bound, "a", { spec: { zone: "south", size: 1 } });
+  assert.match((await told(world, bound, "a", "Rejected")).note, /the zone cannot be changed/);
+  assert.equal((await world.provider.kube.get(type, at)).metadata.uid, uid);
+
+  const annotations = { [ANNOTATIONS.replace]: "true" };
+  await world.edit("consumer", bound, "a", { "metadata/annotations": annotations });
+  const replaced = await world.onProvider(type, at, ({ spec }) => spec?.["zone"] === "south");
+  assert.notEqual(replaced.metadata.uid, uid);
+
+  const refused = await writesAfter(world, async () => {
+    await world.edit("consumer", bound, "a", { spec: { zone: "west", size: 50 } });
+    await aWhile(3_000);
+  });
+  assert.ok(!refused.provider.some((write) => write.startsWith("delete")), "the copy is kept");
+  assert.ok(refused.provider.length <= 3, refused.provider.join(", "));
+  const kept = await world.provider.kube.get(type, at);
+  assert.equal(kept.metadata.uid, replaced.metadata.uid);
+});
+
+Deno.test("an object that is too large for the provider says so", async () => {
+  const bound = await world.bind("large");
+  const at = keyIn(bound, "a");
+  await world.create(bound, "a", { spec: { text: "x".repeat(1_572_300) } });
+  assert.match((await told(world, bound, "a", "Rejected")).note, /too large/);
+  await world.edit("consumer", bound, "a", { spec: { text: "small" } });
+  await world.onProvider(bound.type, at, ({ spec }) => spec?.["text"] === "small");
+});
