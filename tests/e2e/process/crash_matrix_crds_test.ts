@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
-import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { serviceCrds } from "../../../common/api/crd_manifests.ts";
 import { CRDS, EXPORTS, GRANTS } from "../../../common/api/resources.ts";
 import { contains } from "../../../common/kube/crds.ts";
-import { isNotFound } from "../../../common/kube/kube_error.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 import { Backend } from "../../support/programs/backend.ts";
 import { dropCrds } from "../../support/planes/ask_etcd.ts";
@@ -67,14 +65,9 @@ class Site implements AsyncDisposable {
     return [...gate.passed];
   }
 
-  /** Deletes every CRD, and waits until the API server knows that. */
+  /** Deletes every CRD. */
   async drop(): Promise<void> {
-    const { kube } = this.#admin;
-    await dropCrds(this.#plane);
-    await eventually("the CRDs are gone", async () => {
-      const isServed = await kube.list(EXPORTS).then(() => true, (error) => !isNotFound(error));
-      return !isServed && (await kube.list(CRDS)).length === 0;
-    });
+    await dropCrds(this.#plane, this.#admin.kube);
   }
 
   /** Edits every CRD, as an administrator should not. */
