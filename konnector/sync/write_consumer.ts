@@ -1,4 +1,5 @@
 import { ANNOTATIONS, FIELD_MANAGERS, SYNCER_FINALIZER } from "../../common/api/names.ts";
+import { isDeleting } from "../../common/api/resources.ts";
 import type { PatchStep } from "../../common/kube/client.ts";
 import { keyOf } from "../../common/kube/paths.ts";
 import { parseLossless } from "../../common/kube/lossless_json.ts";
@@ -77,7 +78,10 @@ export async function writeStatus(
   );
 }
 
-/** Returns the content of an object, and reads it again if it is no longer held. */
+/**
+ * Returns the content of an object, and reads it again if it is no longer held. Returns undefined if
+ * the object goes: another konnector may have deleted its copy for that reason.
+ */
 export async function contentOf(
   { consumer, type }: SyncContext,
   record: ConsumerRecord,
@@ -86,9 +90,8 @@ export async function contentOf(
   const held = withContent(record);
   if (held) return held;
   const found = await consumer.find(type, keyOf(record), signal);
-  return found?.metadata.uid === record.metadata.uid
-    ? withContent(consumerRecord(found))
-    : undefined;
+  if (!found || found.metadata.uid !== record.metadata.uid || isDeleting(found)) return undefined;
+  return withContent(consumerRecord(found));
 }
 
 /** Copies the record, because its content is dropped when a newer one replaces it. */
