@@ -1,4 +1,9 @@
-import type { Condition, Conditioned } from "../common/api/resources.ts";
+import {
+  type Condition,
+  type Conditioned,
+  type ConditionsStatus,
+  isReady,
+} from "../common/api/resources.ts";
 
 /** A condition before it is stored. */
 export interface Finding {
@@ -41,6 +46,13 @@ export function conditionsOf(
     };
   });
 }
+
+/**
+ * Tells whether a status would take Ready back only because this process has not read everything
+ * yet. It is not stored: a restart and a second konnector change nothing.
+ */
+export const isPendingAgain = (object: Conditioned, status: ConditionsStatus): boolean =>
+  isReady(object) && status.conditions?.find(({ type }) => type === "Ready")?.reason === "Pending";
 
 /** Tells whether two statuses say the same. Both come from JSON, so their order is stable. */
 export const isSameStatus = (a: unknown, b: unknown): boolean => canonical(a) === canonical(b);

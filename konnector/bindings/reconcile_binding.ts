@@ -12,7 +12,7 @@ import type { Cache } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import type { RecordEvent } from "../../common/kube/event_recorder.ts";
 import type { Log } from "../../common/log/log.ts";
-import { isSameStatus } from "../conditions.ts";
+import { isPendingAgain, isSameStatus } from "../conditions.ts";
 import { allBindings, type ConsumerCaches, providerOf } from "../consumer_caches.ts";
 import { addCleanup, learned, removeCleanup } from "../finalizer.ts";
 import { removeCrd } from "../schema/install_crd.ts";
@@ -117,7 +117,7 @@ async function store(
   signal: AbortSignal,
 ): Promise<void> {
   const status = bindingStatus(binding, view, new Date());
-  if (isSameStatus(status, binding.status)) return;
+  if (isSameStatus(status, binding.status) || isPendingAgain(binding, status)) return;
   const { apiVersion, kind, metadata: { name, namespace } } = binding;
   const metadata = { name, ...(namespace && { namespace }) };
   const applied = { apiVersion, kind, metadata, status } as AnyBinding;

@@ -13,7 +13,7 @@ import { isForbidden } from "../../common/kube/kube_error.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import type { RecordEvent } from "../../common/kube/event_recorder.ts";
 import type { Log } from "../../common/log/log.ts";
-import { isSameStatus } from "../conditions.ts";
+import { isPendingAgain, isSameStatus } from "../conditions.ts";
 import { allBindings, type ConsumerCaches } from "../consumer_caches.ts";
 import { addCleanup, learned, removeCleanup } from "../finalizer.ts";
 import { connectionStatus, type ConnectionView } from "./connection_status.ts";
@@ -181,7 +181,7 @@ async function store(
   signal: AbortSignal,
 ): Promise<void> {
   const status = connectionStatus(connection, view, new Date());
-  if (isSameStatus(status, connection.status)) return;
+  if (isSameStatus(status, connection.status) || isPendingAgain(connection, status)) return;
   const { apiVersion, kind, metadata: { name } } = connection;
   const applied = { apiVersion, kind, metadata: { name }, status } as Connection;
   const manager = FIELD_MANAGERS.konnector;

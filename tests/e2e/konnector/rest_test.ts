@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { auditEvents } from "../../../scripts/controlplane/audit_events.ts";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { NAMESPACES } from "../../../common/api/resources.ts";
+import { Konnector } from "../../support/programs/konnector.ts";
+import { type Bound, isGone, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+
+const world = await KonnectorWorld.start();
+const { consumer, provider } = world;
+Deno.test.afterAll(() => world[Symbol.asyncDispose]());
+
+const REST_MS = 30_000;
+
+/** Creates objects, and waits until all have a copy. */
+async function fill(bound: Bound, count: number, prefix = "o"): Promise<void> {
+  const { type, namespace } = bound;
+  const names = Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+  for (let from = 0; from < count; from += 20) {
+    await Promise.all(names.slice(from, from + 20).map((name) => world.create(bound, name)));
+  }
+  await eventually(`${count} objects have copies`, async () => {
+    const copies = await provider.kube.list(type, { namespace });
+    return copies.filter(({ metadata }) => metadata.name.startsWith(prefix)).length === count;
+  });
+}
+
+const leasePatches = async () =>
+  (await auditEvents(
+    world.providerPlane,
+    ({ verb, stage, objectRef, userAgent }) =>
+      stage === "ResponseComplete" && verb === "patch" && objectRef?.resource === "leases" &&
+      (userAgent?.startsWith("xbind-konnector/") ?? false),
+  )).length;
+
+Deno.test("at rest, the konnector writes nothing but heartbeats", async () => {
+  const bound = await world.bind("rest");
+  await world.bind("idle");
+  await world.bind("still");
+  await fill(bound, 100);
+  await world.ready(bound);
+  const requests = async () =>
+    (await auditEvents(
+      world.consumerPlane,
+      ({ stage, userAgent, verb }) =>
+        stage === "ResponseComplete" && verb !== "watch" &&
+        (userAgent?.startsWith("xbind-konnector/") ?? false),
+    )).length;
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  const [beats, asked] = [await leasePatches(), await requests()];
+  const writes = await world.writesDuring(() =>
+    new Promise((resolve) => setTimeout(resolve, REST_MS))
+  );
+  assert.deepEqual(writes, { consumer: [], provider: [] });
+  assert.equal(await requests() - asked, 0);
+  assert.ok(await leasePatches() - beats >= 3);
+});
+
+Deno.test("a restart writes nothing", async () => {
+  const bound = await world.bind("again");
+  await fill(bound, 10);
+  const writes = await world.writesDuring(async () => {
+    await world.restart();
+    const address = await world.konnector.addressOf("/metrics");
+    await eventually("the objects are known", async () => {
+      const text = await (await fetch(`${address}/metrics`)).text();
+      return text.includes(`xbind_sync_held_objects{api="${bound.api}"} 10`);
+    });
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+  });
+  assert.deepEqual(writes, { consumer: [], provider: [] });
+});
+
+Deno.test("a namespace with 500 objects is empty within 30 s, and nothing is created", async () => {
+  const bound = await world.bind("crowd");
+  const { type, namespace } = bound;
+  await fill(bound, 500);
+  const startedAt = performance.now();
+  const writes = await world.writesDuring(async () => {
+    await consumer.kube.delete(NAMESPACES, { name: namespace });
+    await isGone(consumer.kube, NAMESPACES, { name: namespace });
+  });
+  assert.ok(performance.now() - startedAt < 30_000);
+  assert.deepEqual(await provider.kube.list(type, { namespace }), []);
+  assert.deepEqual(new Set(writes.provider), new Set([`delete ${type.plural}`]));
+  assert.deepEqual(new Set(writes.consumer), new Set([`patch ${type.plural}`]));
+});
+
+Deno.test("two konnectors at once end in the same state", async () => {
+  const bound = await world.bind("pair");
+  const { type, namespace } = bound;
+  const flags = { kubeconfig: world.kubeconfig };
+  await using second = await Konnector.start(world.consumerPlane, flags);
+  await second.logged("listening");
+  const count = 20;
+  const writes = await world.writesDuring(async () => {
+    await fill(bound, count, "both");
+    await world.edit("provider", bound, "both-0", { status: { phase: "Ready" } }, "status");
+    const key = { namespace, name: "both-0" };
+    await world.onConsumer(type, key, ({ status }) => status?.["phase"] === "Ready");
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+  });
+  // Per object: a finalizer and an apply. Besides: the namespace and one status.
+  assert.ok(writes.provider.length <= 2 * (count + 1), `${writes.provider.length} writes`);
+  assert.ok(writes.consumer.length <= 2 * (count + 1), `${writes.consumer.length} writes`);
+
+  for (const object of await consumer.kube.list(type, { namespace })) {
+    assert.equal(object.metadata.finalizers?.length, 1);
+    assert.equal(object.metadata.annotations, undefined);
+  }
+  await Promise.all(
+    Array.from(
+      { length: count },
+      (_, index) => consumer.kube.delete(type, { namespace, name: `both-${index}` }),
+    ),
+  );
+  await eventually("no object is left", async () => {
+    const sides = [consumer.kube, provider.kube];
+    const left = await Promise.all(sides.map((kube) => kube.list(type, { namespace })));
+    return left.flat().length === 0;
+  });
+});
