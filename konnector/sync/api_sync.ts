@@ -11,13 +11,16 @@ import { keyText } from "../../common/kube/paths.ts";
 import type { Log } from "../../common/log/log.ts";
 import { all, type Runnable } from "../../common/time/runnable.ts";
 import { Contents } from "./contents.ts";
+import { contentFields, covers } from "./drift.ts";
 import { Fights } from "./fights.ts";
 import { reconcileObject, whenBack } from "./reconcile_object.ts";
 import {
   type ConsumerRecord,
   consumerRecord,
+  ownFieldSet,
   type ProviderRecord,
   providerRecord,
+  takeOver,
 } from "./records.ts";
 import { refusalOf } from "./refusals.ts";
 import type { BoundType, NamespaceCoverage, SyncContext } from "./sync_context.ts";
@@ -53,6 +56,8 @@ export interface SyncCounts {
 }
 
 const MANAGER = FIELD_MANAGERS.konnector;
+/** Copies with other sets of fields are compared with their objects at the start. */
+const MOST_FIELD_SETS = 10_000;
 /** Writes in flight on each side. */
 const WORKERS = 32;
 
@@ -62,6 +67,8 @@ export class ApiSync {
   readonly #options: ApiSyncOptions;
   readonly #queue = new Queue();
   readonly #context: SyncContext;
+  /** The sets of fields that we own in the listed copies, by hash: most copies share theirs. */
+  readonly #fieldSets = new Map<string, unknown>();
   readonly #held = new Tally();
   readonly #conflicts = new Tally();
 
@@ -110,6 +117,7 @@ export class ApiSync {
       },
       async (signal) => {
         await objects.whenSynced(signal);
+        this.#fieldSets.clear();
         this.#options.onProgress();
         await controller({
           name: `sync/${this.type.plural}.${this.type.group}`,
@@ -158,8 +166,12 @@ export class ApiSync {
     const { hasStatusSubresource } = this.type;
     const heardAt = copies.hasSynced ? performance.now() : 0;
     const record = providerRecord(item, { manager: MANAGER, hasStatusSubresource }, heardAt);
+    if (copies.hasSynced) return record;
     // The objects of a list are mostly in sync. The others are read again.
-    if (!copies.hasSynced) record.status = undefined;
+    record.status = undefined;
+    if (this.#fieldSets.size < MOST_FIELD_SETS) {
+      this.#fieldSets.set(record.owned, ownFieldSet(item, MANAGER));
+    }
     return record;
   }
 
@@ -169,9 +181,14 @@ export class ApiSync {
     copies: Cache<ProviderRecord>,
   ): ConsumerRecord {
     const record = consumerRecord(item, objects.hasSynced ? performance.now() : 0);
-    const isSynced = copies.get(record.metadata)?.syncedHash === record.hash;
+    const copy = copies.get(record.metadata);
+    const isSynced = copy?.syncedHash === record.hash;
     if (isSynced) record.content = undefined;
-    if (!objects.hasSynced) this.#context.contents.trim(record);
+    if (objects.hasSynced) return record;
+    this.#context.contents.trim(record);
+    if (copy) {
+      copy.isSuspect = !covers(this.#fieldSets.get(copy.owned), contentFields(item as object));
+    }
     return record;
   }
 
@@ -198,8 +215,8 @@ export class ApiSync {
     const { metadata } = (after ?? before) as ProviderRecord;
     if (after) {
       if (metadata.namespace) this.#context.namespaces.add(metadata.namespace);
-      const isSame = before?.metadata.uid === after.metadata.uid;
-      after.accepted ??= (isSame ? before?.accepted : undefined) ?? after.owned;
+      if (before) takeOver(after, before);
+      after.accepted ??= after.owned;
     }
     if (!writer && this.#context.copies.hasSynced) {
       this.#queue.add(keyText(metadata), { urgent: true });

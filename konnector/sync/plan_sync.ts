@@ -24,6 +24,8 @@ export interface PlannedCopy {
   readonly statusHash: string;
   /** Whether another writer changed a field that we own, or took our labels off. */
   readonly isDrifted: boolean;
+  /** Whether that may have happened while no konnector looked. */
+  readonly isSuspect: boolean;
 }
 
 /** What the bindings want for an object. */
@@ -60,6 +62,7 @@ export type Step =
   | "none"
   | "wait"
   | "lookAtCopy"
+  | "compareCopy"
   | "addFinalizer"
   | "removeFinalizer"
   | "createCopy"
@@ -113,6 +116,7 @@ function planStaying(object: PlannedObject, situation: Situation): Step {
     // A repair brings the copy up to date as well. It is slowed down if it has to be repeated.
     if (copy.isDrifted) return "repairCopy";
     if (isBehind(object, copy, situation)) return "updateCopy";
+    if (copy.isSuspect) return "compareCopy";
   }
   return lacksStatus(object, copy, situation) ? "writeStatus" : "none";
 }

@@ -3,7 +3,7 @@ import { hasFinalizer, isDeleting } from "../../common/api/resources.ts";
 import { done, type Outcome, requeueAfter } from "../../common/control/controller.ts";
 import type { ObjectKey } from "../../common/kube/paths.ts";
 import { conflictWith, planSync, type Situation, type Step } from "./plan_sync.ts";
-import { type ConsumerRecord, ownerOf, type ProviderRecord } from "./records.ts";
+import { type ConsumerRecord, ownerOf, type ProviderRecord, takeOver } from "./records.ts";
 import { isStalePatch, reasonOf, refusalOf } from "./refusals.ts";
 import { eventObject, type Notes, notesFor, parseKey, type SyncContext } from "./sync_context.ts";
 import {
@@ -18,6 +18,7 @@ import {
   applyCopy,
   deleteCopy,
   ensureNamespace,
+  hasContent,
   lookAtCopy,
   tryMakingAnew,
 } from "./write_provider.ts";
@@ -34,6 +35,9 @@ const REFUSED_RETRY_MS = 600_000;
 const AWAY_LOOK_MS = 2_000;
 /** One status of an object is written at most this often. */
 const STATUS_PAUSE_MS = 200;
+
+/** No set of fields has this hash. */
+const NOTHING_ACCEPTED = "none";
 
 /** One turn on one object: what was read from the provider itself in it. */
 interface Turn {
@@ -104,6 +108,7 @@ function situationOf(
       statusHash: copy.statusHash,
       isDrifted: !copy.isWatched ||
         copy.accepted !== undefined && copy.accepted !== copy.owned,
+      isSuspect: copy.isSuspect,
     },
     ...coverageOf(at.namespace ?? ""),
     hasStatusSubresource: type.hasStatusSubresource,
@@ -154,6 +159,8 @@ async function carryOut(
   switch (step) {
     case "lookAtCopy":
       return await look(sync, turn);
+    case "compareCopy":
+      return await compare(sync, turn, object, copy);
     case "createCopy":
       return await upward(sync, turn, object, undefined);
     case "updateCopy":
@@ -190,7 +197,25 @@ async function look(sync: SyncContext, turn: Turn): Promise<undefined> {
   const known = sync.copies.get(turn.at);
   if (!found) return;
   if (!known) notes.seen = found;
-  else if (known.metadata.uid === found.metadata.uid) found.accepted = known.accepted;
+  else takeOver(found, known);
+}
+
+/** Finds out whether the copy still has the object's content. */
+async function compare(
+  sync: SyncContext,
+  { at, signal }: Turn,
+  object: ConsumerRecord,
+  copy: ProviderRecord | undefined,
+): Promise<Outcome | undefined> {
+  if (!copy) return undefined;
+  const isSame = await hasContent(sync, object, copy, signal);
+  if (isSame === undefined) return requeueAfter(LOOK_AGAIN_MS);
+  const known = sync.copies.get(at);
+  for (const record of [copy, known]) {
+    if (!record || record.metadata.uid !== copy.metadata.uid) continue;
+    record.isSuspect = false;
+    if (!isSame) record.accepted = NOTHING_ACCEPTED;
+  }
 }
 
 /** Creates, updates or adopts the copy. */

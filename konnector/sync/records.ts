@@ -56,6 +56,8 @@ export interface ProviderRecord extends MetadataObject {
   readonly owned: string;
   /** `owned` as our last apply left it. */
   accepted: string | undefined;
+  /** Whether a field that we own may have been changed while no konnector looked. */
+  isSuspect: boolean;
   /** The other field manager that wrote last, besides writers of the status. */
   readonly rival: string | undefined;
   /** When this process heard of a change that is not synced yet, on the monotonic clock; or 0. */
@@ -118,8 +120,7 @@ export function providerRecord(
   const generations = { provider: metadata.generation ?? 0, consumer: consumerGeneration };
   const translated = hasStatusSubresource ? translateStatus(status, generations) : status;
   const text = translated === undefined ? undefined : JSON.stringify(translated);
-  const managers = metadata.managedFields ?? [];
-  const own = managers.find((entry) => entry.manager === manager && entry.operation === "Apply");
+  const own = ownFieldSet(item, manager);
   return {
     metadata: identityOf(metadata),
     clusterUid,
@@ -130,12 +131,19 @@ export function providerRecord(
     consumerGeneration,
     statusHash: text === undefined ? "" : hashOf(text),
     status: text,
-    owned: own ? hashOf(JSON.stringify(own.fieldsV1)) : "",
+    owned: own === undefined ? "" : hashOf(JSON.stringify(own)),
     accepted: undefined,
-    rival: rivalOf(managers, manager),
+    isSuspect: false,
+    rival: rivalOf(metadata.managedFields ?? [], manager),
     heardAt,
   };
 }
+
+/** Returns the set of the fields that a manager applied to an object and still owns. */
+export const ownFieldSet = (item: unknown, manager: string): unknown =>
+  (item as RawObject).metadata.managedFields?.find((entry) =>
+    entry.manager === manager && entry.operation === "Apply"
+  )?.fieldsV1;
 
 /** Keeps the fields that identify an object and say whether it is being deleted. */
 function identityOf(from: ObjectMeta): ObjectMeta {
@@ -157,6 +165,13 @@ function rivalOf(managers: readonly ManagedFields[], own: string): string | unde
   const others = managers.filter(({ manager, subresource }) => manager !== own && !subresource);
   const [last] = others.sort((a, b) => (b.time ?? "").localeCompare(a.time ?? ""));
   return last?.manager;
+}
+
+/** Gives a newer record of a copy what this process remembers of the older one. */
+export function takeOver(newer: ProviderRecord, older: ProviderRecord): void {
+  if (newer.metadata.uid !== older.metadata.uid) return;
+  newer.accepted ??= older.accepted;
+  newer.isSuspect ||= older.isSuspect;
 }
 
 /** Tells whom a provider's object belongs to, seen from an object of the consumer. */

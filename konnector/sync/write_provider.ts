@@ -3,6 +3,7 @@ import { NAMESPACES } from "../../common/api/resources.ts";
 import { isAlreadyExists, isForbidden, isNotFound } from "../../common/kube/kube_error.ts";
 import { keyOf, type ObjectKey } from "../../common/kube/paths.ts";
 import { appliedObject, clusterMarks, type Guard } from "./applied_object.ts";
+import { contains, contentFields } from "./drift.ts";
 import { type ConsumerRecord, type ProviderRecord, providerRecord } from "./records.ts";
 import type { SyncContext } from "./sync_context.ts";
 
@@ -30,6 +31,7 @@ export async function applyCopy(
   // What the provider stored of our fields is what we accept: webhooks may have changed them.
   // A later version, which the watch reported first, may already be the work of another writer.
   stored.accepted = applied.owned;
+  stored.isSuspect = false;
   return stored;
 }
 
@@ -67,6 +69,23 @@ export async function lookAtCopy(
 ): Promise<ProviderRecord | undefined> {
   const found = await sync.provider.find(sync.type, key, signal);
   return found && readCopy(sync, found);
+}
+
+/** Tells whether a copy has the content of its object. Undefined if one of them was replaced. */
+export async function hasContent(
+  { consumer, provider, type }: SyncContext,
+  object: ConsumerRecord,
+  copy: ProviderRecord,
+  signal: AbortSignal,
+): Promise<boolean | undefined> {
+  const [wanted, stored] = await Promise.all([
+    consumer.find(type, keyOf(object), signal),
+    provider.find(type, keyOf(copy), signal),
+  ]);
+  const isBoth = wanted?.metadata.uid === object.metadata.uid &&
+    stored?.metadata.uid === copy.metadata.uid;
+  if (!wanted || !isBoth) return undefined;
+  return contains(stored, contentFields(wanted));
 }
 
 /** Deletes exactly this copy. Returns false if it was gone already. */

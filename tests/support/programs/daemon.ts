@@ -95,6 +95,7 @@ export class DaemonProcess implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
   readonly #dir: string;
   readonly #reading: Promise<void>;
+  #killed: Promise<void> | undefined;
   /** The lines of stderr so far. */
   readonly lines: string[] = [];
   stdout = "";
@@ -159,7 +160,12 @@ export class DaemonProcess implements AsyncDisposable {
     return await this.ended();
   }
 
+  /** Kills the process and removes its directory; does nothing the second time. */
   async [Symbol.asyncDispose](): Promise<void> {
+    await (this.#killed ??= this.#kill());
+  }
+
+  async #kill(): Promise<void> {
     try {
       this.signal("SIGKILL");
     } catch {
