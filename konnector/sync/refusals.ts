@@ -21,7 +21,7 @@ export type Refusal =
 export function refusalOf(error: unknown): Refusal | undefined {
   if (!(error instanceof KubeError)) return undefined;
   const { status, reason, message } = error;
-  if (/too large/i.test(message) || status === 413) return "rejected";
+  if (/too large|larger than max/i.test(message) || status === 413) return "rejected";
   if (status === 0 || status >= 500 || status === 429) return "passing";
   if (status === 401) return "unauthorized";
   if (status === 404) return "notFound";
