@@ -1,5 +1,10 @@
 import { CORE_CLEANUP_FINALIZER, FIELD_MANAGERS } from "../common/api/names.ts";
-import { hasFinalizer, type KubeObject, type ResourceType } from "../common/api/resources.ts";
+import {
+  hasFinalizer,
+  isDeleting,
+  type KubeObject,
+  type ResourceType,
+} from "../common/api/resources.ts";
 import type { Cache } from "../common/kube/cache.ts";
 import type { KubeClient } from "../common/kube/client.ts";
 import { isNotFound } from "../common/kube/kube_error.ts";
@@ -14,7 +19,8 @@ export async function addCleanup<T extends KubeObject>(
   object: T,
   signal: AbortSignal,
 ): Promise<T> {
-  if (hasFinalizer(object, CORE_CLEANUP_FINALIZER)) return object;
+  // The API server refuses a new finalizer on an object that is being deleted.
+  if (hasFinalizer(object, CORE_CLEANUP_FINALIZER) || isDeleting(object)) return object;
   const finalizers = [...object.metadata.finalizers ?? [], CORE_CLEANUP_FINALIZER];
   return await patchFinalizers(kube, type, object, finalizers, signal);
 }
@@ -30,7 +36,8 @@ export async function removeCleanup<T extends KubeObject>(
   if (!hasFinalizer(object, CORE_CLEANUP_FINALIZER)) return;
   const left = object.metadata.finalizers?.filter((each) => each !== CORE_CLEANUP_FINALIZER) ?? [];
   try {
-    cache?.learn(await patchFinalizers(kube, type, object, left, signal), MANAGER);
+    const stored = await patchFinalizers(kube, type, object, left, signal);
+    cache?.learn(stored, MANAGER);
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }

@@ -2,6 +2,7 @@ import { ANNOTATIONS } from "../../common/api/names.ts";
 import {
   CRDS,
   type CustomResourceDefinition,
+  isDeleting,
   type KubeObject,
 } from "../../common/api/resources.ts";
 import { done, type Outcome, requeueAfter } from "../../common/control/controller.ts";
@@ -146,6 +147,8 @@ async function install(
       message: `pullPolicy is None, and the CRD ${api} is missing on this cluster`,
     };
   }
+  // The end of an unbind removes the CRD before its binding.
+  if (isDeleting(owner) && !present) return { reason: "Pending", message: `${api} is unbound` };
   const isOnce = schema?.updatePolicy === "Once" && present !== undefined && isPulled(present) &&
     present.metadata.annotations?.[ANNOTATIONS.connection] === connection;
   if (isOnce) return await usePresent(consumer, present, crd, signal);

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { FIELD_MANAGERS } from "../../../common/api/names.ts";
+import {
+  CLUSTER_BINDINGS,
+  CRDS,
+  EXPORTS,
+  GRANTS,
+  type KubeObject,
+  LEASES,
+  NAMESPACES,
+  type ResourceType,
+  SERVICE_ACCOUNTS,
+} from "../../../common/api/resources.ts";
+import type { Clusters, Instances } from "../../../common/api/wire.ts";
+import { providerKubeconfig } from "../../../common/consumer/bundle.ts";
+import { toYaml } from "../../../common/yaml.ts";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { Konnector } from "../../support/programs/konnector.ts";
+import { CliWorld } from "../../support/worlds/cli_world.ts";
+import { isGone } from "../../support/worlds/konnector_world.ts";
+import { customType, issuedKeys, WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { accountToken } from "../../support/planes/kube.ts";
+
+const TYPE: ResourceType<KubeObject & { spec?: object; status?: object }> = customType(WIDGETS);
+const KEY = { namespace: "default", name: "one" };
+
+/** Starts the konnector with the account that `kubectl bind` installed. */
+async function startKonnector({ consumerPlane, kube }: CliWorld): Promise<Konnector> {
+  await eventually("the account is installed", async () => {
+    return await kube.find(SERVICE_ACCOUNTS, { namespace: "xbind", name: "konnector" });
+  });
+  const token = await accountToken(kube, "xbind", "konnector");
+  const { server, caPem } = consumerPlane;
+  const kubeconfig = join(consumerPlane.dir, "konnector.kubeconfig");
+  const access = { server, caData: btoa(caPem), token };
+  await Deno.writeTextFile(kubeconfig, toYaml([providerKubeconfig(access)]));
+  return await Konnector.start(consumerPlane, { kubeconfig });
+}
+
+Deno.test("a user binds, uses, lists and unbinds an Export", async (t) => {
+  await using world = await CliWorld.start();
+  const { provider, kube, grant, exportName } = world;
+  const list = async <T>(what: string): Promise<T> =>
+    JSON.parse((await world.lines([what, "-o", "json"])).join("\n"));
+  const wait = ["export", exportName, "--wait", "--timeout=60s"];
+  await using binding = world.startBind(wait);
+  await using konnector = await startKonnector(world);
+
+  await t.step("kubectl bind export --wait ends", async () => {
+    const { code, stderr } = await binding.ended();
+    assert.equal(code, 0, `${stderr}\n${konnector.lines.join("\n")}`);
+    assert.deepEqual(await world.boundKinds(), ["Secret", "Connection", "ClusterBinding"]);
+  });
+
+  await t.step("a widget travels up, and its status travels down", async () => {
+    const widget = { apiVersion: "example.org/v1", kind: TYPE.kind, metadata: KEY, spec: { n: 1 } };
+    await kube.create(TYPE, widget, FIELD_MANAGERS.installer);
+    const copy = await eventually("the copy", () => provider.kube.get(TYPE, KEY));
+    assert.deepEqual(copy.spec, { n: 1 });
+    const steps = [{ op: "add" as const, path: "/status", value: { phase: "Ready" } }];
+    const options = { manager: FIELD_MANAGERS.installer, part: "status" as const };
+    await provider.kube.jsonPatch(TYPE, KEY, steps, options);
+    await eventually("the status", async () => (await kube.get(TYPE, KEY)).status);
+  });
+
+  await t.step("clusters and instances show it", async () => {
+    const { uid } = (await kube.get(NAMESPACES, { name: "kube-system" })).metadata;
+    const cluster = await eventually("the cluster has one object", async () => {
+      const { clusters, pending = [] } = await list<Clusters>("clusters");
+      assert.deepEqual(pending, []);
+      return clusters.find(({ bindings: [first] }) => first?.apis[0]?.syncedCount === 1);
+    });
+    assert.equal(cluster.uid, uid);
+    assert.equal(cluster.live, true);
+    assert.deepEqual(cluster.bindings.map((each) => [each.grant, each.live]), [[grant, true]]);
+    const instances = JSON.stringify(await list<Instances>("instances"));
+    assert.match(instances, /"name":"one"/);
+    assert.match(instances, new RegExp(`"clusterUID":"${uid}"`));
+  });
+
+  await t.step("a changed policy arrives with the next bind --wait", async () => {
+    await provider.edit(EXPORTS, { name: exportName }, {
+      spec: { defaults: { conflictPolicy: "Adopt" } },
+    });
+    await eventually("the policy arrives", async () => {
+      await world.lines(wait);
+      const { spec } = await kube.get(CLUSTER_BINDINGS, { name: grant });
+      return spec.conflictPolicy === "Adopt";
+    });
+    assert.ok(await provider.kube.get(TYPE, KEY));
+  });
+
+  await t.step("unbind leaves nothing behind", async () => {
+    const unbind = await world.bind(["unbind", exportName, "--timeout=30s"]);
+    assert.equal(unbind.code, 0, `${unbind.stderr}\n${konnector.lines.join("\n")}`);
+    assert.deepEqual(await world.boundKinds(), []);
+    assert.equal(await provider.kube.find(TYPE, KEY), undefined);
+    await isGone(kube, CRDS, { name: WIDGETS });
+    const { status: { namespace = "" } = {} } = await provider.kube.get(GRANTS, { name: grant });
+    assert.deepEqual(await provider.kube.list(LEASES, { namespace }), []);
+    const { clusters } = await list<Clusters>("clusters");
+    assert.deepEqual(clusters, []);
+  });
+
+  await t.step("a deleted Grant leaves nothing behind", async () => {
+    const found = await provider.kube.get(GRANTS, { name: grant });
+    await provider.kube.delete(GRANTS, { name: grant });
+    await isGone(provider.kube, GRANTS, { name: grant });
+    const [, ...keys] = issuedKeys(found);
+    for (const [type, key] of keys) await isGone(provider.kube, type, key);
+  });
+
+  await t.step("the konnector had no trouble", () => {
+    const troubles = konnector.log.filter(({ level }) => level === "error");
+    assert.deepEqual(troubles, []);
+  });
+});
