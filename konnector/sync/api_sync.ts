@@ -1,5 +1,5 @@
 import { FIELD_MANAGERS, LABELS, SYNCER_FINALIZER } from "../../common/api/names.ts";
-import { hasFinalizer } from "../../common/api/resources.ts";
+import { hasFinalizer, isDeleting } from "../../common/api/resources.ts";
 import { controller, type Outcome } from "../../common/control/controller.ts";
 import type { ShowController } from "../../common/control/controller_metrics.ts";
 import { Queue } from "../../common/control/queue.ts";
@@ -12,7 +12,7 @@ import type { Log } from "../../common/log/log.ts";
 import { all, type Runnable } from "../../common/time/runnable.ts";
 import { Contents } from "./contents.ts";
 import { contentFields, covers } from "./drift.ts";
-import { Fights } from "./fights.ts";
+import { CHANGES, DELETIONS, Fights } from "./fights.ts";
 import { reconcileObject, whenBack } from "./reconcile_object.ts";
 import {
   type ConsumerRecord,
@@ -23,7 +23,13 @@ import {
   takeOver,
 } from "./records.ts";
 import { refusalOf } from "./refusals.ts";
-import type { BoundType, NamespaceCoverage, SyncContext } from "./sync_context.ts";
+import {
+  type BoundType,
+  forget,
+  type NamespaceCoverage,
+  notesFor,
+  type SyncContext,
+} from "./sync_context.ts";
 
 /** What the sync of one API works with. */
 export interface ApiSyncOptions {
@@ -97,7 +103,8 @@ export class ApiSync {
       copies,
       contents: new Contents(),
       notes: new Map(),
-      fights: new Fights(),
+      changes: new Fights(CHANGES),
+      deletions: new Fights(DELETIONS),
       namespaces: new Set(),
     };
     objects.onChange((change) => this.#objectChanged(change));
@@ -206,6 +213,9 @@ export class ApiSync {
         after.heardAt = before.heardAt;
       }
     }
+    if (before && before.metadata.uid !== after?.metadata.uid) {
+      forget(this.#context, keyText(metadata));
+    }
     if (before?.mark !== after?.mark || holds(before) !== holds(after)) this.#options.onProgress();
     if (writer) return; // the turn that wrote it goes on
     this.#queue.add(keyText(metadata), { urgent: this.#context.objects.hasSynced });
@@ -218,9 +228,19 @@ export class ApiSync {
       if (before) takeOver(after, before);
       after.accepted ??= after.owned;
     }
+    if (before && !after) this.#noteLoss(before);
     if (!writer && this.#context.copies.hasSynced) {
       this.#queue.add(keyText(metadata), { urgent: true });
     }
+  }
+
+  /** Notes that another writer deleted the copy of an object that stays. */
+  #noteLoss({ metadata }: ProviderRecord): void {
+    const object = this.#context.objects.get(metadata);
+    if (!object || isDeleting(object)) return;
+    const key = keyText(metadata);
+    if (this.#context.notes.get(key)?.deletedUid === metadata.uid) return;
+    notesFor(this.#context, key).isLost = true;
   }
 }
 

@@ -5,19 +5,35 @@ interface Fight {
   nextAt: number;
 }
 
-/** The first repair is immediate. The next ones come at longer and longer intervals. */
-const PACE = { baseMs: 1_000, capMs: 10_000 };
-/** After this time without a repair the fight is over. */
-const PEACE_MS = 60_000;
+/** How fast repairs follow each other. */
+export interface FightPace {
+  /** Returns the pause after a repair, by the number of those before it. */
+  readonly pauseMs: (repairs: number) => number;
+  /** After this time without a repair the fight is over. */
+  readonly peaceMs: number;
+}
+
+/** For changed copies: the first repair is immediate, the next ones come more and more slowly. */
+export const CHANGES: FightPace = {
+  pauseMs: (repairs) => backoffStep(repairs, { baseMs: 1_000, capMs: 10_000 }),
+  peaceMs: 60_000,
+};
+/** For deleted copies: three are made again at once, then one in five minutes. */
+export const DELETIONS: FightPace = {
+  pauseMs: (repairs) => repairs < 2 ? 0 : 300_000,
+  peaceMs: 600_000,
+};
 /** From the third repair on it is a fight, and an Event says so. */
 const FIGHT_REPAIRS = 3;
 
-/** Slows down repairs of copies that another writer keeps changing. */
+/** Slows down repairs of copies that another writer keeps changing or deleting. */
 export class Fights {
   readonly #fights = new Map<string, Fight>();
+  readonly #pace: FightPace;
   readonly #now: () => number;
 
-  constructor(now: () => number = () => performance.now()) {
+  constructor(pace: FightPace, now: () => number = () => performance.now()) {
+    this.#pace = pace;
     this.#now = now;
   }
 
@@ -31,8 +47,9 @@ export class Fights {
   repaired(key: string): boolean {
     const now = this.#now();
     const known = this.#fights.get(key);
-    const fight = known && now - known.nextAt < PEACE_MS ? known : { repairs: 0, nextAt: 0 };
-    fight.nextAt = now + backoffStep(fight.repairs, PACE);
+    const { pauseMs, peaceMs } = this.#pace;
+    const fight = known && now - known.nextAt < peaceMs ? known : { repairs: 0, nextAt: 0 };
+    fight.nextAt = now + pauseMs(fight.repairs);
     fight.repairs++;
     this.#fights.set(key, fight);
     return fight.repairs >= FIGHT_REPAIRS;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { Fights } from "./fights.ts";
+import { CHANGES, DELETIONS, Fights } from "./fights.ts";
 
 Deno.test("Fights slows repairs down, and sees a fight at the third", () => {
   let now = 1_000;
-  const fights = new Fights(() => now);
+  const fights = new Fights(CHANGES, () => now);
   const waits: number[] = [];
   const isFight: boolean[] = [];
   for (let repair = 0; repair < 7; repair++) {
@@ -17,7 +17,7 @@ Deno.test("Fights slows repairs down, and sees a fight at the third", () => {
 
 Deno.test("Fights starts again after peace, for another object, and after an end", () => {
   let now = 0;
-  const fights = new Fights(() => now);
+  const fights = new Fights(CHANGES, () => now);
   for (let repair = 0; repair < 4; repair++) fights.repaired("a");
   assert.equal(fights.waitMs("b"), 0);
   now = fights.waitMs("a") + 60_000;
@@ -26,4 +26,16 @@ Deno.test("Fights starts again after peace, for another object, and after an end
   fights.forget("a");
   assert.equal(fights.waitMs("a"), 0);
   assert.equal(fights.repaired("a"), false);
+});
+
+Deno.test("Fights lets three deleted copies be made again at once, then one in five minutes", () => {
+  let now = 0;
+  const fights = new Fights(DELETIONS, () => now);
+  const waits: number[] = [];
+  for (let repair = 0; repair < 5; repair++) {
+    waits.push(fights.waitMs("a"));
+    now += fights.waitMs("a");
+    fights.repaired("a");
+  }
+  assert.deepEqual(waits, [0, 0, 0, 300_000, 300_000]);
 });

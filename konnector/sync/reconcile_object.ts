@@ -5,7 +5,14 @@ import type { ObjectKey } from "../../common/kube/paths.ts";
 import { conflictWith, planSync, type Situation, type Step } from "./plan_sync.ts";
 import { type ConsumerRecord, ownerOf, type ProviderRecord, takeOver } from "./records.ts";
 import { isStalePatch, reasonOf, refusalOf } from "./refusals.ts";
-import { eventObject, type Notes, notesFor, parseKey, type SyncContext } from "./sync_context.ts";
+import {
+  eventObject,
+  forget,
+  type Notes,
+  notesFor,
+  parseKey,
+  type SyncContext,
+} from "./sync_context.ts";
 import {
   addFinalizer,
   clearMark,
@@ -134,8 +141,7 @@ function settled(
   if (copy) copy.status = undefined;
   const notes = sync.notes.get(key);
   if (!object) {
-    sync.notes.delete(key);
-    sync.fights.forget(key);
+    forget(sync, key);
     return done;
   }
   if (sync.coverageOf(at.namespace ?? "").coverage === "outOfReach") {
@@ -162,7 +168,7 @@ async function carryOut(
     case "compareCopy":
       return await compare(sync, turn, object, copy);
     case "createCopy":
-      return await upward(sync, turn, object, undefined);
+      return await create(sync, turn, object);
     case "updateCopy":
     case "adoptCopy":
       return await upward(sync, turn, object, copy);
@@ -216,6 +222,23 @@ async function compare(
     record.isSuspect = false;
     if (!isSame) record.accepted = NOTHING_ACCEPTED;
   }
+}
+
+/** Creates the copy. If another writer keeps deleting it, not too often. */
+async function create(
+  sync: SyncContext,
+  turn: Turn,
+  object: ConsumerRecord,
+): Promise<Outcome | undefined> {
+  const isLost = sync.notes.get(turn.key)?.isLost === true;
+  const waitMs = isLost ? sync.deletions.waitMs(turn.key) : 0;
+  if (waitMs > 0) return requeueAfter(waitMs);
+  const outcome = await upward(sync, turn, object, undefined);
+  const isMade = turn.live !== undefined && turn.live !== null;
+  if (isLost && isMade && sync.deletions.repaired(turn.key)) {
+    tell(sync, object, "Warning", "CopyDeleted", COPY_DELETED);
+  }
+  return outcome;
 }
 
 /** Creates, updates or adopts the copy. */
@@ -287,10 +310,10 @@ async function repair(
   object: ConsumerRecord,
   copy: ProviderRecord | undefined,
 ): Promise<Outcome | undefined> {
-  const waitMs = sync.fights.waitMs(turn.key);
+  const waitMs = sync.changes.waitMs(turn.key);
   if (waitMs > 0) return requeueAfter(waitMs);
   const rival = copy?.rival ?? "another writer";
-  if (sync.fights.repaired(turn.key)) {
+  if (sync.changes.repaired(turn.key)) {
     const note = `${rival} keeps changing fields of it on the provider; repairs are slowed down`;
     tell(sync, object, "Warning", "Fight", note);
   }
@@ -325,7 +348,9 @@ async function removeCopy(
   if (!copy) return undefined;
   try {
     const wasThere = await deleteCopy(sync, copy, turn.signal);
-    delete sync.notes.get(turn.key)?.refused; // a copy that is made again may be accepted
+    const notes = notesFor(sync, turn.key);
+    notes.deletedUid = copy.metadata.uid;
+    delete notes.refused; // a copy that is made again may be accepted
     if (wasThere) return requeueAfter(LOOK_AGAIN_MS); // the watch reports when it is gone
     turn.live = null;
     return undefined;
@@ -387,6 +412,10 @@ async function showConflict(
   sync.log.warn("an object is in conflict", { object: at, conflict });
   tell(sync, object, "Warning", conflict, CONFLICT_NOTES[conflict]);
 }
+
+const COPY_DELETED =
+  "Its copy on the provider is deleted again and again; from now on it is made " +
+  "again only every five minutes";
 
 const OUT_OF_REACH = "The provider's credential is for one namespace only, so this object is not " +
   "synced; the condition PermissionDenied of the binding names the namespace";

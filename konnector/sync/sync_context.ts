@@ -28,6 +28,10 @@ export interface Notes {
   isUncertain?: boolean;
   /** The content that the provider refused, and when; also whether it refuses it for a new copy. */
   refused?: { readonly hash: string; readonly at: number; readonly isFinal?: true };
+  /** The copy that we deleted. */
+  deletedUid?: string | undefined;
+  /** Another writer deleted the copy. */
+  isLost?: boolean;
   /** The provider's status that was written, where the consumer stored another. */
   writtenStatusHash?: string;
 }
@@ -44,7 +48,8 @@ export interface SyncContext {
   readonly copies: Cache<ProviderRecord>;
   readonly contents: Contents;
   readonly notes: Map<string, Notes>;
-  readonly fights: Fights;
+  readonly changes: Fights;
+  readonly deletions: Fights;
   /** Namespaces that exist on the provider, as far as known. */
   readonly namespaces: Set<string>;
   readonly coverageOf: (namespace: string) => NamespaceCoverage;
@@ -68,6 +73,13 @@ export function parseKey(key: string): ObjectKey {
   const slash = key.indexOf("/");
   if (slash < 0) return { name: key };
   return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+/** Forgets an object that is gone. */
+export function forget({ notes, changes, deletions }: SyncContext, key: string): void {
+  notes.delete(key);
+  changes.forget(key);
+  deletions.forget(key);
 }
 
 /** Returns the notes of an object for writing. */

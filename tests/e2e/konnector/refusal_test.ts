@@ -67,6 +67,12 @@ Deno.test("an object that the provider refuses says why, and is synced once it m
   await world.onProvider(type, at, ({ spec }) => spec?.["size"] === 9);
   await told(world, bound, "big", "Accepted");
 
+  for (let made = 0; made < 2; made++) {
+    const { metadata: { uid } } = await world.create(bound, "again", { spec: { size: 50 } });
+    await told(world, bound, "again", "Rejected", uid);
+    await world.consumer.kube.delete(type, keyIn(bound, "again"));
+  }
+
   await world.edit("consumer", bound, "big", { spec: { size: 60 } });
   await aWhile();
   assert.deepEqual((await world.provider.kube.get(type, at)).spec, { size: 9 });

@@ -6,6 +6,7 @@ import {
   keyIn,
   meddle,
   meddleWith,
+  told,
   writesAfter,
 } from "../../support/worlds/konnector_steps.ts";
 import { KonnectorWorld } from "../../support/worlds/konnector_world.ts";
@@ -103,6 +104,23 @@ Deno.test("a changed field and a deleted copy are put back", async () => {
   await world.provider.kube.delete(type, at);
   const again = await world.onProvider(type, at, ({ metadata }) => metadata.uid !== uid);
   assert.deepEqual(again.spec, { size: 1 });
+});
+
+Deno.test("a copy that is deleted again and again is made again more slowly", async () => {
+  const at = keyIn(bound, "hunted");
+  await world.create(bound, "hunted");
+  let { metadata: { uid } } = await world.onProvider(type, at);
+  for (let hunt = 0; hunt < 3; hunt++) {
+    await world.provider.kube.delete(type, at);
+    const again = await world.onProvider(type, at, ({ metadata }) => metadata.uid !== uid);
+    uid = again.metadata.uid;
+  }
+  await told(world, bound, "hunted", "CopyDeleted");
+  await world.provider.kube.delete(type, at);
+  await aWhile(3_000);
+  assert.equal(await world.provider.kube.find(type, at), undefined);
+  await world.consumer.kube.delete(type, at);
+  await world.gone(type, at);
 });
 
 Deno.test("a drift that is seen before the answer to our own write is repaired too", async () => {

@@ -28,11 +28,14 @@ export async function told(
   { namespace, type }: Place,
   name: string,
   reason: string,
+  uid?: string,
 ): Promise<Told> {
   const where = type.namespaced ? namespace : "default";
   return await eventually(`an Event ${reason} about ${name}`, async () => {
     const events = await consumer.kube.list(EVENTS, { namespace: where }) as unknown as Told[];
-    return events.find((event) => event.regarding.name === name && event.reason === reason);
+    return events.find(({ regarding, ...event }) =>
+      regarding.name === name && event.reason === reason && (!uid || regarding.uid === uid)
+    );
   });
 }
 
