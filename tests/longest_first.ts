@@ -19,6 +19,8 @@ export const LONGEST: readonly string[] = [
   "tests/e2e/release/chart_rights_test.ts",
   "tests/e2e/reaper/crash_test.ts",
   "tests/e2e/issuer/etcd_outage_test.ts",
+  "tests/e2e/konnector/refusal_test.ts",
+  "tests/e2e/konnector/exact_data_test.ts",
   "tests/e2e/bind/gateway_binding_test.ts",
   "tests/browser/states_test.ts",
   "tests/e2e/issuer/rights_matrix_test.ts",

@@ -1,0 +1,331 @@
+import { done, type Outcome, requeueAfter } from "../../common/control/controller.ts";
+import type { ObjectKey } from "../../common/kube/paths.ts";
+import { conflictWith, type Step } from "./plan_sync.ts";
+import { type ConsumerRecord, ownerOf, type ProviderRecord, takeOver } from "./records.ts";
+import { isStalePatch, reasonOf, refusalOf } from "./refusals.ts";
+import { eventObject, notesFor, type SyncContext } from "./sync_context.ts";
+import {
+  addFinalizer,
+  clearMark,
+  contentOf,
+  markConflict,
+  removeFinalizer,
+  writeStatus,
+} from "./write_consumer.ts";
+import {
+  applyCopy,
+  deleteCopy,
+  ensureNamespace,
+  hasContent,
+  lookAtCopy,
+  tryMakingAnew,
+} from "./write_provider.ts";
+
+/** One turn on one object: what was read from the provider itself in it. */
+export interface Turn {
+  readonly key: string;
+  readonly at: ObjectKey;
+  /** Newer than the cache; null if the provider has no such object. */
+  live: ProviderRecord | null | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** How soon to look again if no event comes. */
+export const LOOK_AGAIN_MS = 5_000;
+/** One status of an object is written at most this often. */
+const STATUS_PAUSE_MS = 200;
+/** No set of fields has this hash. */
+const NOTHING_ACCEPTED = "none";
+
+/** Carries a step out. Returns undefined if the next step can follow at once. */
+export async function carryOut(
+  sync: SyncContext,
+  turn: Turn,
+  step: Step,
+  object: ConsumerRecord,
+  copy: ProviderRecord | undefined,
+): Promise<Outcome | undefined> {
+  const { signal } = turn;
+  switch (step) {
+    case "lookAtCopy":
+      return await look(sync, turn);
+    case "compareCopy":
+      return await compare(sync, turn, object, copy);
+    case "createCopy":
+      return await create(sync, turn, object);
+    case "updateCopy":
+    case "adoptCopy":
+      return await upward(sync, turn, object, copy);
+    case "repairCopy":
+      return await repair(sync, turn, object, copy);
+    case "deleteCopy":
+      return await removeCopy(sync, turn, copy);
+    case "replaceCopy":
+      return await replace(sync, turn, object, copy);
+    case "writeStatus":
+      return await downward(sync, turn, object, copy);
+    case "addFinalizer":
+      return await onConsumer(() => addFinalizer(sync, object, signal));
+    case "removeFinalizer":
+      return await onConsumer(() => removeFinalizer(sync, object, signal));
+    case "clearMark":
+      return await onConsumer(() => clearMark(sync, object, signal));
+    case "markConflict":
+      return await onConsumer(() => showConflict(sync, turn, object, copy));
+    default:
+      return done;
+  }
+}
+
+/** Reads the provider's object of that name, and remembers it if it is not our copy. */
+async function look(sync: SyncContext, turn: Turn): Promise<undefined> {
+  const found = await lookAtCopy(sync, turn.at, turn.signal);
+  turn.live = found ?? null;
+  const notes = notesFor(sync, turn.key);
+  delete notes.isUncertain;
+  delete notes.seen;
+  const known = sync.copies.get(turn.at);
+  if (!found) return;
+  if (!known) notes.seen = found;
+  else takeOver(found, known);
+}
+
+/** Finds out whether the copy still has the object's content. */
+async function compare(
+  sync: SyncContext,
+  { at, signal }: Turn,
+  object: ConsumerRecord,
+  copy: ProviderRecord | undefined,
+): Promise<Outcome | undefined> {
+  if (!copy) return undefined;
+  const isSame = await hasContent(sync, object, copy, signal);
+  if (isSame === undefined) return requeueAfter(LOOK_AGAIN_MS);
+  const known = sync.copies.get(at);
+  for (const record of [copy, known]) {
+    if (!record || record.metadata.uid !== copy.metadata.uid) continue;
+    record.isSuspect = false;
+    if (!isSame) record.accepted = NOTHING_ACCEPTED;
+  }
+}
+
+/** Creates the copy. If another writer keeps deleting it, not too often. */
+async function create(
+  sync: SyncContext,
+  turn: Turn,
+  object: ConsumerRecord,
+): Promise<Outcome | undefined> {
+  const isLost = sync.notes.get(turn.key)?.isLost === true;
+  const waitMs = isLost ? sync.deletions.waitMs(turn.key) : 0;
+  if (waitMs > 0) return requeueAfter(waitMs);
+  const outcome = await upward(sync, turn, object, undefined);
+  const isMade = turn.live !== undefined && turn.live !== null;
+  if (isLost && isMade && sync.deletions.repaired(turn.key)) {
+    tell(sync, object, "Warning", "CopyDeleted", COPY_DELETED);
+  }
+  return outcome;
+}
+
+/** Creates, updates or adopts the copy. */
+async function upward(
+  sync: SyncContext,
+  turn: Turn,
+  object: ConsumerRecord,
+  copy: ProviderRecord | undefined,
+): Promise<Outcome | undefined> {
+  const { key, at: { namespace }, signal } = turn;
+  const whole = await contentOf(sync, object, signal);
+  if (!whole) return requeueAfter(LOOK_AGAIN_MS); // it was deleted, and the event is on its way
+  try {
+    if (!copy && namespace) await ensureNamespace(sync, namespace, signal);
+    const guard = copy ? { uid: copy.metadata.uid ?? "" } : "absent";
+    turn.live = await applyCopy(sync, whole, guard, signal);
+  } catch (error) {
+    return refused(sync, turn, object, error);
+  }
+  accepted(sync, key, object);
+}
+
+function accepted(sync: SyncContext, key: string, object: ConsumerRecord): void {
+  const notes = sync.notes.get(key);
+  if (notes?.refused) tell(sync, object, "Normal", "Accepted", "The provider accepts it again");
+  const { writtenStatusHash } = notes ?? {};
+  if (writtenStatusHash === undefined) sync.notes.delete(key);
+  else sync.notes.set(key, { writtenStatusHash });
+  if (object.heardAt > 0) sync.onSynced("up", performance.now() - object.heardAt);
+  object.heardAt = 0;
+  sync.contents.drop(object);
+}
+
+function refused(
+  sync: SyncContext,
+  turn: Turn,
+  object: ConsumerRecord,
+  error: unknown,
+): Outcome | undefined {
+  const { key, at: { namespace = "" } } = turn;
+  switch (refusalOf(error)) {
+    case "otherObject":
+      notesFor(sync, key).isUncertain = true;
+      turn.live = undefined;
+      return undefined;
+    case "notFound":
+    case "namespaceTerminating":
+      sync.namespaces.delete(namespace);
+      return requeueAfter(LOOK_AGAIN_MS);
+    case "forbidden":
+    case "unauthorized":
+      sync.onDenied(error);
+      throw error;
+    case "rejected":
+      notesFor(sync, key).refused = { hash: object.hash, at: performance.now() };
+      sync.log.warn("the provider refused an object", { object: key, reason: reasonOf(error) });
+      tell(sync, object, "Warning", "Rejected", `The provider refused it: ${reasonOf(error)}`);
+      return undefined;
+    default:
+      notesFor(sync, key).isUncertain = true; // the write may have been carried out
+      throw error;
+  }
+}
+
+/** Takes back a field that another writer changed, not too often. */
+async function repair(
+  sync: SyncContext,
+  turn: Turn,
+  object: ConsumerRecord,
+  copy: ProviderRecord | undefined,
+): Promise<Outcome | undefined> {
+  const waitMs = sync.changes.waitMs(turn.key);
+  if (waitMs > 0) return requeueAfter(waitMs);
+  const rival = copy?.rival ?? "another writer";
+  if (sync.changes.repaired(turn.key)) {
+    const note = `${rival} keeps changing fields of it on the provider; repairs are slowed down`;
+    tell(sync, object, "Warning", "Fight", note);
+  }
+  return await upward(sync, turn, object, copy);
+}
+
+/** Deletes a copy that cannot be changed, unless a new one would be refused as well. */
+async function replace(
+  sync: SyncContext,
+  turn: Turn,
+  object: ConsumerRecord,
+  copy: ProviderRecord | undefined,
+): Promise<Outcome | undefined> {
+  const whole = await contentOf(sync, object, turn.signal);
+  if (!whole) return requeueAfter(LOOK_AGAIN_MS);
+  try {
+    await tryMakingAnew(sync, whole, turn.signal);
+  } catch (error) {
+    const outcome = refused(sync, turn, object, error);
+    const notes = notesFor(sync, turn.key);
+    if (notes.refused) notes.refused = { ...notes.refused, isFinal: true };
+    return outcome;
+  }
+  return await removeCopy(sync, turn, copy);
+}
+
+async function removeCopy(
+  sync: SyncContext,
+  turn: Turn,
+  copy: ProviderRecord | undefined,
+): Promise<Outcome | undefined> {
+  if (!copy) return undefined;
+  try {
+    const wasThere = await deleteCopy(sync, copy, turn.signal);
+    const notes = notesFor(sync, turn.key);
+    notes.deletedUid = copy.metadata.uid;
+    delete notes.refused; // a copy that is made again may be accepted
+    if (wasThere) return requeueAfter(LOOK_AGAIN_MS); // the watch reports when it is gone
+    turn.live = null;
+    return undefined;
+  } catch (error) {
+    const refusal = refusalOf(error);
+    if (refusal === "otherObject") {
+      notesFor(sync, turn.key).isUncertain = true;
+      turn.live = undefined;
+      return undefined;
+    }
+    if (refusal === "forbidden" || refusal === "unauthorized") sync.onDenied(error);
+    throw error;
+  }
+}
+
+/** Writes the copy's status to the object. */
+async function downward(
+  sync: SyncContext,
+  turn: Turn,
+  object: ConsumerRecord,
+  copy: ProviderRecord | undefined,
+): Promise<Outcome | undefined> {
+  if (!copy) return undefined;
+  const pauseMs = (object.statusWrittenAt ?? -Infinity) + STATUS_PAUSE_MS - performance.now();
+  if (pauseMs > 0) return requeueAfter(pauseMs);
+  const held = copy.status ?? (await lookAtCopy(sync, turn.at, turn.signal))?.status;
+  if (held === undefined) return requeueAfter(LOOK_AGAIN_MS);
+  try {
+    await writeStatus(sync, object, held, turn.signal);
+  } catch (error) {
+    if (isStalePatch(error)) return requeueAfter(LOOK_AGAIN_MS);
+    if (refusalOf(error) !== "rejected") throw error;
+    const note = `This cluster refused the provider's status: ${reasonOf(error)}`;
+    tell(sync, object, "Warning", "StatusRejected", note);
+  }
+  const stored = sync.objects.get(turn.at);
+  if (stored) stored.statusWrittenAt = performance.now();
+  // The consumer's schema may have dropped fields: then the status is not written again.
+  const isStored = stored?.statusHash === copy.statusHash;
+  if (!isStored) notesFor(sync, turn.key).writtenStatusHash = copy.statusHash;
+  else delete sync.notes.get(turn.key)?.writtenStatusHash;
+  copy.status = undefined;
+  if (copy.heardAt > 0) sync.onSynced("down", performance.now() - copy.heardAt);
+  copy.heardAt = 0;
+}
+
+async function showConflict(
+  sync: SyncContext,
+  { at, signal }: Turn,
+  object: ConsumerRecord,
+  copy: ProviderRecord | undefined,
+): Promise<void> {
+  const { clusterUid } = sync;
+  const owner = copy && ownerOf(copy, { clusterUid, objectUid: object.metadata.uid });
+  if (!owner || owner === "ours") return;
+  const conflict = conflictWith(owner, sync.coverageOf(at.namespace ?? "").conflictPolicy);
+  if (!conflict) return;
+  await markConflict(sync, object, conflict, signal);
+  sync.log.warn("an object is in conflict", { object: at, conflict });
+  tell(sync, object, "Warning", conflict, CONFLICT_NOTES[conflict]);
+}
+
+const COPY_DELETED =
+  "Its copy on the provider is deleted again and again; from now on it is made " +
+  "again only every five minutes";
+
+const CONFLICT_NOTES = {
+  ForeignObjectExists: "The provider has an object of this name that xbind did not make; " +
+    "delete or rename one of the two, or set conflictPolicy: Adopt",
+  OwnedByAnother: "The provider has an object of this name that belongs to another object, " +
+    "perhaps of another cluster; rename this one",
+} as const;
+
+/** Does something on the consumer. If the object changed meanwhile, its event comes. */
+async function onConsumer(write: () => Promise<void>): Promise<Outcome | undefined> {
+  try {
+    await write();
+    return undefined;
+  } catch (error) {
+    if (isStalePatch(error)) return requeueAfter(LOOK_AGAIN_MS);
+    throw error;
+  }
+}
+
+/** Records an Event about an object. */
+export function tell(
+  sync: SyncContext,
+  object: ConsumerRecord,
+  type: "Normal" | "Warning",
+  reason: string,
+  note: string,
+): void {
+  sync.recordEvent(eventObject(sync, object), type, reason, note);
+}
