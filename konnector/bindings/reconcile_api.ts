@@ -11,7 +11,7 @@ import { errorChain } from "../../common/errors.ts";
 import type { CacheReports } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import type { RecordEvent } from "../../common/kube/event_recorder.ts";
-import { isForbidden, KubeError } from "../../common/kube/kube_error.ts";
+import { isForbidden, isServerFailure, KubeError } from "../../common/kube/kube_error.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
 import type { Log } from "../../common/log/log.ts";
 import type { Links } from "../connections/links.ts";
@@ -68,6 +68,8 @@ export async function reconcileApi(
       link.reject(error);
       return done; // the end of the link pauses the API
     }
+    // A link that works again wakes its APIs.
+    if (isServerFailure(error) && link.awayMs() !== undefined) return done;
     if (!isForbidden(error)) throw error;
     apis.pause(api, { coverage, reason: "Forbidden", message: reasonOf(error), isDenied: true });
     return requeueAfter(DENIED_RETRY_MS);
