@@ -1,3 +1,4 @@
+import { isDeleting } from "../../common/api/resources.ts";
 import { done, type Outcome, requeueAfter } from "../../common/control/controller.ts";
 import type { ObjectKey } from "../../common/kube/paths.ts";
 import { conflictWith, type Step } from "./plan_sync.ts";
@@ -67,7 +68,7 @@ export async function carryOut(
     case "addFinalizer":
       return await onConsumer(() => addFinalizer(sync, object, signal));
     case "removeFinalizer":
-      return await onConsumer(() => removeFinalizer(sync, object, signal));
+      return await release(sync, object, signal);
     case "clearMark":
       return await onConsumer(() => clearMark(sync, object, signal));
     case "markConflict":
@@ -279,6 +280,16 @@ async function downward(
   copy.status = undefined;
   if (copy.heardAt > 0) sync.onSynced("down", performance.now() - copy.heardAt);
   copy.heardAt = 0;
+}
+
+/** Takes our finalizer off. An object that was only waiting for that is gone: its event comes. */
+async function release(
+  sync: SyncContext,
+  object: ConsumerRecord,
+  signal: AbortSignal,
+): Promise<Outcome | undefined> {
+  const outcome = await onConsumer(() => removeFinalizer(sync, object, signal));
+  return outcome ?? (isDeleting(object) ? requeueAfter(LOOK_AGAIN_MS) : undefined);
 }
 
 async function showConflict(
