@@ -64,6 +64,8 @@ export interface SyncCounts {
 const MANAGER = FIELD_MANAGERS.konnector;
 /** Copies with other sets of fields are compared with their objects at the start. */
 const MOST_FIELD_SETS = 10_000;
+/** Stands for a namespace that need not be created. */
+const EXISTS = Promise.resolve();
 /** Writes in flight on each side. */
 const WORKERS = 32;
 
@@ -105,7 +107,7 @@ export class ApiSync {
       notes: new Map(),
       changes: new Fights(CHANGES),
       deletions: new Fights(DELETIONS),
-      namespaces: new Set(),
+      namespaces: new Map(),
     };
     objects.onChange((change) => this.#objectChanged(change));
     copies.onChange((change) => this.#copyChanged(change));
@@ -224,7 +226,9 @@ export class ApiSync {
   #copyChanged({ before, after, writer }: Change<ProviderRecord>): void {
     const { metadata } = (after ?? before) as ProviderRecord;
     if (after) {
-      if (metadata.namespace) this.#context.namespaces.add(metadata.namespace);
+      const { namespaces } = this.#context;
+      const { namespace } = metadata;
+      if (namespace && !namespaces.has(namespace)) namespaces.set(namespace, EXISTS);
       if (before) takeOver(after, before);
       after.accepted ??= after.owned;
     }

@@ -50,8 +50,8 @@ export interface SyncContext {
   readonly notes: Map<string, Notes>;
   readonly changes: Fights;
   readonly deletions: Fights;
-  /** Namespaces that exist on the provider, as far as known. */
-  readonly namespaces: Set<string>;
+  /** Namespaces that exist on the provider, as far as known, or are being created. */
+  readonly namespaces: Map<string, Promise<void>>;
   readonly coverageOf: (namespace: string) => NamespaceCoverage;
   readonly recordEvent: RecordEvent;
   readonly log: Log;

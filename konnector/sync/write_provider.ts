@@ -103,13 +103,29 @@ export async function deleteCopy(
   }
 }
 
-/** Creates the namespace on the provider unless it is known to exist. */
+/** Creates the namespace on the provider unless it is known to exist, once for all its objects. */
 export async function ensureNamespace(
-  { provider, clusterUid, namespaces }: SyncContext,
+  sync: SyncContext,
   name: string,
   signal: AbortSignal,
 ): Promise<void> {
-  if (namespaces.has(name)) return;
+  const known = sync.namespaces.get(name);
+  if (known) return await known;
+  const creating = createNamespace(sync, name, signal);
+  sync.namespaces.set(name, creating);
+  try {
+    await creating;
+  } catch (error) {
+    sync.namespaces.delete(name);
+    throw error;
+  }
+}
+
+async function createNamespace(
+  { provider, clusterUid }: SyncContext,
+  name: string,
+  signal: AbortSignal,
+): Promise<void> {
   const metadata = { name, ...clusterMarks(clusterUid) };
   const namespace = { apiVersion: "v1", kind: "Namespace", metadata };
   try {
@@ -118,7 +134,6 @@ export async function ensureNamespace(
     // Without the right to create it, the apply tells whether it is there.
     if (!isAlreadyExists(error) && !isForbidden(error)) throw error;
   }
-  namespaces.add(name);
 }
 
 const readCopy = ({ type }: SyncContext, raw: unknown): ProviderRecord =>

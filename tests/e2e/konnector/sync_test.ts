@@ -78,6 +78,17 @@ Deno.test("each change costs exactly the calls that it needs", async () => {
   assert.deepEqual(deletion, { consumer: [`patch ${plural}`], provider: [`delete ${plural}`] });
 });
 
+Deno.test("many objects of a new namespace create it once", async () => {
+  const fresh = { ...bound, namespace: await world.namespace("burst") };
+  const names = Array.from({ length: 20 }, (_, index) => `burst-${index}`);
+  const { provider } = await writesAfter(world, async () => {
+    await Promise.all(names.map((name) => world.create(fresh, name)));
+    await Promise.all(names.map((name) => world.onProvider(type, keyIn(fresh, name))));
+  });
+  assert.equal(provider.filter((write) => write === "create namespaces").length, 1);
+  assert.equal(provider.length, names.length + 1);
+});
+
 Deno.test("fields that the provider adds stay, and are not copied to the consumer", async () => {
   const at = keyIn(bound, "added");
   await world.create(bound, "added");
