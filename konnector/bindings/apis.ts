@@ -75,6 +75,14 @@ export class Apis implements Disposable {
     return true;
   }
 
+  /** Gives an API its new coverage, and changes nothing else. */
+  cover(api: string, coverage: ApiCoverage): void {
+    const before = this.#states.get(api);
+    if (!before) return;
+    this.#set(api, { ...before, coverage });
+    if (before.coverage.text !== coverage.text) this.sync(api)?.lookAgain();
+  }
+
   /** Runs a sync until the API is paused or stopped, or the signal aborts. */
   start(api: string, identity: string, state: ApiState, sync: ApiSync, parent: AbortSignal): void {
     this.#end(api);

@@ -61,6 +61,10 @@ export async function reconcileApi(
     apis.pause(api, { coverage, reason: "Pending", message: "The Connection is not ready" });
     return done;
   }
+  if (link.awayMs() !== undefined) {
+    apis.cover(api, coverage);
+    return done; // a link that works again wakes its APIs
+  }
   try {
     return await pullAndSync(deps, api, coverage, link, signal);
   } catch (error) {
@@ -68,7 +72,6 @@ export async function reconcileApi(
       link.reject(error);
       return done; // the end of the link pauses the API
     }
-    // A link that works again wakes its APIs.
     if (isServerFailure(error) && link.awayMs() !== undefined) return done;
     if (!isForbidden(error)) throw error;
     apis.pause(api, { coverage, reason: "Forbidden", message: reasonOf(error), isDenied: true });
