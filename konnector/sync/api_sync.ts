@@ -66,8 +66,8 @@ const MANAGER = FIELD_MANAGERS.konnector;
 const MOST_FIELD_SETS = 10_000;
 /** Stands for a namespace that need not be created. */
 const EXISTS = Promise.resolve();
-/** Writes in flight on each side. */
-const WORKERS = 32;
+/** Objects in work at once. More would only wait in the API servers, before a user's new object. */
+const WORKERS = 16;
 
 /** Syncs the objects of one API through one Connection. */
 export class ApiSync {
