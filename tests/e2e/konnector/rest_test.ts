@@ -119,3 +119,25 @@ Deno.test("two konnectors at once end in the same state", async () => {
     return left.flat().length === 0;
   });
 });
+
+Deno.test("with an election one konnector works, and another takes over", async () => {
+  const bound = await world.bind("elect");
+  const { type, namespace } = bound;
+  await world.kill();
+  const options = { kubeconfig: world.kubeconfig, flags: ["--leader-elect"] };
+  await using first = await Konnector.start(world.consumerPlane, options);
+  await world.create(bound, "one");
+  await world.onProvider(type, { namespace, name: "one" });
+  await using second = await Konnector.start(world.consumerPlane, options);
+  await second.logged("listening");
+  const { provider: writes } = await world.writesDuring(async () => {
+    await world.create(bound, "two");
+    await world.onProvider(type, { namespace, name: "two" });
+  });
+  assert.deepEqual(writes, [`patch ${type.plural}`]);
+  first.signal("SIGKILL");
+  await world.create(bound, "three");
+  await world.onProvider(type, { namespace, name: "three" });
+  await second[Symbol.asyncDispose]();
+  await world.restart();
+});
