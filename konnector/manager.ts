@@ -9,20 +9,17 @@ import { KubeClient } from "../common/kube/client.ts";
 import type { Cluster } from "../common/kube/connect.ts";
 import { eventRecorder } from "../common/kube/event_recorder.ts";
 import { isServerFailure } from "../common/kube/kube_error.ts";
-import { alwaysLeading, Leader, type Leadership } from "../common/kube/leader.ts";
-import { leaseNamespace } from "../common/kube/lease_namespace.ts";
+import { leadershipFor } from "../common/kube/leadership.ts";
 import type { MetadataObject } from "../common/kube/metadata.ts";
 import { keyText } from "../common/kube/paths.ts";
-import { Transport } from "../common/kube/transport.ts";
 import { watchReports } from "../common/kube/watch_reports.ts";
 import type { Log } from "../common/log/log.ts";
 import { all, type Runnable } from "../common/time/runnable.ts";
-import { VERSION } from "../common/version.ts";
 import { Apis } from "./bindings/apis.ts";
 import { type AnyBinding, names } from "./bindings/coverage.ts";
 import { reconcileApi } from "./bindings/reconcile_api.ts";
 import { reconcileBinding } from "./bindings/reconcile_binding.ts";
-import type { Config } from "./config.ts";
+import { type Config, PROGRAM } from "./config.ts";
 import { clusterIdentity } from "./connections/cluster_identity.ts";
 import { Links } from "./connections/links.ts";
 import { reconcileConnection } from "./connections/reconcile_connection.ts";
@@ -48,9 +45,17 @@ const PROGRESS_MS = 250;
  * probes. Every replica fills its caches of the consumer; only the leader connects to providers.
  */
 export async function manager(deps: ManagerDeps): Promise<Runnable> {
-  const { config, consumer: { kube: reader, transport }, metrics, log } = deps;
+  const { config, consumer: { kube: reader, transport, target }, metrics, log } = deps;
   const identity = `${Deno.hostname()}_${crypto.randomUUID().slice(0, 8)}`;
-  const leadership = await leadershipFor(deps, identity);
+  const leadership = await leadershipFor({
+    agent: PROGRAM.name,
+    config,
+    target: target,
+    identity,
+    env: deps.env,
+    log,
+    metrics,
+  });
   const beforeWrite = () => leadership.assertLeading();
   const kube = new KubeClient(transport, beforeWrite);
   const reportsOf = (what: string) => watchReports(log, what);
@@ -217,21 +222,4 @@ function wakers(caches: ConsumerCaches, queues: Queues) {
       return { [Symbol.dispose]: () => stops.forEach((stop) => stop()) };
     },
   };
-}
-
-async function leadershipFor(
-  { config, consumer: { target }, metrics, log, env }: ManagerDeps,
-  identity: string,
-): Promise<Leadership> {
-  if (!config.leaderElect) return alwaysLeading;
-  // It has its own connections, so that renewals never wait behind the controllers' calls.
-  const own = new Transport(target, { userAgent: `xbind-konnector/${VERSION}` });
-  return new Leader({
-    kube: new KubeClient(own),
-    name: config.leaderElectionId,
-    namespace: await leaseNamespace(env, target),
-    identity,
-    log: log.named("leader"),
-    onChange: metrics.leaderElection(config.leaderElectionId),
-  });
 }

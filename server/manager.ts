@@ -1,15 +1,14 @@
 import { FIELD_MANAGERS } from "../common/api/names.ts";
 import { condition, type Grant, isDeleting } from "../common/api/resources.ts";
-import type { Config } from "./config.ts";
+import { type Config, PROGRAM } from "./config.ts";
 import { ForeignSecrets } from "./issuer/foreign_secrets.ts";
 import { issuerCaches } from "./issuer/issued_caches.ts";
 import { issuer } from "./issuer/issuer.ts";
 import type { Cache } from "../common/kube/cache.ts";
 import { KubeClient } from "../common/kube/client.ts";
 import { eventRecorder } from "../common/kube/event_recorder.ts";
-import { alwaysLeading, Leader, type Leadership } from "../common/kube/leader.ts";
-import { leaseNamespace } from "../common/kube/lease_namespace.ts";
-import { Transport } from "../common/kube/transport.ts";
+import { leadershipFor } from "../common/kube/leadership.ts";
+import type { Transport } from "../common/kube/transport.ts";
 import { type AnyCache, type ProviderCaches, runCaches } from "./provider/caches.ts";
 import { watchReports } from "../common/kube/watch_reports.ts";
 import { tellCrowdedBoundaries } from "./reaper/crowded_boundaries.ts";
@@ -19,7 +18,6 @@ import { serveManager } from "../common/control/health_server.ts";
 import type { Log } from "../common/log/log.ts";
 import type { Metrics } from "../common/control/metrics.ts";
 import { all, type Runnable } from "../common/time/runnable.ts";
-import { VERSION } from "../common/version.ts";
 
 /** What the manager works with. */
 export interface ManagerDeps {
@@ -40,7 +38,15 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
   const { config, transport, caches: { grants, exports, heartbeats, leaseWatch }, metrics, log } =
     deps;
   const identity = `${Deno.hostname()}_${crypto.randomUUID().slice(0, 8)}`;
-  const leadership = await leadershipFor(deps, identity);
+  const leadership = await leadershipFor({
+    agent: PROGRAM.name,
+    config,
+    target: transport.target,
+    identity,
+    env: deps.env,
+    log,
+    metrics,
+  });
   const kube = new KubeClient(transport, () => leadership.assertLeading());
   const now = () => Date.now();
   const events = eventRecorder(kube, {
@@ -117,23 +123,6 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
     runCaches(ownCaches, kube),
     leadership.whileLeading((signal) => all(...controllers)(signal).finally(events.settle)),
   );
-}
-
-async function leadershipFor(
-  { config, transport, metrics, log, env }: ManagerDeps,
-  identity: string,
-): Promise<Leadership> {
-  if (!config.leaderElect) return alwaysLeading;
-  // It has its own connections, so that renewals never wait behind the controllers' calls.
-  const own = new Transport(transport.target, { userAgent: `xbind-backend/${VERSION}` });
-  return new Leader({
-    kube: new KubeClient(own),
-    name: config.leaderElectionId,
-    namespace: await leaseNamespace(env, transport.target),
-    identity,
-    log: log.named("leader"),
-    onChange: metrics.leaderElection(config.leaderElectionId),
-  });
 }
 
 /** Adds the metrics of sweeps. The returned function sets what they show; undefined means zeros. */
