@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { stringify } from "yaml";
 import { type AuditEvent, auditEvents } from "../../../scripts/controlplane/audit_events.ts";
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
-import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { eventually, type Patience } from "../../../scripts/controlplane/eventually.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 import {
   BINDINGS,
@@ -384,14 +384,19 @@ async function satisfied<T extends KubeObject>(
 }
 
 /** Waits until an object is gone. */
-export async function isGone(kube: KubeClient, type: ResourceType, key: ObjectKey): Promise<void> {
+export async function isGone(
+  kube: KubeClient,
+  type: ResourceType,
+  key: ObjectKey,
+  patience: Patience = {},
+): Promise<void> {
   await eventually(`${type.kind} ${key.name} is gone`, async () => {
     try {
       return await kube.find(type, key) === undefined;
     } catch (error) {
       return isNotFound(error); // its CRD is gone
     }
-  });
+  }, patience);
 }
 
 async function writesBetween(plane: ControlPlane, first: string, last: string): Promise<string[]> {
