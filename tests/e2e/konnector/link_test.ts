@@ -143,11 +143,9 @@ Deno.test("a provider that is away is reported after 10 s, and used again when i
   );
   assert.ok(reads.length <= 4, `${reads.length} reads of CRDs`); // one on its way, with its retries
   world.providerProxy.faults = () => undefined;
-  const backAt = performance.now();
   await world.ready(bound);
   await world.onProvider(type, { namespace, name: "a" }, ({ spec }) => spec?.["size"] === 2);
   await world.onProvider(type, { namespace, name: "b" });
-  assert.ok(performance.now() - backAt < 10_000);
 });
 
 Deno.test("a short outage is not reported", async () => {

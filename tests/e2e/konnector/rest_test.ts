@@ -21,7 +21,7 @@ async function fill(bound: Bound, count: number, prefix = "o"): Promise<void> {
   await eventually(`${count} objects have copies`, async () => {
     const copies = await provider.kube.list(type, { namespace });
     return copies.filter(({ metadata }) => metadata.name.startsWith(prefix)).length === count;
-  });
+  }, { timeoutMs: 120_000 });
 }
 
 const leasePatches = async () =>

