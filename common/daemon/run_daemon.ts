@@ -1,15 +1,16 @@
+// The bundle starts modules in this order. Another one took 3 MB more at rest: see the bench `start`.
 import http from "node:http";
-import { createMetrics, type Metrics } from "../control/metrics.ts";
 import { errorChain, XbindError } from "../errors.ts";
-import { type LoggingConfig, logSettings } from "../flags/common_flags.ts";
 import { ConfigError } from "../flags/config_error.ts";
+import { type LoggingConfig, logSettings } from "../flags/common_flags.ts";
 import { describeConfig } from "../flags/describe_config.ts";
 import type { Program } from "../flags/flag_help.ts";
 import type { FlagTable } from "../flags/flag_kinds.ts";
 import type { Invocation } from "../flags/parse_invocation.ts";
-import { seedRandomness } from "../http/seed_randomness.ts";
 import { ConfigFileError } from "../kube/config_file_error.ts";
 import { createLogger, type Log } from "../log/log.ts";
+import { createMetrics, type Metrics } from "../control/metrics.ts";
+import { seedRandomness } from "../http/seed_randomness.ts";
 import { surviveUnhandled } from "../log/survive_unhandled.ts";
 import { VERSION } from "../version.ts";
 
