@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { sleep } from "../../../common/time/wait.ts";
 import {
   ANNOTATIONS,
   CORE_CLEANUP_FINALIZER,
@@ -51,7 +52,7 @@ async function syncs(bound: Bound, name: string, namespace = bound.namespace): P
 
 /** Waits a second, and asserts that an object is not synced. */
 async function isNotSynced({ type }: Bound, key: { namespace: string; name: string }) {
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  await sleep(1_000);
   assert.equal(await provider.kube.find(type, key), undefined);
   assert.equal((await consumer.kube.get(type, key)).metadata.finalizers, undefined);
 }

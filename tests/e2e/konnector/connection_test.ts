@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { sleep } from "../../../common/time/wait.ts";
 import { stringify } from "yaml";
 import {
   CLUSTER_BINDINGS,
@@ -167,7 +168,7 @@ Deno.test("an address that leads nowhere ends the sync with the old one", async 
   await world.hasCondition(CLUSTER_BINDINGS, { name }, "Ready", "False", "ProviderUnreachable");
   const writes = await world.writesDuring(async () => {
     await world.create(bound, "a");
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await sleep(1_000);
   });
   assert.deepEqual(writes, { consumer: [], provider: [] });
   await world.apply([secretOf(bound)]);
@@ -191,7 +192,7 @@ Deno.test("another cluster behind the Secret gets nothing", async () => {
   assert.equal(pinned.status?.remoteClusterUID, await clusterUid(provider.kube));
   await world.hasCondition(CLUSTER_BINDINGS, { name }, "Ready", "False", "ClusterIdentityChanged");
   await world.create(bound, "a");
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  await sleep(1_000);
   const leases = await consumer.kube.list(LEASES, { namespace: "xbind" });
   assert.deepEqual(leases.map(({ metadata }) => metadata.name), []);
   const stored = await consumer.kube.get(type, { namespace, name: "a" });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { sleep } from "../../../common/time/wait.ts";
 import {
   ANNOTATIONS,
   FIELD_MANAGERS,
@@ -141,7 +142,8 @@ Deno.test("a provider that is away is reported after 10 s, and used again when i
   const reads = world.providerProxy.arrivals.filter(({ path }) =>
     path.includes("/customresourcedefinitions/")
   );
-  assert.ok(reads.length <= 4, `${reads.length} reads of CRDs`); // one on its way, with its retries
+  // One may have been on its way. The client retries it.
+  assert.ok(new Set(reads.map(({ path }) => path)).size <= 1, `${reads.length} reads of CRDs`);
   world.providerProxy.faults = () => undefined;
   await world.ready(bound);
   await world.onProvider(type, { namespace, name: "a" }, ({ spec }) => spec?.["size"] === 2);
@@ -155,7 +157,7 @@ Deno.test("a short outage is not reported", async () => {
   world.providerProxy.faults = () => ({ kind: "status", code: 503 });
   world.providerProxy.cutStreams();
   await world.create(bound, "a");
-  await new Promise((resolve) => setTimeout(resolve, 3_000));
+  await sleep(3_000);
   world.providerProxy.faults = () => undefined;
   await world.onProvider(type, { namespace, name: "a" });
   const after = await consumer.kube.get(CONNECTIONS, { name });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { sleep } from "../../../common/time/wait.ts";
 import { ANNOTATIONS, FIELD_MANAGERS } from "../../../common/api/names.ts";
 import {
   CLUSTER_BINDINGS,
@@ -49,7 +50,7 @@ Deno.test("a credential for one namespace syncs that namespace only", async () =
   await world.create(bound, "out");
   const told = () => consumer.kube.list(EVENTS, { namespace });
   await eventually("an Event tells", async () => (await told()).length > 0);
-  await new Promise((resolve) => setTimeout(resolve, WATCH_MS));
+  await sleep(WATCH_MS);
   const events = await told();
   assert.deepEqual(events.map(({ reason }) => reason), ["Forbidden"]);
   const { metadata } = await consumer.kube.get(type, { namespace, name: "out" });
@@ -80,6 +81,6 @@ Deno.test("a cluster-scoped API is Forbidden", async () => {
   await world.apply(bound.bundle);
   await world.hasCondition(CLUSTER_BINDINGS, { name }, "Ready", "False", "Forbidden");
   await world.create(bound, "a");
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  await sleep(1_000);
   assert.equal(await provider.kube.find(type, { name: "a" }), undefined);
 });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { sleep } from "../../../common/time/wait.ts";
 import { auditEvents } from "../../../scripts/controlplane/audit_events.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { NAMESPACES } from "../../../common/api/resources.ts";
@@ -45,11 +46,9 @@ Deno.test("at rest, the konnector writes nothing but heartbeats", async () => {
         stage === "ResponseComplete" && verb !== "watch" &&
         (userAgent?.startsWith("xbind-konnector/") ?? false),
     )).length;
-  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  await sleep(2_000);
   const [beats, asked] = [await leasePatches(), await requests()];
-  const writes = await world.writesDuring(() =>
-    new Promise((resolve) => setTimeout(resolve, REST_MS))
-  );
+  const writes = await world.writesDuring(() => sleep(REST_MS));
   assert.deepEqual(writes, { consumer: [], provider: [] });
   assert.equal(await requests() - asked, 0);
   assert.ok(await leasePatches() - beats >= 3);
@@ -65,7 +64,7 @@ Deno.test("a restart writes nothing", async () => {
       const text = await (await fetch(`${address}/metrics`)).text();
       return text.includes(`xbind_sync_held_objects{api="${bound.api}"} 10`);
     });
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    await sleep(1_000);
   });
   assert.deepEqual(writes, { consumer: [], provider: [] });
 });
@@ -95,7 +94,7 @@ Deno.test("two konnectors at once end in the same state", async () => {
     await world.edit("provider", bound, "both-0", { status: { phase: "Ready" } }, "status");
     const key = { namespace, name: "both-0" };
     await world.onConsumer(type, key, ({ status }) => status?.["phase"] === "Ready");
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await sleep(2_000);
   });
   // Per object: a finalizer and an apply. Besides: the namespace and one status.
   assert.ok(writes.provider.length <= 2 * (count + 1), `${writes.provider.length} writes`);
