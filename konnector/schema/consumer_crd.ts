@@ -1,4 +1,4 @@
-import { ANNOTATIONS, LABELS } from "../../common/api/names.ts";
+import { ANNOTATIONS, isReservedGroup, LABELS } from "../../common/api/names.ts";
 import type {
   CustomResourceDefinition,
   CustomResourceVersion,
@@ -102,7 +102,7 @@ function faultOf(
   const isKubernetes = group === "k8s.io" || group.endsWith(".k8s.io") ||
     group === "kubernetes.io" || group.endsWith(".kubernetes.io");
   if (isKubernetes) return `${name} is in a group of Kubernetes`;
-  if (group === "xbind.io" || group.endsWith(".xbind.io")) return `${name} is in a group of xbind`;
+  if (isReservedGroup(group)) return `${name} is in a group of xbind`;
   return undefined;
 }
 

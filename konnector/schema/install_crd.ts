@@ -6,6 +6,7 @@ import { isConflict, isNotFound, KubeError } from "../../common/kube/kube_error.
 import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { Backoff } from "../../common/time/backoff.ts";
 import { sleep } from "../../common/time/wait.ts";
+import { CREATE_ONLY } from "../sync/applied_object.ts";
 import type { PulledCrd } from "./consumer_crd.ts";
 
 /** What installing needs. */
@@ -27,8 +28,6 @@ export type Installed =
 
 const SERVED_WAIT_MS = 10_000;
 const MANAGER = FIELD_MANAGERS.konnector;
-/** No object ever has this version, so an apply with it can only create. */
-const CREATE_ONLY = "1";
 
 /** Tells whether xbind installed a CRD. */
 export const isPulled = ({ metadata }: MetadataObject): boolean =>

@@ -18,7 +18,7 @@ export interface Marks {
 export type Guard = "absent" | { readonly uid: string } | "none";
 
 /** No object ever has this version, so an apply with it can only create. */
-const CREATE_ONLY = "1";
+export const CREATE_ONLY = "1";
 
 /** Returns the marks of everything that a konnector makes on the provider. */
 export const clusterMarks = (clusterUid: string) => ({
