@@ -63,12 +63,7 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
   const { connections, clusterBindings, bindings, crds, secrets } = caches;
   const needed = [connections, clusterBindings, bindings, crds, ...secrets.values()];
   const lag = new EventLoopLag();
-  metrics.gauge(
-    "xbind_event_loop_lag_seconds",
-    "The longest that work of this process had to wait for other work of it, of late",
-    [],
-    () => [{ value: lag.longestMs / 1_000 }],
-  );
+  lag.show(metrics);
   const show = syncMetrics(metrics);
 
   const lead: Runnable = async (signal) => {

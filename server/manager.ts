@@ -104,12 +104,7 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
   }
   showGrants(metrics, grants);
   const lag = new EventLoopLag();
-  metrics.gauge(
-    "xbind_event_loop_lag_seconds",
-    "The longest that work of this process had to wait for other work of it, of late",
-    [],
-    () => [{ value: lag.longestMs / 1_000 }],
-  );
+  lag.show(metrics);
 
   return all(
     serveManager({

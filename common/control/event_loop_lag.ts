@@ -1,3 +1,4 @@
+import type { AddGauge } from "./gauge.ts";
 import { isAbort, type Runnable } from "../time/runnable.ts";
 import { sleep } from "../time/wait.ts";
 
@@ -42,6 +43,16 @@ export class EventLoopLag {
   /** The longest delay of the last one to two minutes. */
   get longestMs(): number {
     return this.#longest.at(performance.now());
+  }
+
+  /** Shows the longest delay in the metrics. */
+  show({ gauge }: { readonly gauge: AddGauge }): void {
+    gauge(
+      "xbind_event_loop_lag_seconds",
+      "The longest that work of this process had to wait for other work of it, of late",
+      [],
+      () => [{ value: this.longestMs / 1_000 }],
+    );
   }
 
   /** Measures until the signal aborts. */
