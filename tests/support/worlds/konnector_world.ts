@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { type AuditEvent, auditEvents } from "../../../scripts/controlplane/audit_events.ts";
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 import { eventually, type Patience } from "../../../scripts/controlplane/eventually.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
@@ -32,6 +31,7 @@ import { grantBundle } from "../../../server/bind/bundle.ts";
 import { FaultProxy } from "../faults/fault_proxy.ts";
 import { ownPlane } from "../planes/control_planes.ts";
 import { crdFor, customType, EXPORTED, type GrantSample } from "../planes/issuer_samples.ts";
+import { konnectorWrites } from "../planes/konnector_writes.ts";
 import { accountToken, connect, type Connected, uniqueName } from "../planes/kube.ts";
 import { Backend } from "../programs/backend.ts";
 import { Konnector } from "../programs/konnector.ts";
@@ -66,7 +66,6 @@ export interface BindOptions extends GrantSample {
   readonly isApplied?: boolean;
 }
 
-const WRITES = ["create", "update", "patch", "delete", "deletecollection"];
 const MANAGER = FIELD_MANAGERS.installer;
 /** The issuer has its own planes, so the names of Exports and Grants cannot collide. */
 const ISSUER_FLAGS = ["--enable-gateway=false"];
@@ -308,19 +307,10 @@ export class KonnectorWorld implements AsyncDisposable {
   async writesDuring(
     run: () => Promise<unknown>,
   ): Promise<Record<"consumer" | "provider", string[]>> {
-    const planes = [
+    const [consumer = [], provider = []] = await konnectorWrites([
       { plane: this.consumerPlane, kube: this.consumer.kube },
       { plane: this.providerPlane, kube: this.provider.kube },
-    ];
-    const [first, last] = [uniqueName("before"), uniqueName("after")];
-    const mark = (name: string) =>
-      Promise.all(planes.map(({ kube }) => kube.find(NAMESPACES, { name })));
-    await mark(first);
-    await run();
-    await mark(last);
-    const [consumer = [], provider = []] = await Promise.all(
-      planes.map(async ({ plane }) => await writesBetween(plane, first, last)),
-    );
+    ], run);
     return { consumer, provider };
   }
 
@@ -398,21 +388,3 @@ export async function isGone(
     }
   }, patience);
 }
-
-async function writesBetween(plane: ControlPlane, first: string, last: string): Promise<string[]> {
-  const isMark = (name: string) => ({ objectRef }: AuditEvent) => objectRef?.name === name;
-  const between = await eventually("the audit log is complete", async () => {
-    const events = await auditEvents(plane, ({ stage }) => stage === "ResponseComplete");
-    const end = events.findIndex(isMark(last));
-    return end >= 0 && events.slice(events.findIndex(isMark(first)) + 1, end);
-  });
-  return between.filter(isWrite).map(({ verb, objectRef }) =>
-    `${verb} ${objectRef?.resource}${objectRef?.subresource ? `/${objectRef.subresource}` : ""}`
-  );
-}
-
-/** Heartbeats, Events and questions about one's own rights do not count. */
-const isWrite = ({ verb, userAgent, objectRef }: AuditEvent): boolean =>
-  WRITES.includes(verb) && (userAgent?.startsWith("xbind-konnector/") ?? false) &&
-  !["leases", "events"].includes(objectRef?.resource ?? "") &&
-  !objectRef?.resource?.startsWith("selfsubject");
