@@ -23,6 +23,7 @@ export const FIELD_MANAGERS = {
   cli: "xbind-cli",
   installer: "xbind-installer",
   konnector: "xbind-konnector",
+  konnectorRelated: "xbind-konnector-related",
 } as const;
 
 /** One of our field managers. */
@@ -60,12 +61,24 @@ export const ANNOTATIONS = {
   deletionPolicy: "core.xbind.io/deletion-policy",
   /** On a consumer's object, value `true`: a copy that cannot be changed is deleted and made again. */
   replace: "core.xbind.io/replace",
+  /** On a consumer's object: why the provider refused its content. */
+  syncError: "core.xbind.io/sync-error",
+  /** On a consumer's object, value `CreateOnly`: its copy is created, but not changed later. */
+  syncPolicy: "core.xbind.io/sync-policy",
+  /** On a consumer's object: JSON pointers to fields that the provider decides about. */
+  ignoredPaths: "core.xbind.io/ignored-paths",
+  /** On a consumer's object, a binding or a Connection, value `true`: nothing is synced. */
+  paused: "core.xbind.io/paused",
   /** On a binding, value `true`: unbinding keeps the pulled CRDs and the consumer's objects. */
   keepCrd: "core.xbind.io/keep-crd",
   /** On a pulled CRD: a hash of the schema that was installed. */
   schemaHash: "core.xbind.io/schema-hash",
   /** On a heartbeat Lease: the version of the konnector. */
   konnectorVersion: "core.xbind.io/konnector-version",
+  /** On a heartbeat Lease: the name that people gave the consumer cluster. */
+  clusterName: "core.xbind.io/cluster-name",
+  /** On a heartbeat Lease: how many objects are synced, in conflict or refused, as JSON. */
+  syncSummary: "core.xbind.io/sync-summary",
   /** On a related copy: the binding it came with. */
   relatedBinding: "core.xbind.io/related-binding",
   /** On a Grant: hex SHA-256 of the pickup's secret part. */
