@@ -24,6 +24,7 @@ import {
   benchKonnectorScale,
   benchKonnectorThroughput,
 } from "./konnector.ts";
+import { benchKonnectorFanout, benchKonnectorFleet } from "./konnector_fleet.ts";
 import { benchKubeCalls } from "./kube_calls.ts";
 import { benchMemory } from "./memory.ts";
 import { type BenchOptions, parseOptions, USAGE } from "./options.ts";
@@ -44,6 +45,8 @@ const SCENARIOS: readonly Scenario[] = [
   { name: "konnector-latency", modes: ["quick", "full"], run: benchKonnectorLatency },
   { name: "konnector-throughput", modes: ["quick", "full"], run: benchKonnectorThroughput },
   { name: "konnector-scale", modes: ["full"], run: benchKonnectorScale },
+  { name: "konnector-fleet", modes: ["full"], run: benchKonnectorFleet },
+  { name: "konnector-fanout", modes: ["full"], run: benchKonnectorFanout },
   { name: "kube-calls", modes: ["quick", "full"], run: benchKubeCalls },
   { name: "cache", modes: ["quick", "full"], run: benchCacheMemory },
   { name: "authentication", modes: ["quick", "full"], run: benchAuthentication },

@@ -325,7 +325,7 @@ export class KonnectorWorld implements AsyncDisposable {
 export const connectionOf = ({ bundle }: Bound): Connection => bundle[1] as Connection;
 
 /** The Secret of a bound API. */
-export const secretOf = ({ bundle }: Bound): Secret => bundle[0] as Secret;
+export const secretOf = ({ bundle }: Pick<Bound, "bundle">): Secret => bundle[0] as Secret;
 
 /** A Binding in a namespace, through the Connection of a bound API. */
 export const bindingIn = (namespace: string, { name, api }: Bound, spec: object = {}): KubeObject =>
