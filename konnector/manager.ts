@@ -22,6 +22,7 @@ import { reconcileBinding } from "./bindings/reconcile_binding.ts";
 import { type Config, PROGRAM } from "./config.ts";
 import { clusterIdentity } from "./connections/cluster_identity.ts";
 import { Links } from "./connections/links.ts";
+import { clockNews } from "./connections/provider_clock.ts";
 import { reconcileConnection } from "./connections/reconcile_connection.ts";
 import { allBindings, type ConsumerCaches, consumerCaches } from "./consumer_caches.ts";
 import { syncMetrics } from "./sync_metrics.ts";
@@ -86,6 +87,12 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
       onChange: wake.linkChanged,
       onFailure: (connection) => queues.connections.add(connection),
       onUsable: wake.linkUsable,
+      onClock: (name, aheadMs) => {
+        const { type, reason, note } = clockNews(aheadMs);
+        const connection = connections.get({ name });
+        log.info("the provider's clock changed", { connection: name, reason, note });
+        if (connection) events.record(connection, type, reason, note);
+      },
     });
     using apis = new Apis({
       changed: wake.apiChanged,

@@ -32,6 +32,8 @@ export interface TransportOptions {
   readonly lookup?: LookupFunction;
   /** Called for every answer, and with status 0 for requests without one. */
   readonly onAnswer?: (method: string, status: number) => void;
+  /** Called with the head of every answer, and the time when its request was begun. */
+  readonly onHead?: (head: AnswerHead, begunAtMs: number) => void;
 }
 
 /**
@@ -155,6 +157,7 @@ export class Transport implements Disposable {
   ): Promise<AnswerHead> {
     const { method, path, body } = request;
     const { userAgent, onAnswer } = this.#options;
+    const begunAtMs = Date.now();
     const beforeSend = () => {
       const onceSent = request.beforeSend?.();
       if (onceSent) limit.follow(onceSent);
@@ -171,6 +174,7 @@ export class Transport implements Disposable {
       const connections = this.#poolFor(tls)[use];
       return await exchange(this.#base, connections, outgoing, limit.signal, (head) => {
         tell(head.status);
+        this.#options.onHead?.(head, begunAtMs);
         return onHead(head);
       });
     } finally {

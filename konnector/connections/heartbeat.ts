@@ -2,12 +2,13 @@ import { ANNOTATIONS, FIELD_MANAGERS, heartbeatLeaseName, LABELS } from "../../c
 import { type Lease, LEASES } from "../../common/api/resources.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import { isNotFound } from "../../common/kube/kube_error.ts";
-import type { ObjectKey } from "../../common/kube/paths.ts";
+import { keyOf, type ObjectKey } from "../../common/kube/paths.ts";
 import type { Log } from "../../common/log/log.ts";
 import type { Runnable } from "../../common/time/runnable.ts";
 import { sleep } from "../../common/time/wait.ts";
 import { errorChain } from "../../common/errors.ts";
 import { VERSION } from "../../common/version.ts";
+import type { ProviderClock } from "./provider_clock.ts";
 
 /** Whose heartbeat it is, and where it goes. */
 export interface Heartbeat {
@@ -54,14 +55,27 @@ export function leaseFor(heartbeat: Heartbeat, now: Date): Lease {
   };
 }
 
-/** Renews the heartbeat about every 30 s until the signal aborts. Reports each failure. */
+/** How a heartbeat is sent, and who hears of it. */
+export interface BeatOptions {
+  readonly kube: KubeClient;
+  readonly heartbeat: Heartbeat;
+  /** The provider judges a heartbeat by its own time. */
+  readonly clock: Pick<ProviderClock, "now">;
+  readonly log: Log;
+  /** Called after each heartbeat that arrived. */
+  readonly arrived: () => void;
+  /** Called after each one that failed. */
+  readonly failed: (error: unknown) => void;
+}
+
+/** Renews the heartbeat about every 30 s until the signal aborts. */
 export const beat =
-  (kube: KubeClient, heartbeat: Heartbeat, log: Log, failed: (error: unknown) => void): Runnable =>
-  async (signal) => {
+  ({ kube, heartbeat, clock, log, arrived, failed }: BeatOptions): Runnable => async (signal) => {
     let isFailing = false;
     while (!signal.aborted) {
       try {
-        await renew(kube, heartbeat, signal);
+        await renew(kube, leaseFor(heartbeat, clock.now()), signal);
+        arrived();
         if (isFailing) log.info("the heartbeat arrives again");
         isFailing = false;
         await sleep(SHORTEST_MS + Math.random() * JITTER_MS, signal);
@@ -76,14 +90,13 @@ export const beat =
   };
 
 /** Renews the Lease, or creates it if it is missing. */
-async function renew(kube: KubeClient, heartbeat: Heartbeat, signal: AbortSignal): Promise<void> {
-  const lease = leaseFor(heartbeat, new Date());
+async function renew(kube: KubeClient, lease: Lease, signal: AbortSignal): Promise<void> {
   const manager = FIELD_MANAGERS.konnector;
   const { labels, annotations } = lease.metadata;
   const { acquireTime: _, ...spec } = lease.spec ?? {};
   const change = { metadata: { labels, annotations }, spec };
   try {
-    await kube.patchFields(LEASES, leaseKey(heartbeat), change, manager, signal);
+    await kube.patchFields(LEASES, keyOf(lease), change, manager, signal);
     return;
   } catch (error) {
     if (!isNotFound(error)) throw error;

@@ -16,6 +16,8 @@ export interface LinksOptions {
   readonly onFailure: (connection: string) => void;
   /** Called when a link may be used, and when it may no longer. */
   readonly onUsable: (connection: string) => void;
+  /** Called when a provider's clock and ours begin to differ, and with 0 when they agree again. */
+  readonly onClock: (connection: string, aheadMs: number) => void;
 }
 
 /** The open links, by Connection. */
@@ -39,7 +41,7 @@ export class Links implements Disposable {
     const { target, fingerprint } = credential;
     const known = this.#links.get(name);
     if (known?.fingerprint === fingerprint) return known;
-    const { clusterUid, beforeWrite, onAnswer, log, onChange, onFailure } = this.#options;
+    const { clusterUid, beforeWrite, onAnswer, log, onChange, onFailure, onClock } = this.#options;
     const link = await ProviderLink.open({
       name,
       target,
@@ -50,6 +52,7 @@ export class Links implements Disposable {
       log,
       onChange: (crd) => onChange(name, crd),
       onFailure: () => onFailure(name),
+      onClock: (aheadMs) => onClock(name, aheadMs),
     }, signal);
     this.close(name);
     this.#links.set(name, link);

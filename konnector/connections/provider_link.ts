@@ -12,6 +12,7 @@ import { all, type ChildController, childController } from "../../common/time/ru
 import { VERSION } from "../../common/version.ts";
 import { clusterIdentity } from "./cluster_identity.ts";
 import { beat, type Heartbeat } from "./heartbeat.ts";
+import { ProviderClock } from "./provider_clock.ts";
 
 /** What a link is opened with. */
 export interface LinkOptions {
@@ -30,6 +31,8 @@ export interface LinkOptions {
   readonly onChange: (crd?: string) => void;
   /** Called when the link fails. */
   readonly onFailure: () => void;
+  /** Called when the provider's clock and ours begin to differ, and with 0 when they agree again. */
+  readonly onClock: (aheadMs: number) => void;
 }
 
 /** An API that the provider has. */
@@ -62,16 +65,20 @@ export class ProviderLink implements Disposable {
   readonly #life: ChildController;
   readonly #onChange: (crd?: string) => void;
   readonly #onFailure: () => void;
+  readonly #onClock: (aheadMs: number) => void;
+  readonly #clock: ProviderClock;
   readonly #details = new Map<string, { readonly version: string; readonly details: ApiDetails }>();
   #failure: unknown;
+  #toldOfClock = false;
 
   private constructor(
     options: LinkOptions,
     transport: Transport,
+    clock: ProviderClock,
     kube: KubeClient,
     remoteUid: string,
   ) {
-    const { name, fingerprint, target, clusterUid, onChange, onFailure } = options;
+    const { name, fingerprint, target, clusterUid, onChange, onFailure, onClock } = options;
     this.name = name;
     this.fingerprint = fingerprint;
     this.kube = kube;
@@ -82,6 +89,8 @@ export class ProviderLink implements Disposable {
     this.#life = childController();
     this.#onChange = onChange;
     this.#onFailure = onFailure;
+    this.#onClock = onClock;
+    this.#clock = clock;
     this.crds = new Cache(metadataObjects(CRDS), {
       reports: {
         connected: () => this.#report(undefined),
@@ -94,14 +103,17 @@ export class ProviderLink implements Disposable {
   /** Connects to a provider and reads its identity. Throws if the provider refuses or is away. */
   static async open(options: LinkOptions, signal: AbortSignal): Promise<ProviderLink> {
     const { target, beforeWrite, onAnswer } = options;
+    const clock = new ProviderClock();
     const transport = new Transport(target, {
       userAgent: `xbind-konnector/${VERSION}`,
       maxInFlight: MAX_IN_FLIGHT,
       onAnswer,
+      onHead: ({ header }, begunAtMs) => clock.heard(header("date"), begunAtMs, Date.now()),
     });
     try {
       const kube = new KubeClient(transport, beforeWrite);
-      return new ProviderLink(options, transport, kube, await clusterIdentity(kube, signal));
+      const remoteUid = await clusterIdentity(kube, signal);
+      return new ProviderLink(options, transport, clock, kube, remoteUid);
     } catch (error) {
       transport[Symbol.dispose]();
       throw error;
@@ -119,9 +131,12 @@ export class ProviderLink implements Disposable {
     const failed = (error: unknown) => {
       if (isCredentialRefused(error)) this.reject(error);
     };
+    const { kube, heartbeat } = this;
+    const arrived = () => this.#tellOfClock();
+    const beats = beat({ kube, heartbeat, clock: this.#clock, log, arrived, failed });
     const run = all(
       (signal) => this.crds.run(this.kube, signal),
-      ...(this.boundary ? [beat(this.kube, this.heartbeat, log, failed)] : []),
+      ...(this.boundary ? [beats] : []),
     );
     run(this.signal).catch((error) => this.#report(error));
   }
@@ -175,6 +190,14 @@ export class ProviderLink implements Disposable {
   [Symbol.dispose](): void {
     this.#life.abort(new Error("the link is closed"));
     this.#transport[Symbol.dispose]();
+  }
+
+  /** Tells once that the clocks differ, and once that they agree again. */
+  #tellOfClock(): void {
+    const { aheadMs } = this.#clock;
+    if ((aheadMs !== 0) === this.#toldOfClock) return;
+    this.#toldOfClock = aheadMs !== 0;
+    this.#onClock(aheadMs);
   }
 
   #report(error: unknown): void {

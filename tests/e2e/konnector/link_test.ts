@@ -23,8 +23,10 @@ import { bundleFor, providerKubeconfig } from "../../../common/consumer/bundle.t
 import { toYaml } from "../../../common/yaml.ts";
 import { VERSION } from "../../../common/version.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { decodeHeartbeat, isLive } from "../../../server/provider/heartbeats.ts";
 import { boundaryOf, crdFor } from "../../support/planes/issuer_samples.ts";
 import { accountToken, uniqueName } from "../../support/planes/kube.ts";
+import { told } from "../../support/worlds/konnector_steps.ts";
 import {
   type Bound,
   connectionOf,
@@ -36,7 +38,10 @@ const world = await KonnectorWorld.start();
 const { consumer, provider } = world;
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 
-Deno.test.afterEach(() => void (world.providerProxy.faults = () => undefined));
+Deno.test.afterEach(() => {
+  world.providerProxy.faults = () => undefined;
+  world.providerProxy.dateShiftMs = 0;
+});
 
 const consumerUid = async () =>
   (await consumer.kube.get(NAMESPACES, { name: "kube-system" })).metadata.uid ?? "";
@@ -115,6 +120,42 @@ Deno.test("the konnector makes no boundary for its heartbeat", async () => {
   await isGone(consumer.kube, CONNECTIONS, { name });
   assert.deepEqual(await provider.kube.list(LEASES, { namespace: boundary }), []);
 });
+
+const HOUR_MS = 3_600_000;
+/** Where Events about Connections are looked for. */
+const ON_CONNECTIONS = { type: CONNECTIONS, namespace: "" };
+
+for (const [side, shiftMs] of [["ahead", HOUR_MS], ["behind", -HOUR_MS]] as const) {
+  Deno.test(`heartbeats have the time of a provider whose clock is an hour ${side}`, async () => {
+    world.providerProxy.dateShiftMs = shiftMs;
+    const { name, grant } = await world.bind(side);
+    const lease = await leaseOf(boundaryOf(grant), name);
+    const providerNow = Date.now() + shiftMs;
+    const renewedMs = Date.parse(lease.spec?.renewTime ?? "");
+    assert.ok(Math.abs(providerNow - renewedMs) < 60_000, `${lease.spec?.renewTime}`);
+    assert.equal(lease.spec?.acquireTime, lease.spec?.renewTime);
+    // A provider that is ahead would take our own time for that of a cluster silent for an hour.
+    // One that is behind is not fooled by a time in the future: it counts when it saw the renewal.
+    assert.ok(isLive(decodeHeartbeat(lease, providerNow), providerNow));
+    const uncorrected = { ...lease.spec, renewTime: new Date().toISOString() };
+    const wrong = decodeHeartbeat({ ...lease, spec: uncorrected }, providerNow);
+    assert.equal(isLive(wrong, providerNow), side === "behind");
+
+    const { note } = await told(world, ON_CONNECTIONS, name, "ClockDiffers");
+    assert.match(note, new RegExp(`3(599|600|601) s ${side}`));
+    if (side === "ahead") return;
+    world.providerProxy.dateShiftMs = 0;
+    await eventually("the heartbeat has our time again", async () => {
+      const { spec } = await leaseOf(boundaryOf(grant), name);
+      return Math.abs(Date.now() - Date.parse(spec?.renewTime ?? "")) < 60_000;
+    }, { timeoutMs: 75_000, everyMs: 500 });
+    await told(world, ON_CONNECTIONS, name, "ClockAgrees");
+    const changes = world.konnector.log.filter((line) =>
+      line.msg === "the provider's clock changed" && line["connection"] === name
+    );
+    assert.deepEqual(changes.map(({ reason }) => reason), ["ClockDiffers", "ClockAgrees"]);
+  });
+}
 
 Deno.test("a provider that is away is reported after 10 s, and used again when it is back", async () => {
   const bound = await world.bind("away");

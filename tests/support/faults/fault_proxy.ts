@@ -1,4 +1,4 @@
-import type { Buffer } from "node:buffer";
+import { Buffer } from "node:buffer";
 import type http from "node:http";
 import https from "node:https";
 import type { AddressInfo, Socket } from "node:net";
@@ -30,6 +30,8 @@ export type Fault =
   }
   /** The proxy forwards the request after a delay. */
   | { readonly kind: "delay"; readonly ms: number }
+  /** The proxy forwards the request with another body. */
+  | { readonly kind: "body"; readonly change: (text: string) => string }
   /** The proxy breaks the connection, and does not forward the request. */
   | { readonly kind: "resetBefore" }
   /** The proxy forwards the request, and breaks the connection instead of answering. */
@@ -77,6 +79,8 @@ interface OpenStream extends Exchange {
 export class FaultProxy implements AsyncDisposable {
   /** Chooses the fault of a request; none by default. */
   faults: (request: Arrival) => Fault | undefined = () => undefined;
+  /** How far the time in the `Date` header of answers is from the real one. */
+  dateShiftMs = 0;
   /** All requests in order; tests may empty it. */
   readonly arrivals: Arrival[] = [];
   readonly #counts = new Map<string, number>();
@@ -205,6 +209,8 @@ export class FaultProxy implements AsyncDisposable {
         return void answer.writeHead(fault.code, fault.headers).end(fault.body ?? "");
       case "resetBefore":
         return void request.socket.destroy();
+      case "body":
+        return this.#forward(exchange, Buffer.from(fault.change(body.toString())), undefined);
       case "delay":
         return this.#later(fault.ms, () => this.#forward(exchange, body, undefined));
       case "stall":
@@ -267,7 +273,13 @@ export class FaultProxy implements AsyncDisposable {
       port: base.port,
       method: request.method,
       path: request.url,
-      headers: endToEnd(request.headers),
+      headers: {
+        ...endToEnd(request.headers),
+        ...(body.length > 0 ? { "content-length": body.length } : {}),
+      },
+    }).on("response", ({ headers }) => {
+      if (this.dateShiftMs === 0) return;
+      headers.date = new Date(Date.now() + this.dateShiftMs).toUTCString();
     }).end(body.length > 0 ? body : undefined);
   }
 

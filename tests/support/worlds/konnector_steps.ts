@@ -1,6 +1,6 @@
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import type { FieldManager } from "../../../common/api/names.ts";
-import { EVENTS, type KubeObject } from "../../../common/api/resources.ts";
+import { EVENTS, type KubeObject, type ResourceType } from "../../../common/api/resources.ts";
 import type { PatchStep } from "../../../common/kube/client.ts";
 import { type ObjectKey, objectPath } from "../../../common/kube/paths.ts";
 import type { Connected } from "../planes/kube.ts";
@@ -25,7 +25,7 @@ export const keyIn = ({ type, namespace }: Place, name: string): ObjectKey => ({
 /** Waits until an Event with this reason tells about an object on the consumer. */
 export async function told(
   { consumer }: Pick<KonnectorWorld, "consumer">,
-  { namespace, type }: Place,
+  { namespace, type }: { readonly type: ResourceType; readonly namespace: string },
   name: string,
   reason: string,
   uid?: string,
