@@ -247,6 +247,7 @@ function sync(
     clusterUid,
     consumer,
     provider: link.kube,
+    comparesVersions: () => link.comparesVersions,
     namespace: reach.kind === "one" ? reach.namespace : undefined,
     coverageOf: (namespace) => withinReach(apis.get(api), namespace),
     recordEvent,

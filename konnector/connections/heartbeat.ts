@@ -62,8 +62,8 @@ export interface BeatOptions {
   /** The provider judges a heartbeat by its own time. */
   readonly clock: Pick<ProviderClock, "now">;
   readonly log: Log;
-  /** Called after each heartbeat that arrived. */
-  readonly arrived: () => void;
+  /** Called after each heartbeat that arrived. It must not fail. */
+  readonly arrived: (signal: AbortSignal) => Promise<void>;
   /** Called after each one that failed. */
   readonly failed: (error: unknown) => void;
 }
@@ -75,7 +75,7 @@ export const beat =
     while (!signal.aborted) {
       try {
         await renew(kube, leaseFor(heartbeat, clock.now()), signal);
-        arrived();
+        await arrived(signal);
         if (isFailing) log.info("the heartbeat arrives again");
         isFailing = false;
         await sleep(SHORTEST_MS + Math.random() * JITTER_MS, signal);

@@ -9,10 +9,12 @@ import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { type BeforeSend, Transport } from "../../common/kube/transport.ts";
 import type { Log } from "../../common/log/log.ts";
 import { all, type ChildController, childController } from "../../common/time/runnable.ts";
+import { errorChain } from "../../common/errors.ts";
 import { VERSION } from "../../common/version.ts";
 import { clusterIdentity } from "./cluster_identity.ts";
-import { beat, type Heartbeat } from "./heartbeat.ts";
+import { beat, type Heartbeat, leaseKey } from "./heartbeat.ts";
 import { ProviderClock } from "./provider_clock.ts";
+import { comparesVersions } from "./version_probe.ts";
 
 /** What a link is opened with. */
 export interface LinkOptions {
@@ -70,6 +72,7 @@ export class ProviderLink implements Disposable {
   readonly #details = new Map<string, { readonly version: string; readonly details: ApiDetails }>();
   #failure: unknown;
   #toldOfClock = false;
+  #comparesVersions: boolean | undefined;
 
   private constructor(
     options: LinkOptions,
@@ -132,7 +135,10 @@ export class ProviderLink implements Disposable {
       if (isCredentialRefused(error)) this.reject(error);
     };
     const { kube, heartbeat } = this;
-    const arrived = () => this.#tellOfClock();
+    const arrived = async (signal: AbortSignal) => {
+      this.#tellOfClock();
+      await this.#probe(log, signal);
+    };
     const beats = beat({ kube, heartbeat, clock: this.#clock, log, arrived, failed });
     const run = all(
       (signal) => this.crds.run(this.kube, signal),
@@ -149,6 +155,11 @@ export class ProviderLink implements Disposable {
   /** For how long the provider has been away; undefined if it is not. */
   awayMs(): number | undefined {
     return this.crds.brokenForMs();
+  }
+
+  /** Whether an apply with a version that no object has is known to create only. */
+  get comparesVersions(): boolean {
+    return this.#comparesVersions === true;
   }
 
   /** Takes note that the provider refused the credential. */
@@ -190,6 +201,21 @@ export class ProviderLink implements Disposable {
   [Symbol.dispose](): void {
     this.#life.abort(new Error("the link is closed"));
     this.#transport[Symbol.dispose]();
+  }
+
+  /** Finds out once what the provider does with versions. Needs a Lease that exists. */
+  async #probe(log: Log, signal: AbortSignal): Promise<void> {
+    if (this.#comparesVersions !== undefined) return;
+    try {
+      this.#comparesVersions = await comparesVersions(this.kube, leaseKey(this.heartbeat), signal);
+    } catch (error) {
+      return log.debug("cannot probe the provider", { error: errorChain(error) });
+    }
+    if (this.#comparesVersions) return;
+    const { name } = this;
+    log.warn("the provider ignores versions: it is asked before each new copy", {
+      connection: name,
+    });
   }
 
   /** Tells once that the clocks differ, and once that they agree again. */

@@ -39,6 +39,7 @@ export interface ApiSyncOptions {
   readonly clusterUid: string;
   readonly consumer: KubeClient;
   readonly provider: KubeClient;
+  readonly comparesVersions: () => boolean;
   /** The only namespace that the credential reaches; undefined if it reaches all. */
   readonly namespace: string | undefined;
   readonly coverageOf: (namespace: string) => NamespaceCoverage;

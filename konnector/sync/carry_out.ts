@@ -118,6 +118,8 @@ async function create(
   const isLost = sync.notes.get(turn.key)?.isLost === true;
   const waitMs = isLost ? sync.deletions.waitMs(turn.key) : 0;
   if (waitMs > 0) return requeueAfter(waitMs);
+  // Such a provider would overwrite a foreign object. What is left is the moment after the look.
+  if (turn.live === undefined && !sync.comparesVersions()) return await look(sync, turn);
   const outcome = await upward(sync, turn, object, undefined);
   const isMade = turn.live !== undefined && turn.live !== null;
   if (isLost && isMade && sync.deletions.repaired(turn.key)) {

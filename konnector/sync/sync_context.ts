@@ -44,6 +44,8 @@ export interface SyncContext {
   readonly clusterUid: string;
   readonly consumer: KubeClient;
   readonly provider: KubeClient;
+  /** Whether the provider is known to refuse an apply that may only create, if there is an object. */
+  readonly comparesVersions: () => boolean;
   readonly objects: Cache<ConsumerRecord>;
   readonly copies: Cache<ProviderRecord>;
   readonly contents: Contents;

@@ -157,6 +157,36 @@ for (const [side, shiftMs] of [["ahead", HOUR_MS], ["behind", -HOUR_MS]] as cons
   });
 }
 
+/** Creates an object, and returns the calls about it that reached the provider. */
+async function callsForNew(bound: Bound): Promise<string[]> {
+  const { type, namespace } = bound;
+  const name = uniqueName("new");
+  await world.create(bound, name);
+  await world.onProvider(type, { namespace, name });
+  const calls = world.providerProxy.arrivals.filter(({ path }) => path.includes(name));
+  return calls.map(({ method }) => method);
+}
+
+Deno.test("a server that ignores versions is looked at before each new copy", async () => {
+  assert.deepEqual(await callsForNew(await world.bind("careful")), ["PATCH"]);
+  world.providerProxy.faults = ({ method }) =>
+    method === "PATCH"
+      ? { kind: "body", change: (text) => text.replace(/"resourceVersion":"1",?/, "") }
+      : undefined;
+  const bound = await world.bind("careless");
+  const { type, namespace } = bound;
+  const foreign = await world.createForeign(bound, "taken");
+  await world.create(bound, "taken");
+  await world.onConsumer(
+    type,
+    { namespace, name: "taken" },
+    ({ metadata }) => metadata.annotations?.[ANNOTATIONS.conflict] === "ForeignObjectExists",
+  );
+  assert.deepEqual(await provider.kube.get(type, { namespace, name: "taken" }), foreign);
+  assert.deepEqual(await callsForNew(bound), ["GET", "PATCH"]);
+  await provider.kube.delete(type, { namespace, name: "taken" });
+});
+
 Deno.test("a provider that is away is reported after 10 s, and used again when it is back", async () => {
   const bound = await world.bind("away");
   const { name, type, namespace } = bound;
