@@ -17,6 +17,7 @@ import type { Log } from "../../common/log/log.ts";
 import type { Links } from "../connections/links.ts";
 import { isCredentialRefused, type ProviderLink } from "../connections/provider_link.ts";
 import { allBindings, type ConsumerCaches, providerOf } from "../consumer_caches.ts";
+import { deniedRetryMs } from "../denied_retry.ts";
 import { commonType, CrdRefusedError, type PulledCrd, pulledCrd } from "../schema/consumer_crd.ts";
 import { installCrd, isPulled, whenServed } from "../schema/install_crd.ts";
 import { ApiSync } from "../sync/api_sync.ts";
@@ -40,7 +41,6 @@ export interface ApiDeps {
   readonly reportsOf: (what: string) => CacheReports;
 }
 
-const DENIED_RETRY_MS = 30_000;
 const REFUSED_RETRY_MS = 60_000;
 const CRD_RETRY_MS = 1_000;
 
@@ -75,7 +75,7 @@ export async function reconcileApi(
     if (isServerFailure(error) && link.awayMs() !== undefined) return done;
     if (!isForbidden(error)) throw error;
     apis.pause(api, { coverage, reason: "Forbidden", message: reasonOf(error), isDenied: true });
-    return requeueAfter(DENIED_RETRY_MS);
+    return requeueAfter(deniedRetryMs());
   }
 }
 
@@ -119,7 +119,7 @@ async function pullAndSync(
   if (reach.kind === "none") {
     const message = `The credential may not list ${api} on the provider`;
     apis.pause(api, { coverage, reason: "Forbidden", message, isDenied: true });
-    return requeueAfter(DENIED_RETRY_MS);
+    return requeueAfter(deniedRetryMs());
   }
   sync(deps, api, coverage, link, installed, reach);
   return installed.problem ? requeueAfter(REFUSED_RETRY_MS) : done;
@@ -288,5 +288,5 @@ function denied({ apis, log }: ApiDeps, api: string, link: ProviderLink, error: 
   if (!state || state.isDenied) return;
   log.warn("the provider refuses a right", { api, reason: reasonOf(error) });
   apis.pause(api, { ...state, reason: "Forbidden", message: reasonOf(error), isDenied: true });
-  apis.lookLater(api, DENIED_RETRY_MS);
+  apis.lookLater(api, deniedRetryMs());
 }

@@ -9,6 +9,8 @@ export interface ConnectionView {
   readonly linkFault?: { readonly reason: string; readonly message: string };
   /** Set if the provider refuses a right that every API needs. */
   readonly denied?: string;
+  /** Set if the provider refuses the heartbeat. Objects are synced all the same. */
+  readonly heartbeatDenied?: string | undefined;
   readonly remoteUid?: string;
   readonly localUid: string;
   readonly exportedApis?: readonly ExportedApi[];
@@ -40,7 +42,8 @@ const keepSource = ({ activeSchemaSource }: ConnectionStatus) =>
   activeSchemaSource ? { activeSchemaSource } : {};
 
 function findingsOf(view: ConnectionView): Finding[] {
-  const { secretFault, linkFault, denied, draining = [], withdrawn = [] } = view;
+  const { secretFault, linkFault, denied, heartbeatDenied, draining = [], withdrawn = [] } = view;
+  const refused = denied ?? (heartbeatDenied && `Cannot send heartbeats: ${heartbeatDenied}`);
   const fault = draining.length > 0
     ? { reason: "DrainingBindings", message: `Bindings still use it: ${draining.join(", ")}` }
     : secretFault ?? linkFault ?? (denied ? { reason: "Forbidden", message: denied } : undefined);
@@ -59,7 +62,9 @@ function findingsOf(view: ConnectionView): Finding[] {
         view.exportedApis ? true : "Unknown",
         view.exportedApis ? "AsExpected" : "Pending",
       ),
-    finding("PermissionDenied", denied !== undefined, denied ? "Forbidden" : "AsExpected", denied),
+    refused
+      ? finding("PermissionDenied", true, "Forbidden", refused)
+      : finding("PermissionDenied", false, "AsExpected"),
     fault
       ? finding("Ready", false, fault.reason, fault.message)
       : finding("Ready", true, "AsExpected"),

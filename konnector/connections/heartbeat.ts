@@ -1,13 +1,14 @@
 import { ANNOTATIONS, FIELD_MANAGERS, heartbeatLeaseName, LABELS } from "../../common/api/names.ts";
 import { type Lease, LEASES } from "../../common/api/resources.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
-import { isNotFound } from "../../common/kube/kube_error.ts";
+import { isForbidden, isNotFound } from "../../common/kube/kube_error.ts";
 import { keyOf, type ObjectKey } from "../../common/kube/paths.ts";
 import type { Log } from "../../common/log/log.ts";
 import type { Runnable } from "../../common/time/runnable.ts";
 import { sleep } from "../../common/time/wait.ts";
 import { errorChain } from "../../common/errors.ts";
 import { VERSION } from "../../common/version.ts";
+import { deniedRetryMs } from "../denied_retry.ts";
 import type { ProviderClock } from "./provider_clock.ts";
 
 /** Whose heartbeat it is, and where it goes. */
@@ -84,7 +85,8 @@ export const beat =
         if (!isFailing) log.warn("cannot send the heartbeat", { error: errorChain(error) });
         isFailing = true;
         failed(error);
-        await sleep(RETRY_MS, signal).catch(() => {});
+        const waitMs = isForbidden(error) ? deniedRetryMs() : RETRY_MS;
+        await sleep(waitMs, signal).catch(() => {});
       }
     }
   };

@@ -3,7 +3,7 @@ import { CRDS, type CustomResourceDefinition, isDeleting } from "../../common/ap
 import { Cache } from "../../common/kube/cache.ts";
 import { KubeClient } from "../../common/kube/client.ts";
 import { metadataObjects } from "../../common/kube/follow.ts";
-import { KubeError } from "../../common/kube/kube_error.ts";
+import { isForbidden, KubeError } from "../../common/kube/kube_error.ts";
 import type { KubeTarget } from "../../common/kube/kube_target.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { type BeforeSend, Transport } from "../../common/kube/transport.ts";
@@ -11,6 +11,7 @@ import type { Log } from "../../common/log/log.ts";
 import { all, type ChildController, childController } from "../../common/time/runnable.ts";
 import { errorChain } from "../../common/errors.ts";
 import { VERSION } from "../../common/version.ts";
+import { reasonOf } from "../sync/refusals.ts";
 import { clusterIdentity } from "./cluster_identity.ts";
 import { beat, type Heartbeat, leaseKey } from "./heartbeat.ts";
 import { ProviderClock } from "./provider_clock.ts";
@@ -29,7 +30,7 @@ export interface LinkOptions {
   readonly beforeWrite: BeforeSend;
   readonly onAnswer: (method: string, status: number) => void;
   readonly log: Log;
-  /** Called when the link works again, and when a CRD of the provider changed. */
+  /** Called when the link or its rights changed, and when a CRD of the provider did. */
   readonly onChange: (crd?: string) => void;
   /** Called when the link fails. */
   readonly onFailure: () => void;
@@ -73,6 +74,7 @@ export class ProviderLink implements Disposable {
   #failure: unknown;
   #toldOfClock = false;
   #comparesVersions: boolean | undefined;
+  #heartbeatDenied: string | undefined;
 
   private constructor(
     options: LinkOptions,
@@ -133,10 +135,12 @@ export class ProviderLink implements Disposable {
     // A watch that is open outlives its credential: at rest, only the heartbeat notices.
     const failed = (error: unknown) => {
       if (isCredentialRefused(error)) this.reject(error);
+      if (isForbidden(error)) this.#allowHeartbeat(reasonOf(error));
     };
     const { kube, heartbeat } = this;
     const arrived = async (signal: AbortSignal) => {
       this.#tellOfClock();
+      this.#allowHeartbeat(undefined);
       await this.#probe(log, signal);
     };
     const beats = beat({ kube, heartbeat, clock: this.#clock, log, arrived, failed });
@@ -155,6 +159,11 @@ export class ProviderLink implements Disposable {
   /** For how long the provider has been away; undefined if it is not. */
   awayMs(): number | undefined {
     return this.crds.brokenForMs();
+  }
+
+  /** Why the provider forbids the heartbeat; undefined if it does not. */
+  get heartbeatDenied(): string | undefined {
+    return this.#heartbeatDenied;
   }
 
   /** Whether an apply with a version that no object has is known to create only. */
@@ -216,6 +225,13 @@ export class ProviderLink implements Disposable {
     log.warn("the provider ignores versions: it is asked before each new copy", {
       connection: name,
     });
+  }
+
+  /** Takes note of whether the provider allows the heartbeat. */
+  #allowHeartbeat(denial: string | undefined): void {
+    if (this.#heartbeatDenied === denial || this.signal.aborted) return;
+    this.#heartbeatDenied = denial;
+    this.#onChange();
   }
 
   /** Tells once that the clocks differ, and once that they agree again. */

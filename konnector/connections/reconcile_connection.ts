@@ -1,5 +1,6 @@
 import { CORE_CLEANUP_FINALIZER, FIELD_MANAGERS, parseApiName } from "../../common/api/names.ts";
 import {
+  condition,
   type Connection,
   CONNECTIONS,
   type ExportedApi,
@@ -15,6 +16,7 @@ import type { RecordEvent } from "../../common/kube/event_recorder.ts";
 import type { Log } from "../../common/log/log.ts";
 import { isPendingAgain, isSameStatus } from "../conditions.ts";
 import { allBindings, type ConsumerCaches } from "../consumer_caches.ts";
+import { deniedRetryMs } from "../denied_retry.ts";
 import { addCleanup, learned, removeCleanup } from "../finalizer.ts";
 import { connectionStatus, type ConnectionView } from "./connection_status.ts";
 import { type Credential, readCredential, SecretError } from "./credential.ts";
@@ -37,7 +39,6 @@ export interface ConnectionDeps {
 /** A provider that is away shorter than this is not reported. */
 const AWAY_MS = 10_000;
 const REJECTED_PROBE_MS = 60_000;
-const DENIED_RETRY_MS = 30_000;
 const RETRY_MS = 5_000;
 /** How long releasing the heartbeat may take. */
 const RELEASE_MS = 5_000;
@@ -141,10 +142,9 @@ async function lookThrough(
     .filter((binding) => binding.spec.connectionRef.name === name && !isDeleting(binding))
     .flatMap((binding) => binding.spec.apis.map((api) => api.name))
     .filter((api) => link.api(api)?.isExported === false);
-  return {
-    view: { localUid, remoteUid, exportedApis, withdrawn: [...new Set(withdrawn)].sort() },
-    outcome,
-  };
+  const { heartbeatDenied } = link;
+  const view = { localUid, remoteUid, exportedApis, heartbeatDenied };
+  return { view: { ...view, withdrawn: [...new Set(withdrawn)].sort() }, outcome };
 }
 
 async function readExported(link: ProviderLink, signal: AbortSignal): Promise<ExportedApi[]> {
@@ -171,7 +171,7 @@ function faultOf(error: unknown): Pick<ConnectionView, "linkFault" | "denied"> {
 
 function retryAfter(error: unknown): Outcome {
   if (isCredentialRefused(error)) return requeueAfter(REJECTED_PROBE_MS);
-  return requeueAfter(isForbidden(error) ? DENIED_RETRY_MS : RETRY_MS);
+  return requeueAfter(isForbidden(error) ? deniedRetryMs() : RETRY_MS);
 }
 
 async function store(
@@ -188,7 +188,7 @@ async function store(
   const stored = await consumer.applyStatus(CONNECTIONS, applied, manager, signal);
   caches.connections.learn(stored, manager);
   const ready = status.conditions?.find(({ type }) => type === "Ready");
-  const before = connection.status?.conditions?.find(({ type }) => type === "Ready");
+  const before = condition(connection, "Ready");
   if (ready && (ready.status !== before?.status || ready.reason !== before.reason)) {
     const { status: isReady, reason, message } = ready;
     log.info("Connection changed", { connection: name, ready: isReady, reason, message });
@@ -196,6 +196,10 @@ async function store(
       recordEvent(connection, "Warning", reason, message || `The Connection is not ready`);
     }
   }
+  const denied = status.conditions?.find(({ type }) => type === "PermissionDenied");
+  const isDeniedNow = denied?.status === "True" && ready?.status === "True" &&
+    condition(connection, "PermissionDenied")?.status !== "True";
+  if (isDeniedNow) recordEvent(connection, "Warning", denied.reason, denied.message);
   if (status.localClusterUID !== clusterUid) {
     log.warn("the Connection was made on another cluster", { connection: name });
   }
@@ -221,22 +225,31 @@ async function release(
     await store(deps, connection, { ...view, draining }, signal);
     return outcome;
   }
-  const link = links.get(name);
-  if (link?.boundary) {
-    await stopBeating(
-      link.kube,
-      link.heartbeat,
-      AbortSignal.any([signal, AbortSignal.timeout(RELEASE_MS)]),
-    )
-      .catch((error) =>
-        log.warn("cannot delete the heartbeat", { connection: name, error: errorChain(error) })
-      );
-  }
+  await endHeartbeat(deps, connection, AbortSignal.any([signal, AbortSignal.timeout(RELEASE_MS)]))
+    .catch((error) =>
+      log.warn("cannot delete the heartbeat", { connection: name, error: errorChain(error) })
+    );
   links.close(name);
   await releaseSecret(deps, connection, signal);
   await removeCleanup(consumer, CONNECTIONS, connection, signal, caches.connections);
   log.info("Connection released", { connection: name, localUid });
   return done;
+}
+
+/** Takes the heartbeat away. A link that is closed is opened once more for it. */
+async function endHeartbeat(
+  { links, consumer, secretNamespaces }: ConnectionDeps,
+  connection: Connection,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name } = connection.metadata;
+  const pinned = connection.status?.remoteClusterUID;
+  if (!pinned) return; // it was never connected
+  const open = async () =>
+    links.open(name, await readCredential(consumer, connection, secretNamespaces, signal), signal);
+  const link = links.get(name) ?? await open();
+  if (link.remoteUid !== pinned) throw new Error(`the kubeconfig does not lead to ${pinned}`);
+  if (link.boundary) await stopBeating(link.kube, link.heartbeat, signal);
 }
 
 async function releaseSecret(

@@ -187,6 +187,60 @@ Deno.test("a server that ignores versions is looked at before each new copy", as
   await provider.kube.delete(type, { namespace, name: "taken" });
 });
 
+Deno.test("a heartbeat that the provider forbids is shown on the Connection", async () => {
+  const name = uniqueName("mute");
+  const boundary = uniqueName("boundary");
+  await provider.makeNamespace(boundary);
+  const rules = [{
+    apiGroups: ["", "apiextensions.k8s.io"],
+    resources: ["namespaces", "customresourcedefinitions"],
+    verbs: ["get", "list", "watch"],
+  }];
+  const { secret, connection } = await bundleWithRights(name, boundary, rules);
+  await world.apply([secret, connection]);
+  const mute = await world.hasCondition(CONNECTIONS, { name }, "PermissionDenied", "True");
+  const { message = "" } = condition(mute, "PermissionDenied") ?? {};
+  assert.match(message, /cannot patch resource "leases"/);
+  assert.equal(condition(mute, "Ready")?.status, "True");
+  await told(world, ON_CONNECTIONS, name, "Forbidden");
+  const right = { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["*"] };
+  await provider.edit(CLUSTER_ROLES, { name }, { rules: [...rules, right] } as never);
+  await eventually("the heartbeat is allowed", async () => {
+    const found = await consumer.kube.get(CONNECTIONS, { name });
+    return condition(found, "PermissionDenied")?.status === "False";
+  }, { timeoutMs: 60_000 });
+  await leaseOf(boundary, name);
+});
+
+Deno.test("a Connection takes its heartbeat away, also if its link was closed", async () => {
+  const { name, grant } = await world.bind("closed");
+  const namespace = boundaryOf(grant);
+  const lease = await leaseOf(namespace, name);
+  await consumer.kube.delete(CLUSTER_BINDINGS, { name });
+  await isGone(consumer.kube, CLUSTER_BINDINGS, { name });
+  world.providerProxy.faults = () => ({ kind: "status", code: 401 });
+  world.providerProxy.cutStreams();
+  await world.hasCondition(CONNECTIONS, { name }, "Ready", "False", "CredentialsRejected");
+  world.providerProxy.faults = () => undefined;
+  await consumer.kube.delete(CONNECTIONS, { name });
+  await isGone(consumer.kube, CONNECTIONS, { name });
+  const { name: leaseName } = lease.metadata;
+  assert.equal(await provider.kube.find(LEASES, { namespace, name: leaseName }), undefined);
+});
+
+Deno.test("a Connection goes without its provider, and says that its heartbeat stays", async () => {
+  const { name } = await world.bind("lonely");
+  await consumer.kube.delete(CLUSTER_BINDINGS, { name });
+  await isGone(consumer.kube, CLUSTER_BINDINGS, { name });
+  world.providerProxy.faults = () => ({ kind: "stall" });
+  await consumer.kube.delete(CONNECTIONS, { name });
+  await isGone(consumer.kube, CONNECTIONS, { name });
+  const said = world.konnector.log.some((line) =>
+    line.msg === "cannot delete the heartbeat" && line["connection"] === name
+  );
+  assert.ok(said);
+});
+
 Deno.test("a provider that is away is reported after 10 s, and used again when it is back", async () => {
   const bound = await world.bind("away");
   const { name, type, namespace } = bound;
