@@ -107,7 +107,7 @@ function faultOf(
 }
 
 /** Returns the stored version if it is served, else the newest served one by Kubernetes' order. */
-function newestServed(
+export function newestServed(
   versions: readonly CustomResourceVersion[],
 ): CustomResourceVersion | undefined {
   const served = versions.filter((version) => version.served);
