@@ -73,6 +73,8 @@ export const ANNOTATIONS = {
   keepCrd: "core.xbind.io/keep-crd",
   /** On a pulled CRD: a hash of the schema that was installed. */
   schemaHash: "core.xbind.io/schema-hash",
+  /** On a pulled CRD: the hash of a schema to install, although stored objects may not fit it. */
+  acceptSchema: "core.xbind.io/accept-schema",
   /** On a heartbeat Lease: the version of the konnector. */
   konnectorVersion: "core.xbind.io/konnector-version",
   /** On a heartbeat Lease: the name that people gave the consumer cluster. */

@@ -3,12 +3,8 @@ import { type ChildController, childController } from "../../common/time/runnabl
 import type { Log } from "../../common/log/log.ts";
 import type { ApiSync } from "../sync/api_sync.ts";
 import type { ApiCoverage } from "./coverage.ts";
-
-/** Where the credential may use an API. */
-export type Reach =
-  | { readonly kind: "all" }
-  | { readonly kind: "one"; readonly namespace: string }
-  | { readonly kind: "none" };
+import type { SchemaFault } from "./install_api.ts";
+import type { Reach } from "./reach.ts";
 
 /** How a bound API is doing. */
 export interface ApiState {
@@ -20,6 +16,8 @@ export interface ApiState {
   readonly isDenied?: boolean;
   /** Whether the provider has no such API any more, and so no copies. */
   readonly isGone?: boolean;
+  /** Why the CRD on the consumer is not the one that the provider has at present. */
+  readonly schemaFault?: SchemaFault | undefined;
   readonly crdHash?: string;
   readonly reach?: Reach;
 }

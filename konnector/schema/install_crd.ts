@@ -1,9 +1,14 @@
 import { ANNOTATIONS, FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
-import { CRDS, isDeleting, type ResourceType } from "../../common/api/resources.ts";
+import {
+  CRDS,
+  type CustomResourceDefinition,
+  isDeleting,
+  type ResourceType,
+} from "../../common/api/resources.ts";
 import type { Cache } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import { isConflict, isNotFound, KubeError } from "../../common/kube/kube_error.ts";
-import type { MetadataObject } from "../../common/kube/metadata.ts";
+import { METADATA_LIST, type MetadataObject } from "../../common/kube/metadata.ts";
 import { Backoff } from "../../common/time/backoff.ts";
 import { sleep } from "../../common/time/wait.ts";
 import { CREATE_ONLY } from "../sync/applied_object.ts";
@@ -58,6 +63,32 @@ export async function installCrd(
     if (isConflict(error)) return present ? "deleting" : "foreign";
     throw error;
   }
+}
+
+/** Writes on a CRD that xbind installed which Connection it belongs to. Writes nothing if it does. */
+export async function claimCrd(
+  { consumer, crds }: InstallDeps,
+  { metadata: { name, resourceVersion = "", annotations } }: MetadataObject,
+  connection: string,
+  signal: AbortSignal,
+): Promise<void> {
+  if (annotations?.[ANNOTATIONS.connection] === connection) return;
+  const change = { [ANNOTATIONS.connection]: connection };
+  const patch = { metadata: { resourceVersion, annotations: change } };
+  crds.learn(await consumer.mergePatch(CRDS, { name }, patch, MANAGER, signal), MANAGER);
+}
+
+/** Tells whether the consumer stores objects of a CRD. Says yes if that cannot be found out. */
+export async function hasObjects(
+  consumer: KubeClient,
+  { spec: { group, names: { plural, kind }, scope, versions } }: CustomResourceDefinition,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const version = versions.find(({ served }) => served)?.name;
+  if (version === undefined) return true;
+  const type = { group, version, plural, kind, namespaced: scope === "Namespaced" };
+  const page = await consumer.listPage(type, {}, { accept: METADATA_LIST, signal });
+  return page.items.length > 0;
 }
 
 /** Deletes a CRD that xbind installed, and with it all its objects on the consumer. */

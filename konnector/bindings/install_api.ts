@@ -1,0 +1,185 @@
+import { ANNOTATIONS } from "../../common/api/names.ts";
+import {
+  type Connection,
+  CRDS,
+  type CustomResourceDefinition,
+  isDeleting,
+} from "../../common/api/resources.ts";
+import { errorChain } from "../../common/errors.ts";
+import type { Cache } from "../../common/kube/cache.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { KubeError } from "../../common/kube/kube_error.ts";
+import type { MetadataObject } from "../../common/kube/metadata.ts";
+import type { Log } from "../../common/log/log.ts";
+import { incompatibleChanges } from "../schema/compatible_change.ts";
+import { commonType, CrdRefusedError, type PulledCrd, pulledCrd } from "../schema/consumer_crd.ts";
+import {
+  claimCrd,
+  hasObjects,
+  installCrd,
+  isPulled,
+  removeCrd,
+  whenServed,
+} from "../schema/install_crd.ts";
+import { reasonOf } from "../sync/refusals.ts";
+
+/** What installing an API works with. */
+export interface InstallDeps {
+  readonly consumer: KubeClient;
+  /** The CRDs of the consumer. */
+  readonly crds: Cache<MetadataObject>;
+  readonly log: Log;
+}
+
+/** Why the CRD on the consumer is not the one that the provider has at present. */
+export interface SchemaFault {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** A CRD on the consumer that objects can be synced with. */
+export interface InstalledCrd extends Pick<PulledCrd, "type" | "hash"> {
+  readonly problem?: SchemaFault | undefined;
+}
+
+/** Tells a fault from a CRD that can be used. */
+export const isFault = (result: SchemaFault | InstalledCrd): result is SchemaFault =>
+  "reason" in result;
+
+/**
+ * Installs the provider's CRD on the consumer as the Connection wants it, or uses the present one.
+ * A present one whose objects may not live under the new one stays. Returns why nothing can be used.
+ */
+export async function installApi(
+  deps: InstallDeps,
+  { metadata: { name: connection }, spec: { schema } }: Connection,
+  crd: CustomResourceDefinition,
+  signal: AbortSignal,
+): Promise<SchemaFault | InstalledCrd> {
+  const { consumer, crds } = deps;
+  const { name: api } = crd.metadata;
+  const present = crds.get({ name: api });
+  if (schema?.pullPolicy === "None") {
+    if (present) return await usePresent(consumer, present, crd, signal);
+    const message = `pullPolicy is None, and the CRD ${api} is missing on this cluster`;
+    return { reason: "Pending", message };
+  }
+  let pulled: PulledCrd;
+  try {
+    pulled = pulledCrd(crd, connection);
+  } catch (error) {
+    if (!(error instanceof CrdRefusedError)) throw error;
+    return { reason: "Rejected", message: `Its CRD is not pulled: ${error.message}` };
+  }
+  if (present && isDeleting(present)) return beingDeleted(api);
+  if (present && !isPulled(present)) return foreign(api);
+  if (present && schema?.updatePolicy === "Once") {
+    await claimCrd(deps, present, connection, signal);
+    return await usePresent(consumer, present, crd, signal);
+  }
+  const isNew = present?.metadata.annotations?.[ANNOTATIONS.schemaHash] !== pulled.hash;
+  return present && isNew
+    ? await change(deps, present, pulled, crd, signal)
+    : await write(deps, pulled, signal);
+}
+
+/** Brings a CRD up to date, unless stored objects may not live under the new one. */
+async function change(
+  deps: InstallDeps,
+  present: MetadataObject,
+  pulled: PulledCrd,
+  crd: CustomResourceDefinition,
+  signal: AbortSignal,
+): Promise<SchemaFault | InstalledCrd> {
+  const { consumer } = deps;
+  const { name: api, annotations } = present.metadata;
+  const stored = await consumer.get(CRDS, { name: api }, signal);
+  const changes = incompatibleChanges(stored.spec, pulled.crd.spec);
+  const isAccepted = annotations?.[ANNOTATIONS.acceptSchema] === pulled.hash;
+  const isEmpty = changes.length > 0 && !await hasObjects(consumer, stored, signal);
+  let problem = incompatible(api, changes, pulled.hash);
+  if (changes.length === 0 || isAccepted || isEmpty) {
+    const written = await write(deps, pulled, signal);
+    if (!isFault(written) || written.reason !== "SchemaIncompatible") return written;
+    if (isEmpty) {
+      // Such as another scope. Without objects, nothing is lost when it is made anew.
+      await removeCrd(deps, api, signal);
+      return beingDeleted(api);
+    }
+    problem = written;
+  }
+  const connection = pulled.crd.metadata.annotations?.[ANNOTATIONS.connection] ?? "";
+  await claimCrd(deps, present, connection, signal);
+  const old = typeIn(stored, crd);
+  return isFault(old) ? problem : { ...old, problem };
+}
+
+/** Writes the CRD. The consumer's API server may refuse it. */
+async function write(
+  deps: InstallDeps,
+  pulled: PulledCrd,
+  signal: AbortSignal,
+): Promise<SchemaFault | InstalledCrd> {
+  const { consumer, log } = deps;
+  const { type, hash, crd: { metadata: { name: api } } } = pulled;
+  try {
+    switch (await installCrd(deps, pulled, signal)) {
+      case "current":
+        return pulled;
+      case "installed":
+        log.info("installed a CRD", { api, version: type.version, hash });
+        await whenServed(consumer, type, signal);
+        return pulled;
+      case "deleting":
+        return beingDeleted(api);
+      case "foreign":
+        return foreign(api);
+    }
+  } catch (error) {
+    const isRefused = error instanceof KubeError && [400, 403, 413, 422].includes(error.status);
+    if (!isRefused) throw error;
+    log.warn("a CRD was refused", { api, error: errorChain(error) });
+    const message = `This cluster refused the CRD ${api}: ${reasonOf(error)}`;
+    return { reason: "SchemaIncompatible", message };
+  }
+}
+
+/** Uses a CRD that is not brought up to date. */
+async function usePresent(
+  consumer: KubeClient,
+  { metadata: { name } }: MetadataObject,
+  crd: CustomResourceDefinition,
+  signal: AbortSignal,
+): Promise<SchemaFault | InstalledCrd> {
+  return typeIn(await consumer.get(CRDS, { name }, signal), crd);
+}
+
+/** Returns the type with which objects can be synced under a stored CRD. */
+function typeIn(
+  stored: CustomResourceDefinition,
+  crd: CustomResourceDefinition,
+): SchemaFault | InstalledCrd {
+  const { name, annotations } = stored.metadata;
+  const type = commonType(stored, crd);
+  if (type) return { type, hash: annotations?.[ANNOTATIONS.schemaHash] ?? "" };
+  const message = `The provider serves no version of ${name} that this cluster has`;
+  return { reason: "Rejected", message };
+}
+
+const incompatible = (api: string, changes: readonly string[], hash: string): SchemaFault => ({
+  reason: "SchemaIncompatible",
+  message: `The provider changed ${api} so that objects on this cluster may not fit: ` +
+    `${changes.join("; ")}. They are synced with the CRD of before; to install the new one, ` +
+    `annotate the CRD here with ${ANNOTATIONS.acceptSchema}=${hash}`,
+});
+
+const beingDeleted = (api: string): SchemaFault => ({
+  reason: "Pending",
+  message: `An old CRD ${api} is being deleted`,
+});
+
+const foreign = (api: string): SchemaFault => ({
+  reason: "ForeignObjectExists",
+  message: `This cluster has its own CRD ${api}, which xbind does not touch; ` +
+    "delete it, or unbind the API",
+});

@@ -1,0 +1,35 @@
+import type { ProviderLink } from "../connections/provider_link.ts";
+import type { BoundType } from "../sync/sync_context.ts";
+
+/** Where the credential may use an API. */
+export type Reach =
+  | { readonly kind: "all" }
+  | { readonly kind: "one"; readonly namespace: string }
+  | { readonly kind: "none" };
+
+/** Asks the provider where the credential may list the API: everywhere, or in its boundary. */
+export async function reachOf(
+  { kube, boundary }: ProviderLink,
+  { group, plural, namespaced }: BoundType,
+  signal: AbortSignal,
+): Promise<Reach> {
+  const mayList = async (namespace?: string): Promise<boolean> => {
+    const attributes = { verb: "list", group, resource: plural, ...(namespace && { namespace }) };
+    const { status } = await kube.request<{ status?: { allowed?: boolean } }>(
+      "POST",
+      "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+      {
+        apiVersion: "authorization.k8s.io/v1",
+        kind: "SelfSubjectAccessReview",
+        spec: { resourceAttributes: attributes },
+      },
+      signal,
+    );
+    return status?.allowed === true;
+  };
+  if (await mayList()) return { kind: "all" };
+  if (namespaced && boundary && await mayList(boundary)) {
+    return { kind: "one", namespace: boundary };
+  }
+  return { kind: "none" };
+}

@@ -1,0 +1,93 @@
+import type { ShowController } from "../../common/control/controller_metrics.ts";
+import type { CacheReports } from "../../common/kube/cache.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import type { RecordEvent } from "../../common/kube/event_recorder.ts";
+import { isForbidden } from "../../common/kube/kube_error.ts";
+import type { Log } from "../../common/log/log.ts";
+import { isCredentialRefused, type ProviderLink } from "../connections/provider_link.ts";
+import { deniedRetryMs } from "../denied_retry.ts";
+import { ApiSync } from "../sync/api_sync.ts";
+import { reasonOf, refusalOf } from "../sync/refusals.ts";
+import type { NamespaceCoverage } from "../sync/sync_context.ts";
+import type { Apis, ApiState } from "./apis.ts";
+import type { ApiCoverage } from "./coverage.ts";
+import type { InstalledCrd } from "./install_api.ts";
+import type { Reach } from "./reach.ts";
+
+/** What the syncs of APIs work with. */
+export interface SyncDeps {
+  readonly consumer: KubeClient;
+  readonly apis: Apis;
+  /** Identity of the consumer cluster. */
+  readonly clusterUid: string;
+  readonly recordEvent: RecordEvent;
+  readonly log: Log;
+  readonly metrics: { readonly controller: ShowController };
+  readonly onSynced: (api: string, direction: "up" | "down", ms: number) => void;
+  readonly reportsOf: (what: string) => CacheReports;
+}
+
+/** Starts the sync, or tells a running one that its coverage changed. */
+export function startSync(
+  deps: SyncDeps,
+  api: string,
+  coverage: ApiCoverage,
+  link: ProviderLink,
+  { type, hash, problem }: InstalledCrd,
+  reach: Reach,
+): void {
+  const { apis, consumer, clusterUid, recordEvent, log, metrics, reportsOf } = deps;
+  const health = problem ?? { reason: "AsExpected", message: "" };
+  const state: ApiState = { coverage, ...health, schemaFault: problem, crdHash: hash, reach };
+  const identity = JSON.stringify([link.name, link.fingerprint, type, reach]);
+  if (apis.adapt(api, identity, state)) return;
+  const apiLog = log.with({ api });
+  const started = new ApiSync({
+    type,
+    connection: link.name,
+    clusterUid,
+    consumer,
+    provider: link.kube,
+    comparesVersions: () => link.comparesVersions,
+    namespace: reach.kind === "one" ? reach.namespace : undefined,
+    coverageOf: (namespace) => withinReach(apis.get(api), namespace),
+    recordEvent,
+    log: apiLog,
+    metrics,
+    reports: (side) => {
+      const reports = reportsOf(`${api} on the ${side}`);
+      if (side === "consumer") return reports;
+      // A right to watch that is withdrawn shows when the watch is opened again.
+      const disconnected = (error: unknown) => {
+        reports.disconnected?.(error);
+        if (isForbidden(error) || isCredentialRefused(error)) denied(deps, api, link, error);
+      };
+      return { ...reports, disconnected };
+    },
+    onSynced: (direction, ms) => deps.onSynced(api, direction, ms),
+    onDenied: (error) => denied(deps, api, link, error),
+    onProgress: () => apis.progressed(api),
+  });
+  apis.start(api, identity, state, started, link.signal);
+}
+
+const NOT_COVERED: NamespaceCoverage = { coverage: "none", conflictPolicy: "Fail" };
+
+/** Restricts what the bindings want to the namespaces that the credential reaches. */
+function withinReach(state: ApiState | undefined, namespace: string): NamespaceCoverage {
+  if (!state) return NOT_COVERED;
+  const wish = state.coverage.of(namespace);
+  const { reach } = state;
+  const isReached = reach?.kind === "all" || reach?.kind === "one" && reach.namespace === namespace;
+  return isReached || wish.coverage === "none" ? wish : { ...wish, coverage: "outOfReach" };
+}
+
+/** A right was withdrawn, or the credential: the API pauses until it is given back. */
+function denied({ apis, log }: SyncDeps, api: string, link: ProviderLink, error: unknown): void {
+  if (refusalOf(error) === "unauthorized") return link.reject(error);
+  const state = apis.get(api);
+  if (!state || state.isDenied) return;
+  log.warn("the provider refuses a right", { api, reason: reasonOf(error) });
+  apis.pause(api, { ...state, reason: "Forbidden", message: reasonOf(error), isDenied: true });
+  apis.lookLater(api, deniedRetryMs());
+}
