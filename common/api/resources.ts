@@ -1,4 +1,14 @@
-import type { Condition, KubeObject, LabelSelector, ObjectMeta, ResourceType } from "./builtins.ts";
+import {
+  type Condition,
+  CONFIG_MAPS,
+  type ConfigMap,
+  type KubeObject,
+  type LabelSelector,
+  type ObjectMeta,
+  type ResourceType,
+  type Secret,
+  SECRETS,
+} from "./builtins.ts";
 import {
   API_VERSION,
   type CATALOG_API_VERSION,
@@ -34,6 +44,11 @@ export interface RelatedResourceSelector {
   labelSelector?: LabelSelector;
   names?: string[];
 }
+
+/** Returns the type of a related resource. */
+export const relatedType = (
+  resource: RelatedResource["resource"],
+): ResourceType<Secret & ConfigMap> => resource === "secrets" ? SECRETS : CONFIG_MAPS;
 
 /** The status of a kind that reports nothing but conditions. */
 export interface ConditionsStatus {

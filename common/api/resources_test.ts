@@ -15,6 +15,7 @@ import {
   isDeleting,
   isReady,
   isReadyFor,
+  relatedType,
 } from "./resources.ts";
 
 const ready = (status: Condition["status"], observedGeneration?: number): Condition => ({
@@ -164,3 +165,8 @@ for (const { file, crd } of readCrds()) {
     assert.deepEqual(bare.map(({ path }) => path), []);
   });
 }
+
+Deno.test("relatedType() knows both resources", () => {
+  assert.equal(relatedType("secrets").plural, "secrets");
+  assert.equal(relatedType("configmaps").plural, "configmaps");
+});

@@ -2,6 +2,7 @@ import {
   CRDS,
   type CustomResourceDefinition,
   type RelatedResource,
+  relatedType,
   type ResourceType,
 } from "../../common/api/resources.ts";
 import { errorChain } from "../../common/errors.ts";
@@ -16,12 +17,11 @@ import {
   managedCopies,
   managedObjects,
   namedObjects,
-  relatedType,
   servedType,
 } from "./api_sources.ts";
 import { type ApiObjects, ApiWatch, NOTHING } from "./api_watch.ts";
 import { FIRST_SYNC_MS } from "./availability.ts";
-import { compare, selectorText } from "./selector.ts";
+import { compare, selectorText } from "../../common/api/selector.ts";
 
 /** What `ApiCaches` works with. */
 export interface ApiCachesDeps {

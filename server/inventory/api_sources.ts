@@ -1,17 +1,14 @@
-import {
-  CONFIG_MAPS,
-  type CustomResourceDefinition,
-  type LabelSelector,
-  type ObjectMeta,
-  type RelatedResource,
-  type ResourceType,
-  SECRETS,
+import type {
+  CustomResourceDefinition,
+  LabelSelector,
+  ObjectMeta,
+  ResourceType,
 } from "../../common/api/resources.ts";
 import type { Selection } from "../../common/kube/client.ts";
 import type { CompleteSource } from "../../common/kube/follow.ts";
 import { type MetadataObject, reduceMetadata } from "../../common/kube/metadata.ts";
 import { ANNOTATIONS, isDnsSubdomain, LABELS } from "../../common/api/names.ts";
-import { selectorText } from "./selector.ts";
+import { selectorText } from "../../common/api/selector.ts";
 
 const MANAGED: Selection = { labelSelector: `${LABELS.managed}=true` };
 /** Copies from consumers are never the provider's own objects. */
@@ -30,10 +27,6 @@ export function servedType({ spec }: CustomResourceDefinition): ResourceType | u
     namespaced: spec.scope === "Namespaced",
   };
 }
-
-/** Returns the type of a related resource. */
-export const relatedType = (resource: RelatedResource["resource"]): ResourceType =>
-  resource === "secrets" ? SECRETS : CONFIG_MAPS;
 
 /** Selects the objects that a konnector made, without their labels. */
 export const managedObjects = (type: ResourceType): CompleteSource<MetadataObject> =>

@@ -11,7 +11,6 @@ import {
   managedCopies,
   managedObjects,
   namedObjects,
-  relatedType,
   servedType,
 } from "./api_sources.ts";
 
@@ -110,9 +109,4 @@ Deno.test("servedType() returns the stored version, or else the first served one
   }
   const expected = { group: "example.org", version: "v1", plural: "as", kind: "A" };
   assert.deepEqual(servedType(crd(version("v1", true, true))), { ...expected, namespaced: false });
-});
-
-Deno.test("relatedType() knows both resources", () => {
-  assert.equal(relatedType("secrets").plural, "secrets");
-  assert.equal(relatedType("configmaps").plural, "configmaps");
 });

@@ -2,7 +2,7 @@ import type { Grant } from "../../common/api/resources.ts";
 import type { ReportBroken } from "./catalog.ts";
 import { boundaryOf, connectionKey, countsFor, type Heartbeat } from "../provider/heartbeats.ts";
 import type { Texts } from "./memo.ts";
-import { compare } from "./selector.ts";
+import { compare } from "../../common/api/selector.ts";
 
 /** The part of a `heartbeatCache` that looks up heartbeats. */
 export interface HeartbeatLookup {

@@ -12,7 +12,7 @@ import type {
   CatalogRelatedResource,
 } from "../../common/api/wire.ts";
 import { anything, type Infer, known, list, record, type Shape, text } from "../../common/shape.ts";
-import { compare, selectorSummary } from "./selector.ts";
+import { compare, selectorSummary } from "../../common/api/selector.ts";
 
 /** The fields of a related-resource rule that the catalog shows. */
 const RELATED = record({

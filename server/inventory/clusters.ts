@@ -17,7 +17,7 @@ import {
   type Heartbeat,
   isLive,
 } from "../provider/heartbeats.ts";
-import { compare } from "./selector.ts";
+import { compare } from "../../common/api/selector.ts";
 import { record, text } from "../../common/shape.ts";
 
 /** The texts of a Grant that the list shows. */

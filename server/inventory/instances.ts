@@ -9,7 +9,7 @@ import {
   matchesNames,
   matchesSelector,
   selectorSummary,
-} from "./selector.ts";
+} from "../../common/api/selector.ts";
 
 /** Lists objects by their metadata only. */
 export type MetadataObjects = Iterable<MetadataObject>;

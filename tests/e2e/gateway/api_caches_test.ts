@@ -7,7 +7,7 @@ import {
   SECRETS,
 } from "../../../common/api/resources.ts";
 import type { ApiObjects } from "../../../server/inventory/api_watch.ts";
-import { matchesSelector, selectorText } from "../../../server/inventory/selector.ts";
+import { matchesSelector, selectorText } from "../../../common/api/selector.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 import { sharedProvider } from "../../support/planes/control_planes.ts";
 import { InventoryWorld, synced } from "../../support/worlds/inventory_world.ts";

@@ -3,7 +3,7 @@ import type {
   LabelSelectorRequirement,
   RelatedResource,
   RelatedResourceSelector,
-} from "../../common/api/resources.ts";
+} from "./resources.ts";
 
 /** Formats a selector as kubectl and the API server do; throws if it is malformed. */
 export function selectorText({ matchLabels, matchExpressions }: LabelSelector): string {

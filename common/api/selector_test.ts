@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { LabelSelector, LabelSelectorRequirement } from "../../common/api/resources.ts";
+import type { LabelSelector, LabelSelectorRequirement } from "./resources.ts";
 import {
   hasSelector,
   matchesNames,
