@@ -30,6 +30,7 @@ import {
   notesFor,
   type SyncContext,
 } from "./sync_context.ts";
+import { Tally } from "./tally.ts";
 
 /** What the sync of one API works with. */
 export interface ApiSyncOptions {
@@ -251,22 +252,3 @@ export class ApiSync {
 
 const holds = (record: ConsumerRecord | undefined): boolean =>
   record !== undefined && hasFinalizer(record, SYNCER_FINALIZER);
-
-/** Counts objects by namespace. */
-class Tally {
-  readonly #byNamespace = new Map<string, number>();
-  #all = 0;
-
-  change(namespace: string, before: boolean, after: boolean): void {
-    const by = Number(after) - Number(before);
-    if (by === 0) return;
-    this.#all += by;
-    const count = (this.#byNamespace.get(namespace) ?? 0) + by;
-    if (count === 0) this.#byNamespace.delete(namespace);
-    else this.#byNamespace.set(namespace, count);
-  }
-
-  count(namespace?: string): number {
-    return namespace === undefined ? this.#all : this.#byNamespace.get(namespace) ?? 0;
-  }
-}

@@ -57,23 +57,34 @@ export interface Situation {
   readonly writtenStatusHash: string | undefined;
 }
 
-/** The next step for one object. Each step but `none` and `wait` changes the situation. */
-export type Step =
-  | "none"
-  | "wait"
+/** A step on the provider. */
+export type UpStep =
   | "lookAtCopy"
   | "compareCopy"
-  | "addFinalizer"
-  | "removeFinalizer"
   | "createCopy"
   | "updateCopy"
   | "repairCopy"
   | "adoptCopy"
   | "deleteCopy"
-  | "replaceCopy"
-  | "writeStatus"
-  | "markConflict"
-  | "clearMark";
+  | "replaceCopy";
+
+const DOWN_STEPS = [
+  "addFinalizer",
+  "removeFinalizer",
+  "writeStatus",
+  "markConflict",
+  "clearMark",
+] as const;
+
+/** A step on the consumer. */
+export type DownStep = typeof DOWN_STEPS[number];
+
+/** The next step for one object. Each step but `none` and `wait` changes the situation. */
+export type Step = "none" | "wait" | UpStep | DownStep;
+
+/** Tells whether a step is carried out on the consumer. */
+export const isDownStep = (step: Step): step is DownStep =>
+  (DOWN_STEPS as readonly Step[]).includes(step);
 
 /** Decides the next step for one object. */
 export function planSync(situation: Situation): Step {

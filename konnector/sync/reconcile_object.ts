@@ -1,10 +1,12 @@
 import { SYNCER_FINALIZER } from "../../common/api/names.ts";
 import { hasFinalizer, isDeleting } from "../../common/api/resources.ts";
 import { done, type Outcome, requeueAfter } from "../../common/control/controller.ts";
-import { carryOut, LOOK_AGAIN_MS, tell, type Turn } from "./carry_out.ts";
-import { planSync, type Situation } from "./plan_sync.ts";
+import { carryDown } from "./carry_down.ts";
+import { carryUp } from "./carry_up.ts";
+import { isDownStep, planSync, type Situation } from "./plan_sync.ts";
 import { type ConsumerRecord, ownerOf, type ProviderRecord } from "./records.ts";
 import { forget, type Notes, parseKey, type SyncContext } from "./sync_context.ts";
+import { lookAgainSoon, tell, type Turn } from "./turn.ts";
 
 /** No object needs more steps in a row. */
 const MOST_STEPS = 8;
@@ -29,12 +31,14 @@ export async function reconcileObject(
     const copy = copyOf(sync, turn);
     const step = planSync(situationOf(sync, turn, object, copy));
     if (!object || step === "none") return settled(sync, turn, object, copy);
-    if (step === "wait") return requeueAfter(LOOK_AGAIN_MS);
+    if (step === "wait") return lookAgainSoon();
     if (step === "lookAtCopy" && isAway(sync)) return whenBack();
-    const outcome = await carryOut(sync, turn, step, object, copy);
+    const outcome = isDownStep(step)
+      ? await carryDown(sync, turn, step, object, copy)
+      : await carryUp(sync, turn, step, object, copy);
     if (outcome) return outcome;
   }
-  return requeueAfter(LOOK_AGAIN_MS);
+  return lookAgainSoon();
 }
 
 const isAway = ({ copies }: SyncContext): boolean => copies.brokenForMs() !== undefined;

@@ -1,18 +1,10 @@
-import { isDeleting } from "../../common/api/resources.ts";
-import { done, type Outcome, requeueAfter } from "../../common/control/controller.ts";
-import type { ObjectKey } from "../../common/kube/paths.ts";
-import { conflictWith, type Step } from "./plan_sync.ts";
-import { type ConsumerRecord, ownerOf, type ProviderRecord, takeOver } from "./records.ts";
-import { isStalePatch, reasonOf, refusalOf } from "./refusals.ts";
-import { eventObject, notesFor, type SyncContext } from "./sync_context.ts";
-import {
-  addFinalizer,
-  clearMark,
-  contentOf,
-  markConflict,
-  removeFinalizer,
-  writeStatus,
-} from "./write_consumer.ts";
+import { type Outcome, requeueAfter } from "../../common/control/controller.ts";
+import type { UpStep } from "./plan_sync.ts";
+import { type ConsumerRecord, type ProviderRecord, takeOver } from "./records.ts";
+import { reasonOf, refusalOf } from "./refusals.ts";
+import { notesFor, type SyncContext } from "./sync_context.ts";
+import { lookAgainSoon, tell, type Turn } from "./turn.ts";
+import { contentOf } from "./write_consumer.ts";
 import {
   applyCopy,
   deleteCopy,
@@ -22,31 +14,20 @@ import {
   tryMakingAnew,
 } from "./write_provider.ts";
 
-/** One turn on one object: what was read from the provider itself in it. */
-export interface Turn {
-  readonly key: string;
-  readonly at: ObjectKey;
-  /** Newer than the cache; null if the provider has no such object. */
-  live: ProviderRecord | null | undefined;
-  readonly signal: AbortSignal;
-}
-
-/** How soon to look again if no event comes. */
-export const LOOK_AGAIN_MS = 5_000;
-/** One status of an object is written at most this often. */
-const STATUS_PAUSE_MS = 200;
 /** No set of fields has this hash. */
 const NOTHING_ACCEPTED = "none";
+const COPY_DELETED =
+  "Its copy on the provider is deleted again and again; from now on it is made " +
+  "again only every five minutes";
 
-/** Carries a step out. Returns undefined if the next step can follow at once. */
-export async function carryOut(
+/** Carries out a step on the provider. Returns undefined if the next step can follow at once. */
+export async function carryUp(
   sync: SyncContext,
   turn: Turn,
-  step: Step,
+  step: UpStep,
   object: ConsumerRecord,
   copy: ProviderRecord | undefined,
 ): Promise<Outcome | undefined> {
-  const { signal } = turn;
   switch (step) {
     case "lookAtCopy":
       return await look(sync, turn);
@@ -56,25 +37,13 @@ export async function carryOut(
       return await create(sync, turn, object);
     case "updateCopy":
     case "adoptCopy":
-      return await upward(sync, turn, object, copy);
+      return await apply(sync, turn, object, copy);
     case "repairCopy":
       return await repair(sync, turn, object, copy);
     case "deleteCopy":
       return await removeCopy(sync, turn, copy);
     case "replaceCopy":
       return await replace(sync, turn, object, copy);
-    case "writeStatus":
-      return await downward(sync, turn, object, copy);
-    case "addFinalizer":
-      return await onConsumer(() => addFinalizer(sync, object, signal));
-    case "removeFinalizer":
-      return await release(sync, object, signal);
-    case "clearMark":
-      return await onConsumer(() => clearMark(sync, object, signal));
-    case "markConflict":
-      return await onConsumer(() => showConflict(sync, turn, object, copy));
-    default:
-      return done;
   }
 }
 
@@ -100,7 +69,7 @@ async function compare(
 ): Promise<Outcome | undefined> {
   if (!copy) return undefined;
   const isSame = await hasContent(sync, object, copy, signal);
-  if (isSame === undefined) return requeueAfter(LOOK_AGAIN_MS);
+  if (isSame === undefined) return lookAgainSoon();
   const known = sync.copies.get(at);
   for (const record of [copy, known]) {
     if (!record || record.metadata.uid !== copy.metadata.uid) continue;
@@ -120,7 +89,7 @@ async function create(
   if (waitMs > 0) return requeueAfter(waitMs);
   // Such a provider would overwrite a foreign object. What is left is the moment after the look.
   if (turn.live === undefined && !sync.comparesVersions()) return await look(sync, turn);
-  const outcome = await upward(sync, turn, object, undefined);
+  const outcome = await apply(sync, turn, object, undefined);
   const isMade = turn.live !== undefined && turn.live !== null;
   if (isLost && isMade && sync.deletions.repaired(turn.key)) {
     tell(sync, object, "Warning", "CopyDeleted", COPY_DELETED);
@@ -129,7 +98,7 @@ async function create(
 }
 
 /** Creates, updates or adopts the copy. */
-async function upward(
+async function apply(
   sync: SyncContext,
   turn: Turn,
   object: ConsumerRecord,
@@ -137,7 +106,7 @@ async function upward(
 ): Promise<Outcome | undefined> {
   const { key, at: { namespace }, signal } = turn;
   const whole = await contentOf(sync, object, signal);
-  if (!whole) return requeueAfter(LOOK_AGAIN_MS); // it was deleted, and the event is on its way
+  if (!whole) return lookAgainSoon(); // it was deleted, and the event is on its way
   try {
     if (!copy && namespace) await ensureNamespace(sync, namespace, signal);
     const guard = copy ? { uid: copy.metadata.uid ?? "" } : "absent";
@@ -174,7 +143,7 @@ function refused(
     case "notFound":
     case "namespaceTerminating":
       sync.namespaces.delete(namespace);
-      return requeueAfter(LOOK_AGAIN_MS);
+      return lookAgainSoon();
     case "forbidden":
     case "unauthorized":
       sync.onDenied(error);
@@ -204,7 +173,7 @@ async function repair(
     const note = `${rival} keeps changing fields of it on the provider; repairs are slowed down`;
     tell(sync, object, "Warning", "Fight", note);
   }
-  return await upward(sync, turn, object, copy);
+  return await apply(sync, turn, object, copy);
 }
 
 /** Deletes a copy that cannot be changed, unless a new one would be refused as well. */
@@ -215,7 +184,7 @@ async function replace(
   copy: ProviderRecord | undefined,
 ): Promise<Outcome | undefined> {
   const whole = await contentOf(sync, object, turn.signal);
-  if (!whole) return requeueAfter(LOOK_AGAIN_MS);
+  if (!whole) return lookAgainSoon();
   try {
     await tryMakingAnew(sync, whole, turn.signal);
   } catch (error) {
@@ -238,7 +207,7 @@ async function removeCopy(
     const notes = notesFor(sync, turn.key);
     notes.deletedUid = copy.metadata.uid;
     delete notes.refused; // a copy that is made again may be accepted
-    if (wasThere) return requeueAfter(LOOK_AGAIN_MS); // the watch reports when it is gone
+    if (wasThere) return lookAgainSoon(); // the watch reports when it is gone
     turn.live = null;
     return undefined;
   } catch (error) {
@@ -251,94 +220,4 @@ async function removeCopy(
     if (refusal === "forbidden" || refusal === "unauthorized") sync.onDenied(error);
     throw error;
   }
-}
-
-/** Writes the copy's status to the object. */
-async function downward(
-  sync: SyncContext,
-  turn: Turn,
-  object: ConsumerRecord,
-  copy: ProviderRecord | undefined,
-): Promise<Outcome | undefined> {
-  if (!copy) return undefined;
-  const pauseMs = (object.statusWrittenAt ?? -Infinity) + STATUS_PAUSE_MS - performance.now();
-  if (pauseMs > 0) return requeueAfter(pauseMs);
-  const held = copy.status ?? (await lookAtCopy(sync, turn.at, turn.signal))?.status;
-  if (held === undefined) return requeueAfter(LOOK_AGAIN_MS);
-  try {
-    await writeStatus(sync, object, held, turn.signal);
-  } catch (error) {
-    if (isStalePatch(error)) return requeueAfter(LOOK_AGAIN_MS);
-    if (refusalOf(error) !== "rejected") throw error;
-    const note = `This cluster refused the provider's status: ${reasonOf(error)}`;
-    tell(sync, object, "Warning", "StatusRejected", note);
-  }
-  const stored = sync.objects.get(turn.at);
-  if (stored) stored.statusWrittenAt = performance.now();
-  // The consumer's schema may have dropped fields: then the status is not written again.
-  const isStored = stored?.statusHash === copy.statusHash;
-  if (!isStored) notesFor(sync, turn.key).writtenStatusHash = copy.statusHash;
-  else delete sync.notes.get(turn.key)?.writtenStatusHash;
-  copy.status = undefined;
-  if (copy.heardAt > 0) sync.onSynced("down", performance.now() - copy.heardAt);
-  copy.heardAt = 0;
-}
-
-/** Takes our finalizer off. An object that was only waiting for that is gone: its event comes. */
-async function release(
-  sync: SyncContext,
-  object: ConsumerRecord,
-  signal: AbortSignal,
-): Promise<Outcome | undefined> {
-  const outcome = await onConsumer(() => removeFinalizer(sync, object, signal));
-  return outcome ?? (isDeleting(object) ? requeueAfter(LOOK_AGAIN_MS) : undefined);
-}
-
-async function showConflict(
-  sync: SyncContext,
-  { at, signal }: Turn,
-  object: ConsumerRecord,
-  copy: ProviderRecord | undefined,
-): Promise<void> {
-  const { clusterUid } = sync;
-  const owner = copy && ownerOf(copy, { clusterUid, objectUid: object.metadata.uid });
-  if (!owner || owner === "ours") return;
-  const conflict = conflictWith(owner, sync.coverageOf(at.namespace ?? "").conflictPolicy);
-  if (!conflict) return;
-  await markConflict(sync, object, conflict, signal);
-  sync.log.warn("an object is in conflict", { object: at, conflict });
-  tell(sync, object, "Warning", conflict, CONFLICT_NOTES[conflict]);
-}
-
-const COPY_DELETED =
-  "Its copy on the provider is deleted again and again; from now on it is made " +
-  "again only every five minutes";
-
-const CONFLICT_NOTES = {
-  ForeignObjectExists: "The provider has an object of this name that xbind did not make; " +
-    "delete or rename one of the two, or set conflictPolicy: Adopt",
-  OwnedByAnother: "The provider has an object of this name that belongs to another object, " +
-    "perhaps of another cluster; rename this one",
-} as const;
-
-/** Does something on the consumer. If the object changed meanwhile, its event comes. */
-async function onConsumer(write: () => Promise<void>): Promise<Outcome | undefined> {
-  try {
-    await write();
-    return undefined;
-  } catch (error) {
-    if (isStalePatch(error)) return requeueAfter(LOOK_AGAIN_MS);
-    throw error;
-  }
-}
-
-/** Records an Event about an object. */
-export function tell(
-  sync: SyncContext,
-  object: ConsumerRecord,
-  type: "Normal" | "Warning",
-  reason: string,
-  note: string,
-): void {
-  sync.recordEvent(eventObject(sync, object), type, reason, note);
 }
