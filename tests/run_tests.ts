@@ -10,6 +10,7 @@ import { buildUi } from "../scripts/build_ui.ts";
 import { say } from "../scripts/say.ts";
 import { chromiumBinary } from "../scripts/tools/chromium.ts";
 import { helmBinary } from "../scripts/tools/helm.ts";
+import { promtoolBinary } from "../scripts/tools/promtool.ts";
 import { longestFirst, testFilesIn } from "./longest_first.ts";
 import { startSharedPlanes } from "./support/planes/control_planes.ts";
 import { SOAK_VARIABLE } from "./support/planes/soak.ts";
@@ -112,7 +113,7 @@ async function runTests(
 const runUnitTests = ({ options }: TestPlan): Promise<Tally> =>
   runTests(UNIT_TESTS, ["--sanitize-ops", "--sanitize-resources", ...options]);
 
-/** Runs tests that share two control planes, the packed programs, Helm and Chromium. */
+/** Runs tests that share two control planes, the packed programs, Helm, promtool and Chromium. */
 async function runOnControlPlanes({ mode, shard, options }: TestPlan): Promise<Tally> {
   const tests = mode === "soak" ? SOAK_TESTS : END_TO_END_TESTS;
   const all = tests.flatMap(testFilesIn);
@@ -128,6 +129,7 @@ async function runOnControlPlanes({ mode, shard, options }: TestPlan): Promise<T
     await packCli(cli, Deno.execPath());
     // Before the tests, so that none of them waits. Tests that need a missing program fail.
     const helm = await helmBinary().catch((error) => (say(error.message), ""));
+    const promtool = await promtoolBinary().catch((error) => (say(error.message), ""));
     const chromium = await chromiumBinary().catch((error) => (say(error.message), ""));
     await using planes = await startSharedPlanes();
     return await runTests(files, options, {
@@ -136,6 +138,7 @@ async function runOnControlPlanes({ mode, shard, options }: TestPlan): Promise<T
       [Konnector.variable]: konnector,
       [CLI_VARIABLE]: cli,
       HELM_BIN: helm,
+      PROMTOOL_BIN: promtool,
       CHROME_PATH: chromium,
       DENO_JOBS: "4",
       ...(mode === "soak" ? { [SOAK_VARIABLE]: "1" } : {}),

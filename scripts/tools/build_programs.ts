@@ -11,6 +11,8 @@ export interface GoPrograms<Name extends string> {
   readonly module: GoModule;
   /** The package of each program. */
   readonly packages: Readonly<Record<Name, string>>;
+  /** Build tags, such as those that leave parts out. */
+  readonly tags?: readonly string[];
   /** Go variables that tell the programs their version. */
   readonly stamps: Readonly<Record<string, string>>;
   /** The alternative to Go, for a message "Install Go …, or". */
@@ -59,7 +61,7 @@ export const buildPrograms = async <Name extends string>(
   progress: Progress,
   env: Record<string, string>,
 ): Promise<void> => {
-  const { what, module, packages, stamps } = programs;
+  const { what, module, packages, tags = [], stamps } = programs;
   await requireGo(programs, env);
   progress.note(
     `Building ${names.join(", ")} ${module.version} into ${target}: minutes, but once`,
@@ -82,7 +84,7 @@ export const buildPrograms = async <Name extends string>(
   await go(1, "go modules", ["mod", "download"]);
   for (const [index, name] of names.entries()) {
     const output = join(guard.dir, name);
-    await go(index + 2, name, goBuildArgs(packages[name], output, stamps));
+    await go(index + 2, name, goBuildArgs(packages[name], output, stamps, tags));
     // One by one, so that an interrupted build continues where it stopped.
     await Deno.rename(output, join(target, name));
   }

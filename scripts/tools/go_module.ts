@@ -50,8 +50,10 @@ export const goBuildArgs = (
   packagePath: string,
   output: string,
   stamps: Readonly<Record<string, string>>,
+  tags: readonly string[] = [],
 ): string[] => {
   const set = Object.entries(stamps).map(([name, value]) => `-X ${name}=${value}`);
   const linkerFlags = ["-s", "-w", ...set].join(" ");
-  return ["build", "-trimpath", "-ldflags", linkerFlags, "-o", output, packagePath];
+  const chosen = tags.length > 0 ? ["-tags", tags.join(",")] : [];
+  return ["build", "-trimpath", ...chosen, "-ldflags", linkerFlags, "-o", output, packagePath];
 };

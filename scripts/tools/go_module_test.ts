@@ -55,11 +55,13 @@ Deno.test("isGoAtLeast() compares versions as numbers", () => {
   assert.equal(isGoAtLeast("go1.26.1-custom", "1.26.2"), false);
 });
 
-Deno.test("goBuildArgs() strips and stamps", () => {
+Deno.test("goBuildArgs() strips, stamps and tags", () => {
   const stamps = { "k8s.io/v.version": "v1", "k8s.io/v.minor": "2" };
   const linkerFlags = "-s -w -X k8s.io/v.version=v1 -X k8s.io/v.minor=2";
   assert.deepEqual(
     goBuildArgs("k8s.io/x", "/out/x", stamps),
     ["build", "-trimpath", "-ldflags", linkerFlags, "-o", "/out/x", "k8s.io/x"],
   );
+  const tagged = goBuildArgs("k8s.io/x", "/out/x", {}, ["a", "b"]);
+  assert.deepEqual(tagged.slice(0, 4), ["build", "-trimpath", "-tags", "a,b"]);
 });

@@ -2,55 +2,13 @@ import assert from "node:assert/strict";
 import { archiveWith, ReleaseMirror, sha256 } from "../../tests/support/peers/release_mirror.ts";
 import { releaseArch } from "./download_programs.ts";
 import { readGoModule } from "./go_module.ts";
+import { pinnedTools } from "../../tests/support/programs/pinned_tools.ts";
 import { helmBinary } from "./helm.ts";
-import type { Progress } from "./progress.ts";
 
 const arch = releaseArch();
 
-/** Stands in for Go: notes what it builds, and makes a Helm that knows its version. */
-const FAKE_GO = `#!/bin/sh
-here=\${0%/*}
-[ "$1 $2" = "env GOVERSION" ] && { echo go1.26.0; exit; }
-echo "$*" >> "$here/calls"
-[ "$1" = build ] || exit 0
-while [ "$1" != -o ]; do shift; done
-printf '#!/bin/sh\\necho v4.3.1\\n' > "$2"
-chmod +x "$2"
-`;
-
-const setUp = async () => {
-  const dir = await Deno.makeTempDir({ prefix: "xbind-helm-test-" });
-  const script = (path: string, text: string) =>
-    Deno.writeTextFile(`${dir}/${path}`, text, { mode: 0o755 });
-  await Deno.mkdir(`${dir}/bin`);
-  await Deno.mkdir(`${dir}/path`);
-  await script("bin/go", FAKE_GO);
-  const labels: string[] = [];
-  const progress: Progress = {
-    run: (label, work) => (labels.push(label), work(() => {})),
-    note: (text) => labels.push(text),
-  };
-  const env = {
-    PATH: `${dir}/path:${dir}/bin:/usr/bin:/bin`,
-    XBIND_CACHE_DIR: `${dir}/cache`,
-    XBIND_DOWNLOAD_MIRROR: "off",
-  };
-  return {
-    dir,
-    labels,
-    /** Puts a Helm of this version somewhere. */
-    helm: (path: string, version: string) => script(path, `#!/bin/sh\necho ${version}\n`),
-    find: (more: Record<string, string> = {}) => helmBinary(progress, { ...env, ...more }),
-    builds: async () => {
-      const calls = await Deno.readTextFile(`${dir}/bin/calls`).catch(() => "");
-      return calls.split("\n").filter((call) => call.startsWith("build"));
-    },
-    [Symbol.asyncDispose]: () => Deno.remove(dir, { recursive: true }),
-  };
-};
-
 Deno.test("helmBinary() builds the pinned Helm once, also when asked twice at the same time", async () => {
-  await using test = await setUp();
+  await using test = await pinnedTools(helmBinary);
   const [first, second] = await Promise.all([test.find(), test.find()]);
   assert.equal(first, second);
   assert.ok(first.startsWith(`${test.dir}/cache/xbind/helm/v4.`));
@@ -67,7 +25,7 @@ Deno.test({
   name: "helmBinary() downloads the official Helm instead, and needs no Go then",
   ignore: !arch,
   fn: async () => {
-    await using test = await setUp();
+    await using test = await pinnedTools(helmBinary);
     await using mirror = await ReleaseMirror.start();
     const archive = await archiveWith(`linux-${arch}/helm`, "the official Helm");
     const { version } = await readGoModule(`${import.meta.dirname}/helm`, "helm.sh/helm/v4");
@@ -81,9 +39,9 @@ Deno.test({
 });
 
 Deno.test("helmBinary() takes a Helm 4 on PATH, and no other", async () => {
-  await using test = await setUp();
-  await test.helm("path/helm", "v3.18.0");
-  await test.helm("bin/helm", "v4.0.0");
+  await using test = await pinnedTools(helmBinary);
+  await test.put("path/helm", "v3.18.0");
+  await test.put("bin/helm", "v4.0.0");
   assert.equal(await test.find(), `${test.dir}/bin/helm`);
   assert.deepEqual(await test.builds(), []);
   await Deno.remove(`${test.dir}/bin/helm`);
@@ -91,10 +49,10 @@ Deno.test("helmBinary() takes a Helm 4 on PATH, and no other", async () => {
 });
 
 Deno.test("helmBinary() takes what HELM_BIN names, or says why it cannot", async () => {
-  await using test = await setUp();
-  await test.helm("path/helm", "v4.0.0");
-  await test.helm("mine", "v4.1.0");
-  await test.helm("old", "v3.18.0");
+  await using test = await pinnedTools(helmBinary);
+  await test.put("path/helm", "v4.0.0");
+  await test.put("mine", "v4.1.0");
+  await test.put("old", "v3.18.0");
   const named = (name: string) => test.find({ HELM_BIN: `${test.dir}/${name}` });
   assert.equal(await named("mine"), `${test.dir}/mine`);
   await assert.rejects(named("old"), /HELM_BIN ".*\/old": it is v3\.18\.0, not Helm 4$/);
@@ -102,7 +60,7 @@ Deno.test("helmBinary() takes what HELM_BIN names, or says why it cannot", async
 });
 
 Deno.test("helmBinary() without Go names what to install or set", async () => {
-  await using test = await setUp();
+  await using test = await pinnedTools(helmBinary);
   await assert.rejects(
     test.find({ PATH: `${test.dir}/path` }),
     /Cannot build Helm: Go is not installed\. Install Go 1\.26\.0 .*, or set HELM_BIN to a Helm 4$/,
