@@ -189,7 +189,9 @@ async function openLink({ stringData }: Secret, clusterUid: string): Promise<Pro
     onAnswer: () => {},
     log: QUIET,
     onChange: () => {},
+    describe: () => ({}),
     onFailure: () => {},
+    onClock: () => {},
   }, AbortSignal.timeout(30_000));
   link.start(QUIET);
   return link;

@@ -12,6 +12,7 @@ Deno.test("parseConfig() of the konnector returns typed, frozen settings", () =>
   const config = run([]);
   const expected: Config = {
     secretNamespaces: ["xbind"],
+    clusterName: "",
     kubeconfig: "",
     metricsBindAddress: ":8085",
     healthProbeBindAddress: ":8081",
@@ -32,6 +33,7 @@ Deno.test("parseConfig() of the konnector reads the environment, and a flag over
   assert.deepEqual(run([], env).secretNamespaces, ["xbind", "tenants"]);
   assert.equal(run([], env).leaderElect, true);
   assert.deepEqual(run(["--secret-namespaces=a"], env).secretNamespaces, ["a"]);
+  assert.equal(run(["--cluster-name=Prod EU-1"]).clusterName, "Prod EU-1");
 });
 
 Deno.test("parseConfig() of the konnector refuses", async (t) => {
@@ -39,6 +41,9 @@ Deno.test("parseConfig() of the konnector refuses", async (t) => {
     ["--secret-namespaces=xbind,A", /^--secret-namespaces: "A" is not the name of a namespace/],
     ["--secret-namespaces=", /^--secret-namespaces names no namespace/],
     ["--secret-namespaces= , ", /^--secret-namespaces names no namespace/],
+    ["--cluster-name=<b>", /^--cluster-name: "<b>" is not a name/],
+    [`--cluster-name=${"a".repeat(64)}`, /^--cluster-name: ".*" is not a name/],
+    ["--cluster-name=prod ", /^--cluster-name: ".*" is not a name/],
     ["--metrics-bind-address=8085", /^--metrics-bind-address: "8085" is not an address/],
     ["--enable-gateway", /^--enable-gateway is not a flag/],
   ];

@@ -1,13 +1,18 @@
 import { CONSUMER_NAMESPACE } from "../common/api/names.ts";
 import { LOGGING_FLAGS, managerFlags } from "../common/flags/common_flags.ts";
-import { list } from "../common/flags/flag_kinds.ts";
-import { namespace } from "../common/flags/flag_values.ts";
+import { list, text } from "../common/flags/flag_kinds.ts";
+import { clusterName, namespace } from "../common/flags/flag_values.ts";
 
 const CONNECTIONS = {
   "secret-namespaces": list(
     CONSUMER_NAMESPACE,
     "Namespaces whose Secrets Connections may name",
     namespace,
+  ),
+  "cluster-name": text(
+    "",
+    "Name of this cluster for people; by default the first block of its UID",
+    clusterName,
   ),
 } as const;
 

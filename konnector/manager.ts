@@ -1,4 +1,5 @@
-import { FIELD_MANAGERS } from "../common/api/names.ts";
+import { ANNOTATIONS, defaultClusterName, FIELD_MANAGERS } from "../common/api/names.ts";
+import { summaryText, type SyncSummary } from "../common/api/sync_summary.ts";
 import { controller } from "../common/control/controller.ts";
 import { EventLoopLag } from "../common/control/event_loop_lag.ts";
 import { serveManager } from "../common/control/health_server.ts";
@@ -84,6 +85,10 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
       beforeWrite,
       onAnswer: metrics.restRequests,
       log,
+      describe: (connection) => ({
+        [ANNOTATIONS.clusterName]: config.clusterName || defaultClusterName(clusterUid),
+        ...summaryAnnotation(apis.summaryOf(connection)),
+      }),
       onChange: wake.linkChanged,
       onFailure: (connection) => queues.connections.add(connection),
       onUsable: wake.linkUsable,
@@ -146,6 +151,10 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
     leadership.whileLeading(lead),
   );
 }
+
+/** Leaves the summary of an earlier process in the Lease until the objects are known again. */
+const summaryAnnotation = (summary: SyncSummary | undefined): Record<string, string> =>
+  summary ? { [ANNOTATIONS.syncSummary]: summaryText(summary) } : {};
 
 interface Queues {
   readonly connections: Queue;

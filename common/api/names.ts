@@ -182,6 +182,14 @@ export const isDnsLabel = (text: string): boolean => text.length <= 63 && DNS_LA
 export const isDnsSubdomain = (text: string): boolean =>
   text.length <= 253 && DNS_SUBDOMAIN.test(text);
 
+const CLUSTER_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,61}[A-Za-z0-9])?$/;
+
+/** Tells whether people may call a consumer cluster by this text. */
+export const isClusterName = (text: string): boolean => CLUSTER_NAME.test(text);
+
+/** Returns the name of a cluster that people gave none: the first block of its UID. */
+export const defaultClusterName = (clusterUid: string): string => clusterUid.split("-", 1)[0] ?? "";
+
 /** The parts of an API's name. */
 export interface ApiName {
   plural: string;

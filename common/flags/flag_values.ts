@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net";
 import type { Checked, TextKind } from "./flag_kinds.ts";
-import { isDnsLabel, isDnsSubdomain } from "../api/names.ts";
+import { isClusterName, isDnsLabel, isDnsSubdomain } from "../api/names.ts";
 
 /** An address to listen on. An empty hostname means every interface, port 0 a free port. */
 export interface ListenAddress {
@@ -124,6 +124,13 @@ export const namespace: TextKind = matching(
   "namespace",
   isDnsLabel,
   "is not the name of a namespace: use lower-case letters, digits and -, at most 63 characters",
+);
+
+/** The name that people give a cluster. */
+export const clusterName: TextKind = matching(
+  "name",
+  isClusterName,
+  "is not a name for a cluster: use letters, digits, blanks and ._- inside, at most 63 characters",
 );
 
 /** An OAuth scope. */

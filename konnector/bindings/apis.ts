@@ -1,7 +1,9 @@
 import { isAbort } from "../../common/time/runnable.ts";
 import { type ChildController, childController } from "../../common/time/runnable.ts";
 import type { Log } from "../../common/log/log.ts";
+import type { SyncSummary } from "../../common/api/sync_summary.ts";
 import type { ApiSync } from "../sync/api_sync.ts";
+import { sumOf } from "../sync/sync_summary.ts";
 import type { ApiCoverage } from "./coverage.ts";
 import type { SchemaFault } from "./install_api.ts";
 import type { Reach } from "./reach.ts";
@@ -61,6 +63,18 @@ export class Apis implements Disposable {
   /** Iterates over the running syncs. */
   *syncs(): Generator<readonly [api: string, sync: ApiSync]> {
     for (const [api, { sync }] of this.#running) yield [api, sync];
+  }
+
+  /** Counts the objects of a Connection; undefined until all its APIs are known. */
+  summaryOf(connection: string): SyncSummary | undefined {
+    const summaries: SyncSummary[] = [];
+    for (const [api, { coverage, reason }] of this.#states) {
+      if (coverage.connection !== connection) continue;
+      const sync = this.sync(api);
+      if (reason === "Pending" || sync?.hasSynced === false) return undefined;
+      if (sync) summaries.push(sync.summary);
+    }
+    return sumOf(summaries);
   }
 
   /** Gives a running sync of this identity its new state. Returns false if there is none. */

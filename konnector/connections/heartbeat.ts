@@ -17,6 +17,8 @@ export interface Heartbeat {
   readonly clusterUid: string;
   /** The boundary namespace on the provider. */
   readonly namespace: string;
+  /** Returns what else the Lease tells about the cluster. */
+  readonly describe: () => Readonly<Record<string, string>>;
 }
 
 const LEASE_SECONDS = 60;
@@ -32,7 +34,7 @@ export const leaseKey = ({ connection, clusterUid, namespace }: Heartbeat): Obje
 
 /** Builds the heartbeat Lease. */
 export function leaseFor(heartbeat: Heartbeat, now: Date): Lease {
-  const { connection, clusterUid, namespace } = heartbeat;
+  const { connection, clusterUid, namespace, describe } = heartbeat;
   const time = microTime(now);
   return {
     apiVersion: "coordination.k8s.io/v1",
@@ -45,6 +47,7 @@ export function leaseFor(heartbeat: Heartbeat, now: Date): Lease {
         [ANNOTATIONS.consumerClusterUid]: clusterUid,
         [ANNOTATIONS.connection]: connection,
         [ANNOTATIONS.konnectorVersion]: VERSION,
+        ...describe(),
       },
     },
     spec: {

@@ -10,6 +10,8 @@ export interface LinksOptions {
   readonly beforeWrite: BeforeSend;
   readonly onAnswer: (host: string) => (method: string, status: number) => void;
   readonly log: Log;
+  /** Returns what else the heartbeat of a Connection tells about this cluster. */
+  readonly describe: (connection: string) => Readonly<Record<string, string>>;
   /** Called when a link works again, or a CRD of its provider changed. */
   readonly onChange: (connection: string, crd?: string) => void;
   /** Called when a link fails. */
@@ -41,7 +43,8 @@ export class Links implements Disposable {
     const { target, fingerprint } = credential;
     const known = this.#links.get(name);
     if (known?.fingerprint === fingerprint) return known;
-    const { clusterUid, beforeWrite, onAnswer, log, onChange, onFailure, onClock } = this.#options;
+    const { clusterUid, beforeWrite, onAnswer, log, describe } = this.#options;
+    const { onChange, onFailure, onClock } = this.#options;
     const link = await ProviderLink.open({
       name,
       target,
@@ -50,6 +53,7 @@ export class Links implements Disposable {
       beforeWrite,
       onAnswer: onAnswer(new URL(target.server).host),
       log,
+      describe: () => describe(name),
       onChange: (crd) => onChange(name, crd),
       onFailure: () => onFailure(name),
       onClock: (aheadMs) => onClock(name, aheadMs),

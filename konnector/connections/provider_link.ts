@@ -30,6 +30,8 @@ export interface LinkOptions {
   readonly beforeWrite: BeforeSend;
   readonly onAnswer: (method: string, status: number) => void;
   readonly log: Log;
+  /** Returns what else the heartbeat tells about this cluster. */
+  readonly describe: Heartbeat["describe"];
   /** Called when the link or its rights changed, and when a CRD of the provider did. */
   readonly onChange: (crd?: string) => void;
   /** Called when the link fails. */
@@ -83,13 +85,14 @@ export class ProviderLink implements Disposable {
     kube: KubeClient,
     remoteUid: string,
   ) {
-    const { name, fingerprint, target, clusterUid, onChange, onFailure, onClock } = options;
+    const { name, fingerprint, target, clusterUid, describe } = options;
+    const { onChange, onFailure, onClock } = options;
     this.name = name;
     this.fingerprint = fingerprint;
     this.kube = kube;
     this.boundary = target.namespace ?? "";
     this.remoteUid = remoteUid;
-    this.heartbeat = { connection: name, clusterUid, namespace: this.boundary };
+    this.heartbeat = { connection: name, clusterUid, namespace: this.boundary, describe };
     this.#transport = transport;
     this.#life = childController();
     this.#onChange = onChange;

@@ -1,4 +1,5 @@
 import { FIELD_MANAGERS, LABELS, SYNCER_FINALIZER } from "../../common/api/names.ts";
+import type { SyncSummary } from "../../common/api/sync_summary.ts";
 import { hasFinalizer, isDeleting } from "../../common/api/resources.ts";
 import { controller, type Outcome } from "../../common/control/controller.ts";
 import type { ShowController } from "../../common/control/controller_metrics.ts";
@@ -30,6 +31,7 @@ import {
   notesFor,
   type SyncContext,
 } from "./sync_context.ts";
+import { syncSummary } from "./sync_summary.ts";
 import { Tally } from "./tally.ts";
 
 /** What the sync of one API works with. */
@@ -154,6 +156,11 @@ export class ApiSync {
       held: (namespace) => this.#held.count(namespace),
       conflicts: (namespace) => this.#conflicts.count(namespace),
     };
+  }
+
+  /** Counts the objects, and lists some that are not synced. */
+  get summary(): SyncSummary {
+    return syncSummary(this.#context, this.#conflicts.count());
   }
 
   /** Looks at all objects again, because coverage or rights changed. */

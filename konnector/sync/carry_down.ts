@@ -17,7 +17,8 @@ import { lookAtCopy } from "./write_provider.ts";
 /** One status of an object is written at most this often. */
 const STATUS_PAUSE_MS = 200;
 
-const CONFLICT_NOTES = {
+/** Says what each conflict means, and what to do. */
+export const CONFLICT_NOTES = {
   ForeignObjectExists: "The provider has an object of this name that xbind did not make; " +
     "delete or rename one of the two, or set conflictPolicy: Adopt",
   OwnedByAnother: "The provider has an object of this name that belongs to another object, " +

@@ -149,7 +149,11 @@ function refused(
       sync.onDenied(error);
       throw error;
     case "rejected":
-      notesFor(sync, key).refused = { hash: object.hash, at: performance.now() };
+      notesFor(sync, key).refused = {
+        hash: object.hash,
+        at: performance.now(),
+        message: reasonOf(error),
+      };
       sync.log.warn("the provider refused an object", { object: key, reason: reasonOf(error) });
       tell(sync, object, "Warning", "Rejected", `The provider refused it: ${reasonOf(error)}`);
       return undefined;

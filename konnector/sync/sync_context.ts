@@ -26,8 +26,13 @@ export interface Notes {
   seen?: ProviderRecord;
   /** The answer to a write was lost, or the object has to be looked at again. */
   isUncertain?: boolean;
-  /** The content that the provider refused, and when; also whether it refuses it for a new copy. */
-  refused?: { readonly hash: string; readonly at: number; readonly isFinal?: true };
+  /** The content that the provider refused, when and why; also whether for a new copy as well. */
+  refused?: {
+    readonly hash: string;
+    readonly at: number;
+    readonly message: string;
+    readonly isFinal?: true;
+  };
   /** The copy that we deleted. */
   deletedUid?: string | undefined;
   /** Another writer deleted the copy. */
