@@ -1,7 +1,14 @@
 import { ESCAPED_CHARACTERS } from "../../common/unsafe_characters.ts";
 import type { ListOptions } from "../options.ts";
 import { CATALOG_GROUP } from "../../common/api/groups.ts";
-import type { Catalog, Cluster, Clusters, Instances, SyncedApi } from "../../common/api/wire.ts";
+import type {
+  Catalog,
+  Cluster,
+  ClusterGrant,
+  Clusters,
+  Instances,
+  SyncedApi,
+} from "../../common/api/wire.ts";
 import { age } from "./age.ts";
 import type { Io } from "./io.ts";
 import { linesOf } from "./output.ts";
@@ -25,8 +32,9 @@ export const printList = async (io: Io, options: ListOptions, list: Listing): Pr
   const { output, headers } = options;
   if (output === "json" || output === "yaml") return await printData(io, output, list.data);
   if (output === "name") return io.out(list.names);
-  if (list.names.length === 0) io.say(list.empty);
-  else io.out(list.table({ wide: output === "wide", noHeaders: !headers }));
+  const lines = list.table({ wide: output === "wide", noHeaders: !headers });
+  if (lines.length === 0) io.say(list.empty);
+  else io.out(lines);
   for (const note of list.notes ?? []) io.say(`Note: ${note}`);
 };
 
@@ -115,8 +123,14 @@ export const clustersListing = (list: Clusters, now: Date): Listing => {
           "EXPORT",
           "IDENTITY",
           "SYNCED",
-          ...(wide ? ["GRANT", "NAMESPACE", "APIS"] : []),
-        ])(clusters.flatMap((cluster) => clusterRows(cluster, wide, now)), noHeaders),
+          "PROBLEMS",
+          ...(wide ? ["GRANT", "NAMESPACE", "UID", "OBJECTS", "KONNECTOR", "APIS"] : []),
+        ])(
+          clusters.flatMap((cluster) =>
+            cluster.bindings.map((binding) => clusterRow(list, cluster, binding, wide, now))
+          ),
+          noHeaders,
+        ),
         section(["PENDING", "EXPORT", "IDENTITY", "AGE"])(
           pending.map((each) => [
             each.grant,
@@ -130,22 +144,53 @@ export const clustersListing = (list: Clusters, now: Date): Listing => {
   };
 };
 
-const clusterRows = ({ uid, bindings }: Cluster, wide: boolean, now: Date): string[][] =>
-  bindings.map((binding) => [
-    uid,
-    binding.live ? "yes" : "no",
-    age(binding.lastHeartbeat, now),
-    binding.export,
-    binding.identity ?? binding.subject ?? "",
-    syncedSum(binding.apis),
-    ...(wide
-      ? [
-        binding.grant,
-        binding.boundaryNamespace ?? "",
-        binding.apis.map(({ name, syncedCount }) => `${name}=${syncedCount ?? "?"}`).join(","),
-      ]
-      : []),
-  ]);
+const clusterRow = (
+  list: Clusters,
+  cluster: Cluster,
+  binding: ClusterGrant,
+  wide: boolean,
+  now: Date,
+): string[] => [
+  clusterLabel(list, cluster, binding),
+  binding.live ? "yes" : "no",
+  age(binding.lastHeartbeat, now),
+  binding.export,
+  binding.identity ?? binding.subject ?? "",
+  syncedSum(binding.apis),
+  problemsText(binding),
+  ...(wide
+    ? [
+      binding.grant,
+      binding.boundaryNamespace ?? "",
+      cluster.uid,
+      String(binding.sync?.objects ?? "?"),
+      binding.konnectorVersion ?? "",
+      binding.apis.map(({ name, syncedCount }) => `${name}=${syncedCount ?? "?"}`).join(","),
+    ]
+    : []),
+];
+
+/** Returns the name of a cluster, with a part of its UID if another cluster has the same name. */
+const clusterLabel = ({ clusters }: Clusters, { uid, name }: Cluster, binding: ClusterGrant) => {
+  const label = name ?? binding.clusterName;
+  if (label === undefined) return uid;
+  const isShared = clusters.some((other) =>
+    other.uid !== uid &&
+    [other.name, ...other.bindings.map(({ clusterName }) => clusterName)].includes(label)
+  );
+  return isShared ? `${label} (${uid.slice(0, 8)})` : label;
+};
+
+/** Counts the objects that are not synced: `0`, `1 in conflict, 2 rejected`, or `?` if unknown. */
+const problemsText = ({ sync }: ClusterGrant): string => {
+  if (!sync) return "?";
+  const { conflicts, rejected } = sync;
+  const parts = [
+    ...(conflicts > 0 ? [`${conflicts} in conflict`] : []),
+    ...(rejected > 0 ? [`${rejected} rejected`] : []),
+  ];
+  return parts.join(", ") || "0";
+};
 
 /** Adds up the synced objects, with `?` for unknown counts: `7`, `3+?`, `?`. */
 const syncedSum = (apis: readonly SyncedApi[]): string => {
@@ -155,38 +200,67 @@ const syncedSum = (apis: readonly SyncedApi[]): string => {
   return known.length === 0 ? "?" : `${sum}+?`;
 };
 
-/** Lists the objects of one Export, or of all with a column for the Export. */
+/** Lists the objects of one Export, or of all with a column for the Export; then those not synced. */
 export const instancesListing = (
   lists: readonly Instances[],
   of: "one" | "all",
   now: Date,
 ): Listing => {
   const rows = lists.flatMap((list) => list.instances.map((each) => ({ list, each })));
+  const problems = lists.flatMap((list) => (list.problems ?? []).map((each) => ({ list, each })));
   const [only] = lists;
   return {
     data: of === "one" && only ? only : lists,
     names: rows.map(({ each }) => `${each.api}/${each.name}`),
     empty: "No objects are synced.",
     table: ({ wide, noHeaders }) =>
-      section([
-        ...(of === "all" ? ["EXPORT"] : []),
-        "API",
-        "NAMESPACE",
-        "NAME",
-        ...(wide ? ["DIRECTION", "CLUSTER"] : []),
-        "IDENTITY",
-        "AGE",
-      ])(
-        rows.map(({ list, each }) => [
-          ...(of === "all" ? [list.export] : []),
-          each.related ? `${each.api} (related)` : each.api,
-          each.namespace ?? "",
-          each.name,
-          ...(wide ? [each.direction ?? "", each.clusterUID ?? ""] : []),
-          each.identity ?? "",
-          age(each.createdAt, now),
-        ]),
-        noHeaders,
+      tables(
+        section([
+          ...(of === "all" ? ["EXPORT"] : []),
+          "API",
+          "NAMESPACE",
+          "NAME",
+          ...(wide ? ["DIRECTION", "CLUSTER"] : []),
+          "IDENTITY",
+          "AGE",
+          ...(wide ? ["UID"] : []),
+        ])(
+          rows.map(({ list, each }) => [
+            ...(of === "all" ? [list.export] : []),
+            each.related ? `${each.api} (related)` : each.api,
+            each.namespace ?? "",
+            each.name,
+            ...(wide ? [each.direction ?? "", each.clusterName ?? each.clusterUID ?? ""] : []),
+            each.identity ?? "",
+            age(each.createdAt, now),
+            ...(wide ? [each.clusterUID ?? ""] : []),
+          ]),
+          noHeaders,
+        ),
+        section([
+          "NOT SYNCED",
+          ...(of === "all" ? ["EXPORT"] : []),
+          "NAMESPACE",
+          "NAME",
+          "CLUSTER",
+          "IDENTITY",
+          "REASON",
+          ...(wide ? ["UID"] : []),
+          "MESSAGE",
+        ])(
+          problems.map(({ list, each }) => [
+            each.api,
+            ...(of === "all" ? [list.export] : []),
+            each.namespace ?? "",
+            each.name,
+            each.clusterName ?? each.clusterUID,
+            each.identity ?? "",
+            each.reason,
+            ...(wide ? [each.clusterUID] : []),
+            each.message,
+          ]),
+          noHeaders,
+        ),
       ),
   };
 };

@@ -82,15 +82,32 @@ const INSTANCE = record({
   direction: DIRECTION,
   namespace: text("Absent for cluster-scoped objects"),
   clusterUID: text("UID of the consumer cluster it came from"),
+  clusterName: text("Name that its identity gave that cluster"),
   identity: text("Display name of the identity behind that cluster"),
 });
 /** One object that a consumer synced, or a related resource. */
 export type Instance = Infer<typeof INSTANCE>;
 
+const PROBLEM = record({
+  api: text("<plural>.<group>"),
+  name: name("Name of the object on the consumer"),
+  reason: text("Such as Rejected, ForeignObjectExists or OwnedByAnother"),
+  message: text("What the consumer's konnector says about it; may be empty"),
+  clusterUID: text("UID of the consumer cluster"),
+}, {
+  namespace: text("Absent for cluster-scoped objects"),
+  clusterName: text("Name that the identity gave that cluster"),
+  identity: text("Display name of the identity"),
+});
+/** An object on a consumer that is not synced, or whose last change is not. */
+export type Problem = Infer<typeof PROBLEM>;
+
 /** `GET /api/catalog/{export}/instances` */
 export const INSTANCES = record({
   export: text("Name of the Export"),
   instances: list(INSTANCE),
+}, {
+  problems: list(PROBLEM),
 });
 /** The objects that consumers synced under an Export. */
 export type Instances = Infer<typeof INSTANCES>;
@@ -104,6 +121,12 @@ const SYNCED_API = record({ name: text("<plural>.<group>") }, {
 /** An API of a Grant, and how many of its objects a cluster synced. */
 export type SyncedApi = Infer<typeof SYNCED_API>;
 
+const SYNC_TOTALS = record({
+  objects: count("Number of objects on the consumer"),
+  conflicts: count("Number of objects in conflict with others on the provider"),
+  rejected: count("Number of objects that the provider refused"),
+});
+
 const CLUSTER_GRANT = record({
   grant: text("Name of the Grant"),
   export: text("Name of the Export"),
@@ -114,6 +137,9 @@ const CLUSTER_GRANT = record({
   identity: text("Display name of the identity"),
   subject: text("Subject of the identity"),
   boundaryNamespace: text("Its namespace on the provider"),
+  clusterName: text("Name that this identity gave the cluster"),
+  konnectorVersion: text("Version of the konnector that uses the Grant"),
+  sync: SYNC_TOTALS,
 });
 /** One Grant in use by a cluster. */
 export type ClusterGrant = Infer<typeof CLUSTER_GRANT>;
@@ -123,7 +149,7 @@ const CLUSTER = record({
   lastHeartbeat: time("Last heartbeat of any of its bindings"),
   live: flag("Whether one of its bindings is live"),
   bindings: list(CLUSTER_GRANT),
-});
+}, { name: text("Name for people; absent if several identities claim the cluster") });
 /** A consumer cluster that sends heartbeats, or did. */
 export type Cluster = Infer<typeof CLUSTER>;
 

@@ -41,8 +41,9 @@ export const identityIn = (
   attribution.get(attributionKey(consumerUid)) ??
     (grant === undefined ? undefined : attribution.get(attributionKey(consumerUid, grant)));
 
-/** The name of a Grant has no slash. */
-const attributionKey = (consumerUid: string, grant = ""): string => `${grant}/${consumerUid}`;
+/** Returns the key of an `Attribution`. The name of a Grant has no slash. */
+export const attributionKey = (consumerUid: string, grant = ""): string =>
+  `${grant}/${consumerUid}`;
 
 interface Owner {
   readonly subject: string;

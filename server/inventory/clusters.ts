@@ -17,6 +17,7 @@ import {
   type Heartbeat,
   isLive,
 } from "../provider/heartbeats.ts";
+import type { LeaseReport } from "../provider/lease_report.ts";
 import { compare } from "../../common/api/selector.ts";
 import { record, text } from "../../common/shape.ts";
 
@@ -155,6 +156,8 @@ function grantPart(grant: Grant, sources: ClusterSources): GrantPart {
 
 interface Beat {
   readonly renewedMs: number;
+  /** What its newest Lease tells. */
+  readonly report: LeaseReport | undefined;
   readonly isLive: boolean;
   /** When the last of its Leases ends; in the past if it is not live. */
   readonly liveUntilMs: number;
@@ -168,7 +171,9 @@ function beatsOf(leases: readonly Heartbeat[], grant: Grant, nowMs: number): Map
     if (consumerUid === undefined || !countsFor(heartbeat, grant)) continue;
     const renewedMs = effectiveRenewal(heartbeat, nowMs) ?? heartbeat.renewTimeMs;
     const known = beats.get(consumerUid);
+    const isNewest = renewedMs > (known?.renewedMs ?? -Infinity);
     beats.set(consumerUid, {
+      report: isNewest ? heartbeat.report : known?.report,
       renewedMs: Math.max(renewedMs, known?.renewedMs ?? -Infinity),
       isLive: isLive(heartbeat, nowMs) || (known?.isLive ?? false),
       liveUntilMs: Math.max(renewedMs + 2 * heartbeat.durationMs, known?.liveUntilMs ?? -Infinity),
@@ -181,11 +186,12 @@ function bindingOf(
   { syncedCounts }: ClusterSources,
   grant: Grant,
   uid: string,
-  { renewedMs, isLive }: Beat,
+  { renewedMs, isLive, report = {} }: Beat,
 ): Binding {
   const { metadata, spec } = grant;
   const counts = spec.apis.map(({ name }) => syncedCounts(name, uid, metadata.name));
-  const row = {
+  const { problems: _, ...reported } = report;
+  const row: ClusterGrant = {
     grant: metadata.name,
     export: EXPORT_NAME.parse(spec.exportName, "spec.exportName"),
     ...identityOf(spec),
@@ -197,6 +203,7 @@ function bindingOf(
       const syncedCount = counts[i];
       return syncedCount === undefined ? { name } : { name, syncedCount };
     }),
+    ...reported,
   };
   return { uid, renewedMs, counts, row };
 }
@@ -205,8 +212,12 @@ function clusterJson(uid: string, bindings: Binding | readonly Binding[]): strin
   if ("uid" in bindings) return bindings.json ??= clusterJson(uid, [bindings]);
   const rows = bindings.map(({ row }) => row).sort((a, b) => compare(a.grant, b.grant));
   const latest = bindings.reduce((a, b) => b.renewedMs > a.renewedMs ? b : a);
+  const { boundaryNamespace, clusterName } = latest.row;
+  // Any tenant can write a foreign UID into its Leases, but not rename a cluster of another.
+  const isOfOne = rows.every((row) => row.boundaryNamespace === boundaryNamespace);
   const cluster: Cluster = {
     uid,
+    ...(isOfOne && clusterName !== undefined ? { name: clusterName } : {}),
     lastHeartbeat: latest.row.lastHeartbeat,
     live: rows.some(({ live }) => live),
     bindings: rows,

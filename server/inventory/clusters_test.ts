@@ -99,6 +99,39 @@ Deno.test("ClusterList shows every field of a cluster and of a pending Grant", (
   });
 });
 
+Deno.test("ClusterList shows what the newest Lease tells, and a name only of one identity", () => {
+  const [pg, mq, theirs] = [grant("pg-1", "ada"), grant("mq-1", "ada"), grant("pg-2", "eve")];
+  const sync = { objects: 3, conflicts: 1, rejected: 0 };
+  const problems = [{ api: "a.example.org", name: "x", reason: "Rejected", message: "" }];
+  const beats = [
+    beat(pg, "uid-1", 1_000, {
+      report: { clusterName: "prod", konnectorVersion: "1.0.0", sync, problems },
+    }),
+    beat(pg, "uid-1", 2_000, { report: { clusterName: "older", sync } }),
+    beat(mq, "uid-1", 9_000, { report: { clusterName: "oldest" } }),
+    beat(theirs, "uid-2", 1_000, { report: { clusterName: "theirs" } }),
+  ];
+  const shown = (all: Heartbeat[]) =>
+    clustersOf(sources([pg, mq, theirs], all)).clusters.map(({ uid, name, bindings }) => [
+      uid,
+      name,
+      ...bindings.map(({ clusterName, konnectorVersion, sync, ...rest }) => {
+        assert.equal("problems" in rest, false);
+        return [clusterName, konnectorVersion, sync];
+      }),
+    ]);
+  const own = [["oldest", undefined, undefined], ["prod", "1.0.0", sync]];
+  const foreign = ["uid-2", "theirs", ["theirs", undefined, undefined]];
+  assert.deepEqual(shown(beats), [["uid-1", "prod", ...own], foreign]);
+  const forged = beat(theirs, "uid-1", 0, { report: { clusterName: "forged" } });
+  assert.deepEqual(shown([...beats, forged])[0], [
+    "uid-1",
+    undefined,
+    ...own,
+    ["forged", undefined, undefined],
+  ]);
+});
+
 Deno.test("ClusterList calls a cluster live for twice the duration of its Lease", async (t) => {
   const one = grant("pg-1", "ada");
   const cases: [string, Partial<Heartbeat>, number, boolean][] = [

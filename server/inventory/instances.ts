@@ -1,5 +1,5 @@
 import type { Export, ObjectMeta, RelatedResource } from "../../common/api/resources.ts";
-import type { Instance, Instances } from "../../common/api/wire.ts";
+import type { Instance, Instances, Problem } from "../../common/api/wire.ts";
 import { isOurs, type MetadataObject } from "../../common/kube/metadata.ts";
 import { ANNOTATIONS } from "../../common/api/names.ts";
 import type { ReportBroken } from "./catalog.ts";
@@ -24,6 +24,10 @@ export interface InstanceSources {
   readonly providerObjects: (rule: RelatedResource) => MetadataObjects | undefined;
   /** Returns the display name of the identity whose object it is; the object may name its Grant. */
   readonly identityOf: (consumerUid: string, grant: string | undefined) => string | undefined;
+  /** Returns the name of the cluster that the object came from; the object may name its Grant. */
+  readonly clusterNameOf?: (consumerUid: string, grant: string | undefined) => string | undefined;
+  /** The objects of the Export that konnectors cannot sync. */
+  readonly problems?: readonly Problem[];
   /** Returns the Export of a Grant, if the Grant exists. */
   readonly exportOf: (grant: string) => string | undefined;
   readonly report?: ReportBroken;
@@ -40,7 +44,12 @@ export function instancesOf(offer: Export, sources: InstanceSources): Instances 
     for (const row of relatedRows(sources, offer, rule)) related.set(rowKey(row), row);
   }
   for (const row of related.values()) rows.push(row);
-  return { export: offer.metadata.name, instances: rows.sort(byPlace) };
+  const { problems = [] } = sources;
+  return {
+    export: offer.metadata.name,
+    instances: rows.sort(byPlace),
+    ...(problems.length > 0 ? { problems } : {}),
+  };
 }
 
 /** Returns the APIs of an Export or a Grant, each once, without unreadable ones. */
@@ -123,13 +132,19 @@ const place = ({ namespace, name }: ObjectMeta): Pick<Instance, "namespace" | "n
   namespace ? { namespace, name } : { name };
 
 function origin(
-  { identityOf }: InstanceSources,
+  { identityOf, clusterNameOf }: InstanceSources,
   { annotations }: ObjectMeta,
-): Pick<Instance, "clusterUID" | "identity"> {
+): Pick<Instance, "clusterUID" | "clusterName" | "identity"> {
   const clusterUID = annotations?.[ANNOTATIONS.consumerClusterUid];
   if (!clusterUID) return {};
-  const identity = identityOf(clusterUID, annotations[ANNOTATIONS.connection]);
-  return identity === undefined ? { clusterUID } : { clusterUID, identity };
+  const grant = annotations[ANNOTATIONS.connection];
+  const clusterName = clusterNameOf?.(clusterUID, grant);
+  const identity = identityOf(clusterUID, grant);
+  return {
+    clusterUID,
+    ...(clusterName === undefined ? {} : { clusterName }),
+    ...(identity === undefined ? {} : { identity }),
+  };
 }
 
 const created = ({ creationTimestamp }: ObjectMeta): Pick<Instance, "createdAt"> => ({

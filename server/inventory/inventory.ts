@@ -14,6 +14,7 @@ import {
   whenAvailable,
 } from "./availability.ts";
 import { catalogOf, type ReportBroken } from "./catalog.ts";
+import { clusterNameIn, type ClusterReports, clusterReports } from "./cluster_reports.ts";
 import { ClusterList } from "./clusters.ts";
 import type { Heartbeat, HeartbeatIndex } from "../provider/heartbeats.ts";
 import { apiNamesOf, instancesOf, relatedRulesOf } from "./instances.ts";
@@ -64,6 +65,8 @@ export class Inventory {
   readonly #grantedApis = new Memo<readonly string[]>();
   readonly #attribution = new TextsMemo();
   readonly #exportByGrant = new TextsMemo();
+  readonly #reports = new Memo<ClusterReports>();
+  readonly #clusterNames = new TextsMemo();
   readonly #reported = new Set<string>();
 
   constructor(deps: InventoryDeps) {
@@ -134,13 +137,16 @@ export class Inventory {
       this.#lookUp(fromConsumer, (resource) => apis.managedCopies(resource, signal)),
       this.#lookUp(fromProvider, (rule) => apis.providerObjects(rule, signal)),
     ]);
-    const { attribution, exportByGrant } = this.#origins();
+    const { attribution, exportByGrant, clusterNames, problems } = this.#origins();
     const { name, uid, resourceVersion } = offer.metadata;
+    const problemsText = problems.get(name) ?? "[]";
     const version = [
       uid,
       resourceVersion,
       attribution,
       exportByGrant,
+      clusterNames,
+      problemsText,
       ...[objects, copies, originals].flatMap(versions),
     ];
     const answer = this.#instancesOf(name).get(version, () => ({
@@ -149,6 +155,8 @@ export class Inventory {
         managedCopies: (resource) => copies.get(resource)?.values(),
         providerObjects: (rule) => originals.get(rule)?.values(),
         identityOf: (consumerUid, grant) => identityIn(attribution, consumerUid, grant),
+        clusterNameOf: (consumerUid, grant) => clusterNameIn(clusterNames, consumerUid, grant),
+        problems: JSON.parse(problemsText),
         exportOf: (grant) => exportByGrant.get(grant),
         report: this.#report,
       })),
@@ -157,11 +165,17 @@ export class Inventory {
     return withAge(answer, viewAge([grants, heartbeats, outage, ...all]));
   }
 
-  /** Returns what tells whose objects are. Heartbeats alone change none of it. */
-  #origins(): { attribution: Texts; exportByGrant: Texts } {
+  /** Returns what tells whose objects are. Heartbeats that tell nothing new change none of it. */
+  #origins(): Record<"attribution" | "exportByGrant" | "clusterNames" | "problems", Texts> {
     const { grants, heartbeats } = this.#deps.caches;
     const [grantChanges, beats] = [this.#changes.grants(), this.#changes.heartbeats()];
+    const reports = this.#reports.get(
+      [grantChanges, beats],
+      () => ({ value: clusterReports(grants.values(), heartbeats, this.#report) }),
+    );
     return {
+      clusterNames: this.#clusterNames.get([reports], () => reports.names),
+      problems: reports.problems,
       attribution: this.#attribution.get(
         [grantChanges, beats],
         () => attributionOf(grants.values(), heartbeats, this.#report),

@@ -1,8 +1,9 @@
 import { type Grant, LEASES, type ObjectMeta } from "../../common/api/resources.ts";
-import { Cache, type CacheReports } from "../../common/kube/cache.ts";
+import { Cache, type CacheReports, type Change } from "../../common/kube/cache.ts";
 import type { IndexFunction } from "../../common/kube/indexes.ts";
 import type { CompleteSource } from "../../common/kube/follow.ts";
 import { ANNOTATIONS, boundaryName, isDnsSubdomain, LABELS } from "../../common/api/names.ts";
+import { type LeaseReport, readReport } from "./lease_report.ts";
 
 /** A consumer's heartbeat Lease, reduced to the fields that inventory and reaper read. */
 export interface Heartbeat {
@@ -17,6 +18,8 @@ export interface Heartbeat {
   readonly durationMs: number;
   /** When this version of the Lease reached us, by our clock. */
   readonly seenMs: number;
+  /** What the konnector tells about its cluster, as far as it can be read. */
+  readonly report?: LeaseReport;
 }
 
 /** The indexes of Leases: by namespace, and by Connection within a namespace. */
@@ -53,12 +56,35 @@ const LIMITS: HeartbeatLimits = { most: 4_000, kept: 2_000, keptOfConnection: 40
 export const heartbeatCache = (
   reports: CacheReports = {},
   limits = LIMITS,
-): Cache<Heartbeat, HeartbeatIndex> =>
-  new Cache(heartbeatLeases(), {
+): Cache<Heartbeat, HeartbeatIndex> => {
+  const cache = new Cache(heartbeatLeases(), {
     indexes: HEARTBEAT_INDEXES,
     reports,
     crowd: { most: limits.most, pick: (leases) => newestHeartbeats(leases, limits) },
   });
+  cache.onChange(problemLimit());
+  return cache;
+};
+
+/** Problems are by far the largest part of a Lease, and few clusters have any. */
+const MOST_WITH_PROBLEMS = 100;
+
+/** Makes a listener that takes the problems off the Leases of a boundary that has too many. */
+export function problemLimit(most = MOST_WITH_PROBLEMS): (change: Change<Heartbeat>) => void {
+  const counts = new Map<string, number>();
+  return ({ before, after }) => {
+    const { namespace = "" } = (after ?? before as Heartbeat).metadata;
+    const left = (counts.get(namespace) ?? 0) - (before?.report?.problems ? 1 : 0);
+    const isOneMore = after?.report?.problems !== undefined && left < most;
+    if (after?.report?.problems && !isOneMore) {
+      const { problems: _, ...report } = after.report;
+      (after as { report: LeaseReport }).report = report;
+    }
+    const count = left + (isOneMore ? 1 : 0);
+    if (count > 0) counts.set(namespace, count);
+    else counts.delete(namespace);
+  };
+}
 
 /**
  * Picks the Leases of one boundary to keep: the newest of every Connection, then the second newest of
@@ -114,6 +140,7 @@ export function decodeHeartbeat(item: unknown, seenMs: number): Heartbeat {
   const connection: unknown = from.annotations?.[ANNOTATIONS.connection];
   const consumerUid: unknown = from.annotations?.[ANNOTATIONS.consumerClusterUid];
   const renewTimeMs = timeMs(spec?.["renewTime"]);
+  const report = readReport(from.annotations ?? {});
   return {
     metadata,
     ...(isManaged && isConnectionName(connection) ? { connection } : {}),
@@ -121,6 +148,7 @@ export function decodeHeartbeat(item: unknown, seenMs: number): Heartbeat {
     ...(renewTimeMs === undefined ? {} : { renewTimeMs }),
     durationMs: durationMs(spec?.["leaseDurationSeconds"]),
     seenMs,
+    ...(report ? { report } : {}),
   };
 }
 

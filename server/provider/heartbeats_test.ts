@@ -7,10 +7,12 @@ import {
   countsFor,
   decodeHeartbeat,
   effectiveRenewal,
+  type Heartbeat,
   HEARTBEAT_INDEXES,
   heartbeatLeases,
   isLive,
   newestHeartbeats,
+  problemLimit,
 } from "./heartbeats.ts";
 
 const SUBJECT = "https://idp.example.org#ada";
@@ -202,4 +204,34 @@ Deno.test("newestHeartbeats() ranks a future time by when it was seen", () => {
   const never = heartbeat((lease) => lease.spec = null);
   const limits = { kept: 3, keptOfConnection: 3 };
   assert.deepEqual(newestHeartbeats([never, future, honest], limits), [honest, future, never]);
+});
+
+Deno.test("problemLimit() keeps the problems of a bounded number of Leases in a boundary", () => {
+  const told = (name: string, namespace = "a") => {
+    const summary = {
+      objects: 1,
+      conflicts: 0,
+      rejected: 1,
+      problems: [{ api: "dbs.example.org", name, reason: "Rejected", message: "" }],
+    };
+    return heartbeat((lease) => {
+      lease.metadata.namespace = namespace;
+      annotate(ANNOTATIONS.syncSummary, JSON.stringify(summary))(lease);
+    });
+  };
+  const isKept = ({ report }: Heartbeat) => report?.problems !== undefined;
+  const note = problemLimit(2);
+  const added = (after: Heartbeat, before?: Heartbeat) => {
+    note({ after, ...(before ? { before } : {}) });
+    return isKept(after);
+  };
+  const [first, second, third] = [told("one"), told("two"), told("three")];
+  assert.deepEqual([first, second, third].map((each) => added(each)), [true, true, false]);
+  assert.ok(third.report?.sync, "the counts stay");
+  assert.ok(added(told("other", "b")), "another boundary has its own limit");
+  const renewed = told("one");
+  assert.ok(added(renewed, first));
+  assert.ok(!added(told("three"), third));
+  note({ before: renewed });
+  assert.ok(added(told("three"), third), "there is room again");
 });

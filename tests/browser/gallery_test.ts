@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
+import { ANNOTATIONS } from "../../common/api/names.ts";
+import { summaryText } from "../../common/api/sync_summary.ts";
 import type { Clusters } from "../../common/api/wire.ts";
 import { picture, seriousFindings, SIZES, type Visit } from "../support/peers/browser.ts";
 import { customType } from "../support/planes/issuer_samples.ts";
@@ -13,6 +15,39 @@ const UIDS = [
   "8d2e6b14-02aa-4f3c-8c61-77b1e0f9a202",
   "b07f54c8-94d1-4b5e-a6f3-0e9d3c1ba303",
 ];
+const { clusterName, konnectorVersion, syncSummary } = ANNOTATIONS;
+const NAMED = { [clusterName]: "prod-eu", [konnectorVersion]: "1.2.0" };
+/** What the konnector of the first cluster tells, by Export. */
+const REPORTS: Record<string, Record<string, string>> = {
+  "message-queues": {
+    ...NAMED,
+    [syncSummary]: summaryText({ objects: 0, conflicts: 0, rejected: 0, problems: [] }),
+  },
+  postgresql: {
+    ...NAMED,
+    [syncSummary]: summaryText({
+      objects: 5,
+      conflicts: 1,
+      rejected: 1,
+      problems: [
+        {
+          api: "databases.pg.example.org",
+          namespace: "shop",
+          name: "archive",
+          reason: "Rejected",
+          message: "spec.storage: Invalid value: 9000: at most 500 GiB are allowed in this plan",
+        },
+        {
+          api: "databases.pg.example.org",
+          namespace: "shop",
+          name: "legacy",
+          reason: "ForeignObjectExists",
+          message: "The provider has an object of this name that xbind did not make",
+        },
+      ],
+    }),
+  },
+};
 let world: UiWorld;
 let kubeconfig = "";
 
@@ -26,6 +61,7 @@ Deno.test.beforeEach(once(async () => {
     for (const uid of uids) {
       using konnector = await TestKonnector.start(bundle, uid);
       await konnector.beat(seconds);
+      if (uid === UIDS[0]) await konnector.tell(REPORTS[offer] ?? {});
       if (offer !== "postgresql" || uid !== UIDS[0]) continue;
       for (const name of ["orders", "billing", "search"]) {
         await konnector.sync(customType("databases.pg.example.org"), "shop", name);
@@ -41,6 +77,7 @@ Deno.test.beforeEach(once(async () => {
     const { clusters } = await world.gateway.read<Clusters>(session, "/api/clusters");
     const counts = clusters.flatMap(({ bindings }) => bindings.flatMap(({ apis }) => apis));
     return counts.some(({ syncedCount }) => syncedCount === 3) &&
+      clusters.some(({ name }) => name === "prod-eu") &&
       clusters.some(({ live }) => !live);
   });
 }));
@@ -75,12 +112,15 @@ const VIEWS: readonly Scene[] = [
   {
     name: "details",
     at: "#/catalog?export=postgresql",
-    until: ({ page }) => page.getByText("shop/orders").waitFor(),
+    until: async ({ page }) => {
+      await page.getByText("shop/orders").waitFor();
+      await page.getByRole("table", { name: "Objects that are not synced" }).waitFor();
+    },
   },
   {
     name: "clusters",
     at: "#/clusters",
-    until: ({ page }) => page.getByText("3", { exact: true }).first().waitFor(),
+    until: ({ page }) => page.getByRole("button", { name: "1 in conflict, 1 rejected" }).waitFor(),
   },
   {
     name: "connect",

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
+import { ANNOTATIONS } from "../../common/api/names.ts";
+import { summaryText } from "../../common/api/sync_summary.ts";
 import { ICON_HOST, picture, SIZES } from "../support/peers/browser.ts";
 import { customType } from "../support/planes/issuer_samples.ts";
 import { once, UiWorld } from "../support/worlds/ui_world.ts";
@@ -18,6 +20,23 @@ Deno.test.beforeEach(once(async () => {
   await world.offer(offers, HOSTILE_GROUPS);
   using konnector = await world.connect(WHO, "unbroken", LONG_UID);
   await konnector.beat(3_600);
+  const problem = {
+    api: "widgets.example.org",
+    namespace: "n".repeat(63),
+    name: "p".repeat(250),
+    reason: "R".repeat(64),
+    message: `<img src=x onerror="globalThis.wasHit = 1">${"m".repeat(160)}`,
+  };
+  await konnector.tell({
+    [ANNOTATIONS.clusterName]: "C".repeat(63),
+    [ANNOTATIONS.konnectorVersion]: "1".repeat(64),
+    [ANNOTATIONS.syncSummary]: summaryText({
+      objects: Number.MAX_SAFE_INTEGER,
+      conflicts: Number.MAX_SAFE_INTEGER,
+      rejected: Number.MAX_SAFE_INTEGER,
+      problems: [problem],
+    }),
+  });
   await world.provider.makeNamespace("n".repeat(63));
   const widgets = customType("widgets.example.org");
   await konnector.sync(widgets, "n".repeat(63), "o".repeat(250));

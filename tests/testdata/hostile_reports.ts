@@ -13,7 +13,6 @@ export const HOSTILE_TEXTS: readonly string[] = [
   "../../etc/passwd",
   "x".repeat(64),
   "y".repeat(1_000_000),
-  "null",
   "__proto__",
 ];
 
@@ -32,6 +31,7 @@ export const REFUSED_SUMMARIES: readonly string[] = [
   "{",
   "[]",
   "true",
+  "null",
   "17",
   '"text"',
   JSON.stringify({ ...counts, objects: "1" }),

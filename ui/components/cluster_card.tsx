@@ -1,4 +1,5 @@
 import type { Cluster, ClusterGrant } from "../../common/api/wire.ts";
+import { clusterLabel, konnectorVersions, problemsText } from "../logic/cluster_label.ts";
 import type { SharedGrant } from "../logic/shared_grants.ts";
 import { hasUnknown, syncedText } from "../logic/unknown_parts.ts";
 import { Notice } from "./notice.tsx";
@@ -6,33 +7,55 @@ import { RelativeTime } from "./relative_time.tsx";
 
 /** Shows one consumer cluster: whether it is live, and its bindings. */
 export function ClusterCard(
-  { cluster, titles, shared, onOpen }: {
+  { cluster, names, titles, shared, onOpen }: {
     cluster: Cluster;
+    /** Maps UIDs of clusters to their names. */
+    names: ReadonlyMap<string, string>;
     /** Maps names of Exports to titles; the catalog may no longer have an Export. */
     titles: ReadonlyMap<string, string>;
     shared: ReadonlyMap<string, SharedGrant>;
     onOpen: (exportName: string) => void;
   },
 ) {
-  const { uid, live, lastHeartbeat, bindings } = cluster;
+  const { uid, name, live, lastHeartbeat, bindings } = cluster;
+  const versions = konnectorVersions(cluster);
   return (
-    <article class="cluster" aria-label={`Cluster ${uid}`}>
+    <article
+      class="cluster"
+      aria-label={name === undefined ? `Cluster ${uid}` : `Cluster ${name}, ${uid}`}
+    >
       <header class="cluster-head">
         <span class={`badge badge-${live ? "live" : "silent"}`}>
           <span class="dot" aria-hidden="true" />
           {live ? "Live" : "Silent"}
         </span>
-        <h3 class="cluster-uid mono" dir="ltr">{uid}</h3>
+        {name === undefined ? <h3 class="cluster-uid mono" dir="ltr">{uid}</h3> : (
+          <>
+            <h3 class="cluster-name" dir="ltr">{name}</h3>
+            <span class="cluster-uid mono muted small" title="UID of the cluster" dir="ltr">
+              {uid}
+            </span>
+          </>
+        )}
         <p class="muted small">
+          {versions.length > 0
+            ? <span dir="ltr">{`konnector ${versions.join(", ")} · `}</span>
+            : null}
           Heartbeat <RelativeTime time={lastHeartbeat} />
         </p>
       </header>
       {bindings.filter(({ grant }) => shared.has(grant)).map(({ grant }) => (
-        <SharedNotice key={grant} grant={grant} uid={uid} shared={shared.get(grant)} />
+        <SharedNotice
+          key={grant}
+          grant={grant}
+          uid={uid}
+          names={names}
+          shared={shared.get(grant)}
+        />
       ))}
       <div class="table-frame">
         <table class="table">
-          <caption class="unseen">What cluster {uid} has bound</caption>
+          <caption class="unseen">What cluster {clusterLabel(cluster)} has bound</caption>
           <thead>
             <tr>
               <th scope="col">Service</th>
@@ -65,6 +88,7 @@ function BindingRow(
   },
 ) {
   const { grant, export: name, identity, subject, live, lastHeartbeat, apis } = binding;
+  const problems = problemsText(binding);
   return (
     <tr>
       <td data-label="Service">
@@ -93,6 +117,13 @@ function BindingRow(
             ))}
           </ul>
         )}
+        {problems
+          ? (
+            <button type="button" class="link problem" onClick={() => onOpen(name)}>
+              {problems}
+            </button>
+          )
+          : null}
         {hasUnknown(apis)
           ? <span class="muted small">Unknown: the provider cannot list that API now.</span>
           : null}
@@ -110,11 +141,17 @@ function BindingRow(
 
 /** Warns of a Grant that several clusters use, because they overwrite each other's objects. */
 function SharedNotice(
-  { grant, uid, shared }: { grant: string; uid: string; shared: SharedGrant | undefined },
+  { grant, uid, names, shared }: {
+    grant: string;
+    uid: string;
+    names: ReadonlyMap<string, string>;
+    shared: SharedGrant | undefined;
+  },
 ) {
   if (!shared) return null;
   const isNow = shared.liveUids.length > 1;
-  const others = (isNow ? shared.liveUids : shared.uids).filter((each) => each !== uid);
+  const others = (isNow ? shared.liveUids : shared.uids).filter((each) => each !== uid)
+    .map((each) => names.get(each) ?? each);
   return (
     <Notice
       tone={isNow ? "warning" : "info"}

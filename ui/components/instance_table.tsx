@@ -1,6 +1,7 @@
 import { useLayoutEffect, useState } from "hono/jsx/dom";
 import type { Instance, Instances } from "../../common/api/wire.ts";
 import { Empty, LoadFailure, Skeleton } from "./load_states.tsx";
+import { ClusterName, ProblemTable } from "./problem_table.tsx";
 import { RelativeTime } from "./relative_time.tsx";
 
 const STEP = 50;
@@ -37,9 +38,10 @@ export function InstanceTable(
       />
     );
   }
-  const { instances } = reading;
+  const { instances, problems = [] } = reading;
+  const notSynced = problems.length > 0 ? <ProblemTable problems={problems} /> : null;
   if (instances.length === 0) {
-    return (
+    return notSynced ?? (
       <Empty title="No objects yet">
         <p>Objects that consumers create with these APIs appear here.</p>
       </Empty>
@@ -48,6 +50,7 @@ export function InstanceTable(
   const left = instances.length - limit;
   return (
     <>
+      {notSynced}
       <div class="table-frame">
         <table class="table">
           <caption class="unseen">Instances</caption>
@@ -86,6 +89,7 @@ function InstanceRow({ row }: { row: Instance }) {
     name,
     identity,
     clusterUID,
+    clusterName,
     createdAt,
   } = row;
   const way = direction === "FromConsumer" ? "copied from the consumer" : "copied to consumers";
@@ -100,13 +104,7 @@ function InstanceRow({ row }: { row: Instance }) {
       </td>
       <td data-label="From">
         <span dir="auto">{identity ?? (clusterUID ? "" : "the provider")}</span>
-        {clusterUID
-          ? (
-            <span class="muted small mono" title="UID of the cluster" dir="ltr">
-              {clusterUID}
-            </span>
-          )
-          : null}
+        {clusterUID ? <ClusterName uid={clusterUID} name={clusterName} /> : null}
       </td>
       <td data-label="Created">
         <RelativeTime time={createdAt} />

@@ -21,13 +21,15 @@ export function clusterRows(
     const text = folded(texts.join("\n"));
     return words.every((word) => text.includes(word));
   };
-  const found = clusters.filter(({ uid, bindings }) =>
+  const found = clusters.filter(({ uid, name, bindings }) =>
     matches(
       uid,
+      name,
       ...bindings.flatMap((each) => [
         each.grant,
         each.export,
         each.identity,
+        each.clusterName,
         ...each.apis.map(({ name }) => name),
       ]),
     )

@@ -7,6 +7,7 @@ import { Notice } from "../components/notice.tsx";
 import { PendingList } from "../components/pending_list.tsx";
 import { SearchField } from "../components/search_field.tsx";
 import { useGrowing } from "../hooks/use_growing.ts";
+import { clusterLabel } from "../logic/cluster_label.ts";
 import { type ClusterRows, clusterRows } from "../logic/cluster_rows.ts";
 import type { ClusterFilter, Place } from "../logic/place.ts";
 import type { Polled } from "../logic/poller.ts";
@@ -48,6 +49,10 @@ export function ClustersView(props: ClustersProps) {
     [data, place.search, place.state],
   );
   const shared = useMemo(() => sharedGrants(data?.clusters ?? []), [data]);
+  const names = useMemo(
+    () => new Map(data?.clusters.map((cluster) => [cluster.uid, clusterLabel(cluster)])),
+    [data],
+  );
   return (
     <>
       <div class="view-head">
@@ -88,7 +93,9 @@ export function ClustersView(props: ClustersProps) {
       {!data && !error
         ? <Skeleton label="Loading the clusters" rows={3} shape="skeleton-rows" />
         : null}
-      {data && rows ? <Rows {...props} data={data} rows={rows} shared={shared} /> : null}
+      {data && rows
+        ? <Rows {...props} data={data} rows={rows} shared={shared} names={names} />
+        : null}
     </>
   );
 }
@@ -102,6 +109,7 @@ function Rows(
     data,
     rows,
     shared,
+    names,
     titles,
     place,
     isMine,
@@ -115,6 +123,7 @@ function Rows(
       data: Clusters;
       rows: ClusterRows;
       shared: ReadonlyMap<string, SharedGrant>;
+      names: ReadonlyMap<string, string>;
     },
 ) {
   const { limit, more, endRef } = useGrowing(`${place.search}\n${place.state}`, STEP);
@@ -164,7 +173,13 @@ function Rows(
             <ul class="clusters" role="list">
               {rows.clusters.slice(0, limit).map((cluster) => (
                 <li key={cluster.uid}>
-                  <ClusterCard cluster={cluster} titles={titles} shared={shared} onOpen={onOpen} />
+                  <ClusterCard
+                    cluster={cluster}
+                    names={names}
+                    titles={titles}
+                    shared={shared}
+                    onOpen={onOpen}
+                  />
                 </li>
               ))}
             </ul>

@@ -4,7 +4,7 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { CATALOG_API_VERSION } from "../../../common/api/groups.ts";
 import { COLLECTIONS } from "../../../common/api/resources.ts";
 import type { Catalog, Clusters, Identity, Instances } from "../../../common/api/wire.ts";
-import { boundaryName, FIELD_MANAGERS, grantName } from "../../../common/api/names.ts";
+import { ANNOTATIONS, boundaryName, FIELD_MANAGERS, grantName } from "../../../common/api/names.ts";
 import { CliUser } from "../../support/programs/cli.ts";
 import { ownPlane } from "../../support/planes/control_planes.ts";
 import { Gateway, okJson } from "../../support/worlds/gateway_world.ts";
@@ -141,14 +141,18 @@ Deno.test("kubectl bind lists the catalog, clusters and instances of a provider"
     assert.equal(
       withoutAges(await user.output(["clusters"])),
       golden(
-        `CLUSTER${" ".repeat(32)}LIVE   HEARTBEAT   EXPORT    IDENTITY               SYNCED`,
-        `${CLUSTER}   yes    <age>       widgets   jane.doe@example.com   2`,
+        `CLUSTER${" ".repeat(32)}LIVE   HEARTBEAT   EXPORT    IDENTITY               ` +
+          "SYNCED   PROBLEMS",
+        `${CLUSTER}   yes    <age>       widgets   jane.doe@example.com   2        ?`,
       ),
     );
     const wide = await user.output(["clusters", "-o", "wide", "--no-headers"]);
-    assert.deepEqual(wide.trim().split(/ {3,}/).slice(6), [
+    assert.deepEqual(wide.trim().split(/ {3,}/).slice(7), [
       grantName("widgets", subject),
       boundaryName(subject),
+      CLUSTER,
+      "?",
+      "<none>",
       `${WIDGETS}=2`,
     ]);
     assert.equal(await user.output(["clusters", "-o", "name"]), `cluster/${CLUSTER}\n`);
@@ -182,6 +186,46 @@ Deno.test("kubectl bind lists the catalog, clusters and instances of a provider"
       assert.equal(await user.output(["instances", "widgets", "-o", "name"]), names);
     },
   );
+
+  await t.step("clusters and instances show what the konnector tells", async () => {
+    const problem = {
+      api: WIDGETS,
+      namespace: "team",
+      name: "third",
+      reason: "Rejected",
+      message: "size is \u001b[31mtoo large",
+    };
+    await konnector.tell({
+      [ANNOTATIONS.clusterName]: "prod-eu",
+      [ANNOTATIONS.konnectorVersion]: "1.2.3",
+      [ANNOTATIONS.syncSummary]: JSON.stringify({
+        objects: 3,
+        conflicts: 0,
+        rejected: 1,
+        problems: [problem],
+      }),
+    });
+    await eventually("the name is known", async () => {
+      return (await read<Clusters>("/api/clusters")).clusters[0]?.name === "prod-eu";
+    });
+    assert.equal(
+      withoutAges(await user.output(["clusters"])),
+      golden(
+        "CLUSTER   LIVE   HEARTBEAT   EXPORT    IDENTITY               SYNCED   PROBLEMS",
+        "prod-eu   yes    <age>       widgets   jane.doe@example.com   2        1 rejected",
+      ),
+    );
+    const wide = await user.output(["clusters", "-o", "wide", "--no-headers"]);
+    assert.deepEqual(wide.trim().split(/ {3,}/).slice(9, 12), [CLUSTER, "3", "1.2.3"]);
+    assert.equal(await user.output(["clusters", "-o", "name"]), `cluster/${CLUSTER}\n`);
+    const instances = await user.output(["instances", "widgets"]);
+    const row = "widgets.example.org   team        third   prod-eu   jane.doe@example.com   " +
+      "Rejected   size is [31mtoo large\n";
+    assert.ok(instances.endsWith(row), instances);
+    assert.match(instances, /^NOT SYNCED +NAMESPACE +NAME +CLUSTER +IDENTITY +REASON +MESSAGE$/m);
+    const all = await user.output(["instances", "-o", "wide"]);
+    assert.match(all, new RegExp(`first +<none> +prod-eu +jane.doe@example.com +\\w+ +${CLUSTER}`));
+  });
 
   await t.step("instances suggests the right name for an unknown Export", async () => {
     const { code, stdout, stderr } = await user.run(["instances", "wigdets"]);

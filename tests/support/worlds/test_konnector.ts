@@ -57,6 +57,18 @@ export class TestKonnector implements Disposable {
     return await this.kube.apply(LEASES, lease, FIELD_MANAGERS.cli);
   }
 
+  /** Tells about its cluster in these annotations of its heartbeat. */
+  async tell(annotations: Record<string, string>): Promise<void> {
+    const { metadata: { name, namespace = "" } } = await this.beat();
+    const key = { name, namespace };
+    await this.kube.patchFields(
+      LEASES,
+      key,
+      { metadata: { annotations } },
+      FIELD_MANAGERS.konnector,
+    );
+  }
+
   /** Copies an object from its consumer to the provider. */
   async sync(
     type: ResourceType,

@@ -1,0 +1,111 @@
+import { type Grant, isDeleting } from "../../common/api/resources.ts";
+import type { Problem } from "../../common/api/wire.ts";
+import {
+  attributionKey,
+  type CountingHeartbeat,
+  countingHeartbeats,
+  type HeartbeatLookup,
+  identityIn,
+} from "./attribution.ts";
+import type { ReportBroken } from "./catalog.ts";
+import { apiNamesOf } from "./instances.ts";
+import type { Texts } from "./memo.ts";
+import { compare } from "../../common/api/selector.ts";
+
+/** More rows than this of one Export are left out. */
+const MOST_ROWS = 1_000;
+
+/** What Leases tell of the clusters of their own Grants. */
+export interface ClusterReports {
+  /** Names of clusters, which `clusterNameIn` looks up. */
+  readonly names: Texts;
+  /** Lists of `Problem` as JSON, by Export. */
+  readonly problems: Texts;
+}
+
+/** Returns the name of a cluster; `grant` is the Grant that an object from it names. */
+export const clusterNameIn: typeof identityIn = identityIn;
+
+interface Claim {
+  readonly subject: string;
+  readonly grant: string;
+  readonly name: string | undefined;
+  readonly renewTimeMs: number;
+}
+
+/**
+ * Collects what konnectors told about their clusters. A Lease speaks only for the Grant in whose
+ * boundary it is, for its Export and its APIs. A cluster that two identities claim has no common
+ * name, but one for each Grant.
+ */
+export function clusterReports(
+  grants: Iterable<Grant>,
+  heartbeats: HeartbeatLookup,
+  report: ReportBroken = () => {},
+): ClusterReports {
+  const claims = new Map<string, Claim[]>();
+  const problems = new Map<string, Problem[]>();
+  for (const grant of grants) {
+    if (isDeleting(grant)) continue;
+    try {
+      for (const heartbeat of countingHeartbeats(heartbeats, grant)) {
+        add(claims, heartbeat.consumerUid, claimOf(grant, heartbeat));
+        for (const each of problemsOf(grant, heartbeat)) {
+          add(problems, grant.spec.exportName, each);
+        }
+      }
+    } catch (error) {
+      report(grant, error);
+    }
+  }
+  return {
+    names: new Map([...claims].flatMap(([uid, each]) => namesOf(uid, each))),
+    problems: new Map([...problems].map(([name, rows]) => [name, problemsJson(rows)])),
+  };
+}
+
+const claimOf = (
+  { metadata, spec }: Grant,
+  { renewTimeMs, report }: CountingHeartbeat,
+): Claim => ({
+  subject: spec.identity.subject,
+  grant: metadata.name,
+  name: report?.clusterName,
+  renewTimeMs,
+});
+
+/** The newest name counts, so that a cluster can be renamed. */
+function namesOf(uid: string, claims: readonly Claim[]): [string, string][] {
+  const isShared = claims.some(({ subject }) => subject !== claims[0]?.subject);
+  const oldestFirst = claims.toSorted((a, b) =>
+    a.renewTimeMs - b.renewTimeMs || compare(a.grant, b.grant)
+  );
+  return oldestFirst.flatMap(({ grant, name }) =>
+    name === undefined ? [] : [[attributionKey(uid, isShared ? grant : ""), name]]
+  );
+}
+
+function problemsOf(grant: Grant, { consumerUid, report }: CountingHeartbeat): Problem[] {
+  const { clusterName, problems = [] } = report ?? {};
+  if (problems.length === 0) return [];
+  const apis = new Set(apiNamesOf(grant));
+  const { displayName } = grant.spec.identity;
+  return problems.filter(({ api }) => apis.has(api)).map((problem) => ({
+    ...problem,
+    clusterUID: consumerUid,
+    ...(clusterName === undefined ? {} : { clusterName }),
+    ...(typeof displayName === "string" && displayName ? { identity: displayName } : {}),
+  }));
+}
+
+function problemsJson(rows: Problem[]): string {
+  const key = ({ api, namespace = "", name, clusterUID }: Problem) =>
+    `${api} ${namespace} ${name} ${clusterUID}`;
+  return JSON.stringify(rows.sort((a, b) => compare(key(a), key(b))).slice(0, MOST_ROWS));
+}
+
+function add<T>(lists: Map<string, T[]>, key: string, item: T): void {
+  const list = lists.get(key);
+  if (list) list.push(item);
+  else lists.set(key, [item]);
+}
