@@ -46,7 +46,7 @@ export type Fault =
    */
   | {
     readonly kind: "gate";
-    readonly pass: (forward: () => Promise<number>) => Promise<boolean>;
+    readonly pass: (forward: () => Promise<number>, body: string) => Promise<boolean>;
   };
 
 /** A request as it arrived at the proxy. */
@@ -260,7 +260,7 @@ export class FaultProxy implements AsyncDisposable {
       });
       if (reply) handOn = await wholeReply(exchange, reply);
       return reply?.statusCode ?? 0;
-    });
+    }, body.toString());
     if (isHandedOn) handOn();
     else broken();
   }

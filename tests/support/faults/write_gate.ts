@@ -34,7 +34,8 @@ interface Ambush {
   arrived: number;
 }
 
-const VERBS: Record<string, string> = {
+/** The verbs of requests that write, by method. */
+export const VERBS: Readonly<Record<string, string>> = {
   POST: "create",
   PUT: "update",
   PATCH: "patch",

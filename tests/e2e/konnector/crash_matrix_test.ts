@@ -1,0 +1,258 @@
+import assert from "node:assert/strict";
+import { ANNOTATIONS, heartbeatLeaseName } from "../../../common/api/names.ts";
+import {
+  CLUSTER_BINDINGS,
+  type ClusterBinding,
+  CONNECTIONS,
+  CRDS,
+  type CustomResourceDefinition,
+  isReadyFor,
+  type KubeObject,
+  LEASES,
+  NAMESPACES,
+  SECRETS,
+} from "../../../common/api/resources.ts";
+import { auditEvents } from "../../../scripts/controlplane/audit_events.ts";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { KillMatrix, whatText, type WriteKind } from "../../support/faults/kill_matrix.ts";
+import { boundaryOf } from "../../support/planes/issuer_samples.ts";
+import { keyIn } from "../../support/worlds/konnector_steps.ts";
+import {
+  type Bound,
+  isGone,
+  KonnectorWorld,
+  secretOf,
+} from "../../support/worlds/konnector_world.ts";
+
+const ADDS_CLEANUP = /"finalizers":\[[^\]]*core\.xbind\.io\/cleanup/;
+const REMOVES_CLEANUP = /"finalizers":\[(?![^\]]*core\.xbind\.io\/cleanup)/;
+/** An apply with this version can only create. */
+const CREATE_ONLY = /"resourceVersion":"1"/;
+const WITH_UID = /"uid":"/;
+
+/** Every write of a konnector. A new write needs a row here, and a step below that causes it. */
+const WRITES: readonly WriteKind[] = [
+  {
+    name: "Connection finalizer add",
+    on: "consumer",
+    what: "patch connections",
+    body: ADDS_CLEANUP,
+  },
+  {
+    name: "Connection finalizer remove",
+    on: "consumer",
+    what: "patch connections",
+    body: REMOVES_CLEANUP,
+  },
+  {
+    name: "Connection status",
+    on: "consumer",
+    what: "patch connections/status",
+    isRepeated: true,
+  },
+  { name: "Secret finalizer add", on: "consumer", what: "patch secrets", body: ADDS_CLEANUP },
+  { name: "Secret finalizer remove", on: "consumer", what: "patch secrets", body: REMOVES_CLEANUP },
+  {
+    name: "binding finalizer add",
+    on: "consumer",
+    what: "patch clusterbindings",
+    body: ADDS_CLEANUP,
+  },
+  {
+    name: "binding finalizer remove",
+    on: "consumer",
+    what: "patch clusterbindings",
+    body: REMOVES_CLEANUP,
+  },
+  {
+    name: "binding status",
+    on: "consumer",
+    what: "patch clusterbindings/status",
+    isRepeated: true,
+  },
+  {
+    name: "CRD create",
+    on: "consumer",
+    what: "patch customresourcedefinitions",
+    body: CREATE_ONLY,
+  },
+  { name: "CRD update", on: "consumer", what: "patch customresourcedefinitions", body: WITH_UID },
+  { name: "CRD delete", on: "consumer", what: "delete customresourcedefinitions" },
+  {
+    name: "finalizer add",
+    on: "consumer",
+    what: "patch objects",
+    body: /"op":"add","path":"\/metadata\/finalizers/,
+  },
+  {
+    name: "finalizer remove",
+    on: "consumer",
+    what: "patch objects",
+    body: /"op":"remove","path":"\/metadata\/finalizers/,
+  },
+  {
+    name: "conflict mark",
+    on: "consumer",
+    what: "patch objects",
+    body: /"annotations":\{"core\.xbind\.io\/conflict":"/,
+  },
+  {
+    name: "conflict clear",
+    on: "consumer",
+    what: "patch objects",
+    body: /"op":"remove","path":"\/metadata\/annotations\/core\.xbind\.io~1conflict"/,
+  },
+  { name: "status", on: "consumer", what: "patch objects/status" },
+  { name: "Event", on: "consumer", what: "create events" },
+  { name: "heartbeat create", on: "provider", what: "create leases" },
+  { name: "heartbeat renew", on: "provider", what: "patch leases", isRepeated: true },
+  { name: "heartbeat delete", on: "provider", what: "delete leases" },
+  { name: "namespace create", on: "provider", what: "create namespaces" },
+  { name: "copy create", on: "provider", what: "patch objects", body: CREATE_ONLY },
+  {
+    name: "copy adopt",
+    on: "provider",
+    what: "patch objects",
+    body: WITH_UID,
+    object: "adopted",
+  },
+  { name: "copy update", on: "provider", what: "patch objects", body: WITH_UID },
+  { name: "copy delete", on: "provider", what: "delete objects" },
+];
+
+const world = await KonnectorWorld.start();
+Deno.test.afterAll(() => world[Symbol.asyncDispose]());
+const { consumer, provider } = world;
+
+/** Starts a konnector whenever one was killed, as Kubernetes does, until it is disposed. */
+function supervise(matrix: KillMatrix): AsyncDisposable {
+  let isOver = false;
+  const run = async () => {
+    while (true) {
+      await world.konnector.ended();
+      if (isOver) return;
+      await world.restart();
+      matrix.open(); // now no request of the killed process is on its way
+    }
+  };
+  const running = run();
+  return {
+    [Symbol.asyncDispose]: async () => {
+      isOver = true;
+      await world.kill();
+      await running;
+    },
+  };
+}
+
+/** Lets an API and its objects live from bind to unbind, with every write on the way. */
+async function live(bound: Bound, matrix: KillMatrix): Promise<void> {
+  const { type, name, api, namespace } = bound;
+  const at = (object: string) => keyIn(bound, object);
+  await world.apply(bound.bundle);
+  await world.ready(bound);
+
+  await world.create(bound, "life");
+  await world.onProvider(type, at("life"));
+  await world.edit("consumer", bound, "life", { spec: { size: 2 } });
+  await world.onProvider(type, at("life"), ({ spec }) => spec?.["size"] === 2);
+  await world.edit("provider", bound, "life", { status: { phase: "Up" } }, "status");
+  await world.onConsumer(type, at("life"), ({ status }) => status?.["phase"] === "Up");
+
+  await conflict(bound, "taken");
+  await provider.kube.delete(type, at("taken"));
+  await world.edit("consumer", bound, "taken", { spec: { size: 3 } });
+  await world.onConsumer(type, at("taken"), ({ metadata }) => metadata.annotations === undefined);
+
+  // A mark is written once, and its Event follows: each kill at an Event needs its own conflict.
+  for (const when of ["before", "after"]) {
+    await conflict(bound, `${when}-event`);
+    await eventually(`a kill ${when} an Event`, () => !matrix.missing.includes(`${when} Event`));
+    await consumer.kube.delete(type, at(`${when}-event`));
+    await provider.kube.delete(type, at(`${when}-event`));
+    await world.gone(type, at(`${when}-event`));
+  }
+
+  const binding = bound.bundle[2] as ClusterBinding;
+  const spec = { ...binding.spec, conflictPolicy: "Adopt" };
+  await world.apply([{ ...binding, spec } as KubeObject]);
+  await world.onConsumer(CLUSTER_BINDINGS, { name }, isReadyFor(2));
+  await world.createForeign(bound, "adopted");
+  await world.create(bound, "adopted", { spec: { size: 4 } });
+  await world.onProvider(type, at("adopted"), ({ spec }) => spec?.["size"] === 4);
+
+  const column = { name: "Size", type: "integer", jsonPath: ".spec.size" };
+  await provider.edit(CRDS, { name: api }, ({ spec }: CustomResourceDefinition) => ({
+    spec: {
+      versions: spec.versions.map((each) => ({ ...each, additionalPrinterColumns: [column] })),
+    },
+  }));
+  await world.onConsumer(CRDS, { name: api }, ({ spec }) => {
+    return spec.versions[0]?.additionalPrinterColumns !== undefined;
+  });
+
+  await consumer.kube.delete(type, at("life"));
+  await world.gone(type, at("life"));
+  await consumer.kube.delete(CLUSTER_BINDINGS, { name });
+  await isGone(consumer.kube, CLUSTER_BINDINGS, { name });
+  assert.deepEqual(await provider.kube.list(type, { namespace }), []);
+  await isGone(consumer.kube, CRDS, { name: api });
+  await consumer.kube.delete(CONNECTIONS, { name });
+  await isGone(consumer.kube, CONNECTIONS, { name });
+}
+
+/** Creates an object whose name is taken on the provider, and waits until it is marked. */
+async function conflict(bound: Bound, name: string): Promise<void> {
+  await world.createForeign(bound, name);
+  await world.create(bound, name);
+  await world.onConsumer(bound.type, keyIn(bound, name), ({ metadata }) => {
+    return metadata.annotations?.[ANNOTATIONS.conflict] === "ForeignObjectExists";
+  });
+}
+
+/** The writes in an audit log, as rows name them. */
+async function auditedWrites(plane: KonnectorWorld["consumerPlane"]): Promise<string[]> {
+  const events = await auditEvents(
+    plane,
+    ({ verb, stage, userAgent, objectRef }) =>
+      stage === "ResponseComplete" && ["create", "update", "patch", "delete"].includes(verb) &&
+      (userAgent?.startsWith("xbind-konnector/") ?? false) &&
+      !objectRef?.resource?.startsWith("selfsubject"),
+  );
+  const all = events.map(({ verb, objectRef }) =>
+    whatText(verb, objectRef?.resource, objectRef?.subresource)
+  );
+  return [...new Set(all)];
+}
+
+Deno.test("a konnector that is killed at any write is followed by one that ends the work", async (t) => {
+  const bound = await world.bind("crash", { isApplied: false });
+  const { name, grant } = bound;
+  const matrix = new KillMatrix(WRITES, () => world.konnector.signal("SIGKILL"));
+  world.consumerProxy.faults = matrix.faults("consumer", consumer.kube);
+  world.providerProxy.faults = matrix.faults("provider", provider.kube);
+  {
+    await using _ = supervise(matrix);
+    await t.step("a whole life from bind to unbind", () => live(bound, matrix));
+  }
+  await t.step("nothing is left", async () => {
+    const { uid = "" } = (await consumer.kube.get(NAMESPACES, { name: "kube-system" })).metadata;
+    const lease = { namespace: boundaryOf(grant), name: heartbeatLeaseName(name, uid) };
+    assert.equal(await provider.kube.find(LEASES, lease), undefined, "the heartbeat is left");
+    const { metadata } = await consumer.kube.get(SECRETS, secretOf(bound).metadata);
+    assert.equal(metadata.finalizers, undefined);
+  });
+  await t.step("each write was cut off before and after", () => {
+    assert.deepEqual(matrix.missing, []);
+  });
+  await t.step("no write took effect twice", () => assert.deepEqual(matrix.repeated, []));
+  await t.step("every write has a row", async () => {
+    assert.deepEqual([...matrix.unnamed], []);
+    for (const side of ["consumer", "provider"] as const) {
+      const plane = side === "consumer" ? world.consumerPlane : world.providerPlane;
+      const named = WRITES.filter(({ on }) => on === side).map(({ what }) => what);
+      const unnamed = (await auditedWrites(plane)).filter((what) => !named.includes(what));
+      assert.deepEqual(unnamed, [], `on the ${side}`);
+    }
+  });
+});
