@@ -48,6 +48,7 @@ const END_TO_END_TESTS = ["tests/e2e/", "tests/browser/"];
 const SOAK_TESTS = [
   "tests/soak/",
   "tests/e2e/process/faults_test.ts",
+  "tests/e2e/konnector/fault_matrix_test.ts",
   "tests/e2e/issuer/rights_matrix_test.ts",
   "tests/e2e/gateway/schemathesis_test.ts",
   "tests/e2e/bind/single_use_history_test.ts",

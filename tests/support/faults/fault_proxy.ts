@@ -73,6 +73,8 @@ const KEEP_ALIVE_MS = 90_000;
 
 interface OpenStream extends Exchange {
   silent: boolean;
+  /** Forwards what came while the stream was held; undefined if it is not held. */
+  held?: (() => void)[] | undefined;
 }
 
 /** A TLS proxy in front of a real API server that can break requests. */
@@ -87,6 +89,7 @@ export class FaultProxy implements AsyncDisposable {
   readonly #server: https.Server;
   readonly #upstream: { base: URL; agent: https.Agent };
   readonly #authority: Certificate;
+  readonly #certificate: Certificate;
   readonly #dir: string;
   readonly #sockets = new Set<Socket>();
   readonly #streams = new Set<OpenStream>();
@@ -102,6 +105,7 @@ export class FaultProxy implements AsyncDisposable {
   ) {
     this.#dir = dir;
     this.#authority = authority;
+    this.#certificate = certificate;
     this.#upstream = {
       base: new URL(plane.server),
       agent: new https.Agent({
@@ -179,14 +183,43 @@ export class FaultProxy implements AsyncDisposable {
     for (const { request } of this.#streams) request.socket.destroy();
   }
 
+  /** Breaks every connection. */
+  cutConnections(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Presents a certificate of an authority that nobody knows, or its own one again. */
+  async disguise(isDisguised: boolean): Promise<void> {
+    const other = () => createAuthority("xbind impostor");
+    const { cert, key } = isDisguised
+      ? await issueServerCertificate(await other(), ["127.0.0.1", "localhost"])
+      : this.#certificate;
+    this.#server.setSecureContext({ cert, key });
+    this.cutConnections();
+  }
+
   /** Keeps every open watch open, but forwards no more events. */
   silenceStreams(): void {
     for (const stream of this.#streams) stream.silent = true;
   }
 
+  /** Holds back the events of every open watch, until `releaseStreams`. */
+  holdStreams(): void {
+    for (const stream of this.#streams) stream.held ??= [];
+  }
+
+  /** Forwards the events that were held back. */
+  releaseStreams(): void {
+    for (const stream of this.#streams) {
+      const { held = [] } = stream;
+      stream.held = undefined;
+      for (const forward of held) forward();
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const timer of this.#timers) clearTimeout(timer);
-    for (const socket of this.#sockets) socket.destroy();
+    this.cutConnections();
     this.#upstream.agent.destroy();
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
     await Deno.remove(this.#dir, { recursive: true });
@@ -298,7 +331,7 @@ export class FaultProxy implements AsyncDisposable {
 
   #handOn(exchange: Exchange, reply: http.IncomingMessage, fault: Fault | undefined): void {
     const { request, answer } = exchange;
-    const stream = { ...exchange, silent: fault?.kind === "stall" };
+    const stream: OpenStream = { ...exchange, silent: fault?.kind === "stall" };
     if (isWatch(request)) {
       this.#streams.add(stream);
       answer.on("close", () => this.#streams.delete(stream));
@@ -310,7 +343,11 @@ export class FaultProxy implements AsyncDisposable {
     const write = fault?.kind === "lines"
       ? byLines(fault.pass, (text) => answer.write(text))
       : (part: Buffer) => void answer.write(part);
-    reply.on("data", (part: Buffer) => stream.silent || write(part));
-    reply.on("end", () => stream.silent || answer.end());
+    const forward = (act: () => void) => {
+      if (stream.held) stream.held.push(act);
+      else if (!stream.silent) act();
+    };
+    reply.on("data", (part: Buffer) => forward(() => write(part)));
+    reply.on("end", () => forward(() => answer.end()));
   }
 }
