@@ -1,5 +1,9 @@
-import { isAbort } from "../../common/time/runnable.ts";
-import { type ChildController, childController } from "../../common/time/runnable.ts";
+import {
+  type ChildController,
+  childController,
+  isAbort,
+  type Runnable,
+} from "../../common/time/runnable.ts";
 import type { Log } from "../../common/log/log.ts";
 import type { SyncSummary } from "../../common/api/sync_summary.ts";
 import type { ApiSync } from "../sync/api_sync.ts";
@@ -25,11 +29,15 @@ export interface ApiState {
 }
 
 interface Running {
-  /** Changes when the sync has to be started anew. */
+  /** Changes when it has to be started anew. */
   readonly identity: string;
-  readonly sync: ApiSync;
+  /** Undefined if the API is paused, and something else runs meanwhile. */
+  readonly sync?: ApiSync;
   readonly life: ChildController;
 }
+
+/** The identity of what runs while the provider has no such API. */
+const GONE = "gone";
 
 /** Called when something changed. */
 export interface ApisReports {
@@ -62,7 +70,7 @@ export class Apis implements Disposable {
 
   /** Iterates over the running syncs. */
   *syncs(): Generator<readonly [api: string, sync: ApiSync]> {
-    for (const [api, { sync }] of this.#running) yield [api, sync];
+    for (const [api, { sync }] of this.#running) if (sync) yield [api, sync];
   }
 
   /** Counts the objects of a Connection; undefined until all its APIs are known. */
@@ -83,7 +91,7 @@ export class Apis implements Disposable {
     if (running?.identity !== identity || running.life.signal.aborted) return false;
     const before = this.#states.get(api);
     this.#set(api, state);
-    if (before?.coverage.text !== state.coverage.text) running.sync.lookAgain();
+    if (before?.coverage.text !== state.coverage.text) running.sync?.lookAgain();
     return true;
   }
 
@@ -97,16 +105,16 @@ export class Apis implements Disposable {
 
   /** Runs a sync until the API is paused or stopped, or the signal aborts. */
   start(api: string, identity: string, state: ApiState, sync: ApiSync, parent: AbortSignal): void {
-    this.#end(api);
-    const life = childController(parent);
-    this.#running.set(api, { identity, sync, life });
+    this.#run(api, { identity, sync }, sync.run, parent);
     this.#set(api, state);
-    sync.run(life.signal).catch((error) => {
-      if (isAbort(life.signal, error)) return;
-      this.#log.error("the sync of an API ended", { api, error });
-      this.#end(api);
-      this.lookLater(api, 1_000);
-    });
+  }
+
+  /** Stops the sync of an API that the provider no longer has, and runs something else meanwhile. */
+  withdraw(api: string, state: ApiState, meanwhile: Runnable, parent: AbortSignal): void {
+    const running = this.#running.get(api);
+    const runsAlready = running?.identity === GONE && !running.life.signal.aborted;
+    if (!runsAlready) this.#run(api, { identity: GONE }, meanwhile, parent);
+    this.#set(api, { ...state, isGone: true });
   }
 
   /** Stops the sync of an API and remembers why. */
@@ -133,6 +141,23 @@ export class Apis implements Disposable {
 
   [Symbol.dispose](): void {
     for (const api of [...this.#running.keys()]) this.#end(api);
+  }
+
+  #run(
+    api: string,
+    what: Omit<Running, "life">,
+    run: Runnable,
+    parent: AbortSignal,
+  ): void {
+    this.#end(api);
+    const life = childController(parent);
+    this.#running.set(api, { ...what, life });
+    run(life.signal).catch((error) => {
+      if (isAbort(life.signal, error)) return;
+      this.#log.error("the sync of an API ended", { api, error });
+      this.#end(api);
+      this.lookLater(api, 1_000);
+    });
   }
 
   #set(api: string, state: ApiState): void {

@@ -10,6 +10,7 @@ import { reasonOf } from "../sync/refusals.ts";
 import { type ApiCoverage, coverageOf } from "./coverage.ts";
 import { installApi, isFault } from "./install_api.ts";
 import { reachOf } from "./reach.ts";
+import { releaseLeaving } from "./release_leaving.ts";
 import { startSync, type SyncDeps } from "./start_sync.ts";
 
 /** What the reconcile of an API works with. */
@@ -69,9 +70,7 @@ async function pullAndSync(
   const provided = link.api(api);
   // What is synced goes on when the provider takes its export back: only new APIs need the label.
   if (!provided || !provided.isExported && !isInstalled) {
-    const message = `The provider does not export ${api}`;
-    apis.pause(api, { coverage, reason: "APINotExported", message, isGone: !provided });
-    return done;
+    return await withdraw(deps, api, coverage, link, signal);
   }
   // The end of an unbind removes the CRD before its binding.
   if (isDeleting(coverage.owner) && !present) {
@@ -94,4 +93,26 @@ async function pullAndSync(
   }
   startSync(deps, api, coverage, link, installed, reach);
   return installed.problem ? requeueAfter(REFUSED_RETRY_MS) : done;
+}
+
+/** Pauses an API that the provider does not export. If its CRD is gone, so are the copies. */
+async function withdraw(
+  { apis, caches, consumer, log, metrics, reportsOf }: ApiDeps,
+  api: string,
+  coverage: ApiCoverage,
+  link: ProviderLink,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const message = `The provider does not export ${api}`;
+  const state = { coverage, reason: "APINotExported", message };
+  // A CRD that is being deleted still has copies. The end of it wakes the API.
+  const isGone = !link.crds.get({ name: api }) && !await link.readCrd(api, signal);
+  if (isGone && caches.crds.get({ name: api })) {
+    const reports = reportsOf(`${api} on the consumer`);
+    const meanwhile = releaseLeaving({ consumer, log: log.with({ api }), metrics, reports }, api);
+    apis.withdraw(api, state, meanwhile, link.signal);
+  } else {
+    apis.pause(api, { ...state, isGone });
+  }
+  return done;
 }

@@ -16,11 +16,13 @@ import {
   CRDS,
   type CustomResourceDefinition,
   type CustomResourceVersion,
+  isDeleting,
   isReadyFor,
   type KubeObject,
 } from "../../../common/api/resources.ts";
-import { crdFor } from "../../support/planes/issuer_samples.ts";
+import { crdFor, EXPORTED } from "../../support/planes/issuer_samples.ts";
 import { uniqueName } from "../../support/planes/kube.ts";
+import { aWhile, meddle } from "../../support/worlds/konnector_steps.ts";
 import {
   bindingIn,
   type Bound,
@@ -210,14 +212,40 @@ Deno.test("a CRD that the provider deletes leaves the consumer's objects alone",
   const bound = await world.bind("gone");
   const { name, api, type, namespace } = bound;
   await syncs(bound, "a");
+  await syncs(bound, "c");
   await provider.kube.delete(CRDS, { name: api });
   await world.hasCondition(CLUSTER_BINDINGS, { name }, "Ready", "False", "APINotExported");
   assert.ok(await consumer.kube.get(CRDS, { name: api }));
   assert.ok(await consumer.kube.get(type, { namespace, name: "a" }));
   await world.isReady(CONNECTIONS, { name });
+  await consumer.kube.delete(type, { namespace, name: "c" });
+  await isGone(consumer.kube, type, { namespace, name: "c" });
   await consumer.kube.delete(CLUSTER_BINDINGS, { name });
   await isGone(consumer.kube, CLUSTER_BINDINGS, { name });
   await isGone(consumer.kube, CRDS, { name: api });
+});
+
+Deno.test("an object that was deleted before its CRD on the provider goes with it", async () => {
+  const bound = await world.bind("first");
+  const { name, api, type, namespace } = bound;
+  await syncs(bound, "a");
+  await syncs(bound, "b");
+  const finalizers = [{ op: "add" as const, path: "/metadata/finalizers", value: ["x.org/slow"] }];
+  await meddle(world, bound, "a", finalizers);
+  await consumer.kube.delete(type, { namespace, name: "a" });
+  await world.onProvider(type, { namespace, name: "a" }, isDeleting);
+  await provider.kube.delete(CRDS, { name: api });
+  await world.hasCondition(CLUSTER_BINDINGS, { name }, "Ready", "False", "APINotExported");
+  await aWhile();
+  // Its CRD waits for the copy, and so does the object.
+  assert.ok(await consumer.kube.get(type, { namespace, name: "a" }));
+  await meddle(world, bound, "a", [{ op: "remove", path: "/metadata/finalizers" }]);
+  await isGone(provider.kube, CRDS, { name: api });
+  await isGone(consumer.kube, type, { namespace, name: "a" });
+  assert.ok(await consumer.kube.get(type, { namespace, name: "b" }));
+  await provider.kube.create(CRDS, crdFor(api, EXPORTED), FIELD_MANAGERS.installer);
+  await world.ready(bound);
+  await world.onProvider(type, { namespace, name: "b" });
 });
 
 Deno.test("the consumer's own CRD is not touched", async () => {
