@@ -15,6 +15,7 @@ import { Contents } from "./contents.ts";
 import { contentFields, covers } from "./drift.ts";
 import { CHANGES, DELETIONS, Fights } from "./fights.ts";
 import { reconcileObject, whenBack } from "./reconcile_object.ts";
+import { ProviderNamespaces } from "./provider_namespaces.ts";
 import {
   type ConsumerRecord,
   consumerRecord,
@@ -68,8 +69,6 @@ export interface SyncCounts {
 const MANAGER = FIELD_MANAGERS.konnector;
 /** Copies with other sets of fields are compared with their objects at the start. */
 const MOST_FIELD_SETS = 10_000;
-/** Stands for a namespace that need not be created. */
-const EXISTS = Promise.resolve();
 /** Objects in work at once. More would only wait in the API servers, before a user's new object. */
 const WORKERS = 16;
 
@@ -111,7 +110,8 @@ export class ApiSync {
       notes: new Map(),
       changes: new Fights(CHANGES),
       deletions: new Fights(DELETIONS),
-      namespaces: new Map(),
+      namespaces: new ProviderNamespaces(),
+      wake: (namespace) => this.#wake(namespace),
     };
     objects.onChange((change) => this.#objectChanged(change));
     copies.onChange((change) => this.#copyChanged(change));
@@ -168,6 +168,12 @@ export class ApiSync {
     this.#context.namespaces.clear();
     for (const notes of this.#context.notes.values()) delete notes.refused;
     for (const { metadata } of this.#context.objects.values()) this.#queue.add(keyText(metadata));
+  }
+
+  #wake(namespace: string): void {
+    for (const { metadata } of this.#context.objects.values()) {
+      if ((metadata.namespace ?? "") === namespace) this.#queue.add(keyText(metadata));
+    }
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
@@ -235,9 +241,7 @@ export class ApiSync {
   #copyChanged({ before, after, writer }: Change<ProviderRecord>): void {
     const { metadata } = (after ?? before) as ProviderRecord;
     if (after) {
-      const { namespaces } = this.#context;
-      const { namespace } = metadata;
-      if (namespace && !namespaces.has(namespace)) namespaces.set(namespace, EXISTS);
+      if (metadata.namespace) this.#context.namespaces.exists(metadata.namespace);
       if (before) takeOver(after, before);
       after.accepted ??= after.owned;
     }

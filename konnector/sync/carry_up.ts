@@ -84,13 +84,17 @@ async function create(
   turn: Turn,
   object: ConsumerRecord,
 ): Promise<Outcome | undefined> {
+  const { namespace = "" } = turn.at;
   const isLost = sync.notes.get(turn.key)?.isLost === true;
-  const waitMs = isLost ? sync.deletions.waitMs(turn.key) : 0;
+  const waitMs = (isLost ? sync.deletions.waitMs(turn.key) : 0) ||
+    sync.namespaces.waitMs(namespace);
   if (waitMs > 0) return requeueAfter(waitMs);
   // Such a provider would overwrite a foreign object. What is left is the moment after the look.
   if (turn.live === undefined && !sync.comparesVersions()) return await look(sync, turn);
+  sync.namespaces.tryOut(namespace);
   const outcome = await apply(sync, turn, object, undefined);
   const isMade = turn.live !== undefined && turn.live !== null;
+  if (isMade && sync.namespaces.open(namespace)) sync.wake(namespace);
   if (isLost && isMade && sync.deletions.repaired(turn.key)) {
     tell(sync, object, "Warning", "CopyDeleted", COPY_DELETED);
   }
@@ -142,8 +146,7 @@ function refused(
       return undefined;
     case "notFound":
     case "namespaceTerminating":
-      sync.namespaces.delete(namespace);
-      return lookAgainSoon();
+      return requeueAfter(sync.namespaces.close(namespace));
     case "forbidden":
     case "unauthorized":
       sync.onDenied(error);

@@ -7,6 +7,7 @@ import type { Log } from "../../common/log/log.ts";
 import type { Contents } from "./contents.ts";
 import type { Fights } from "./fights.ts";
 import type { Coverage } from "./plan_sync.ts";
+import type { ProviderNamespaces } from "./provider_namespaces.ts";
 import type { ConsumerRecord, ProviderRecord } from "./records.ts";
 
 /** A bound API: the same on both sides. */
@@ -57,8 +58,9 @@ export interface SyncContext {
   readonly notes: Map<string, Notes>;
   readonly changes: Fights;
   readonly deletions: Fights;
-  /** Namespaces that exist on the provider, as far as known, or are being created. */
-  readonly namespaces: Map<string, Promise<void>>;
+  readonly namespaces: ProviderNamespaces;
+  /** Looks again at the objects of a namespace. */
+  readonly wake: (namespace: string) => void;
   readonly coverageOf: (namespace: string) => NamespaceCoverage;
   readonly recordEvent: RecordEvent;
   readonly log: Log;

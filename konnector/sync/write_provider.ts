@@ -109,16 +109,7 @@ export async function ensureNamespace(
   name: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const known = sync.namespaces.get(name);
-  if (known) return await known;
-  const creating = createNamespace(sync, name, signal);
-  sync.namespaces.set(name, creating);
-  try {
-    await creating;
-  } catch (error) {
-    sync.namespaces.delete(name);
-    throw error;
-  }
+  await sync.namespaces.ensure(name, () => createNamespace(sync, name, signal));
 }
 
 async function createNamespace(
