@@ -1,8 +1,8 @@
 import {
   type Condition,
+  condition,
   type Conditioned,
   type ConditionsStatus,
-  isReady,
 } from "../common/api/resources.ts";
 
 /** A condition before it is stored. */
@@ -48,11 +48,15 @@ export function conditionsOf(
 }
 
 /**
- * Tells whether a status would take Ready back only because this process has not read everything
- * yet. It is not stored: a restart and a second konnector change nothing.
+ * Tells whether a status would replace the last judgement only because this process has not read
+ * everything yet. It is not stored: a restart and a second konnector change nothing.
  */
-export const isPendingAgain = (object: Conditioned, status: ConditionsStatus): boolean =>
-  isReady(object) && status.conditions?.find(({ type }) => type === "Ready")?.reason === "Pending";
+export function isPendingAgain(object: Conditioned, status: ConditionsStatus): boolean {
+  const before = condition(object, "Ready");
+  const isJudged = before !== undefined && before.reason !== "Pending" &&
+    before.observedGeneration === object.metadata.generation;
+  return isJudged && condition({ ...object, status }, "Ready")?.reason === "Pending";
+}
 
 /** Tells whether two statuses say the same. Both come from JSON, so their order is stable. */
 export const isSameStatus = (a: unknown, b: unknown): boolean => canonical(a) === canonical(b);

@@ -20,6 +20,8 @@ import { Apis } from "./bindings/apis.ts";
 import { type AnyBinding, names } from "./bindings/coverage.ts";
 import { reconcileApi } from "./bindings/reconcile_api.ts";
 import { reconcileBinding } from "./bindings/reconcile_binding.ts";
+import { schemaFaults } from "./bindings/schema_faults.ts";
+import { UnboundApis } from "./bindings/unbound_apis.ts";
 import { type Config, PROGRAM } from "./config.ts";
 import { clusterIdentity } from "./connections/cluster_identity.ts";
 import { Links } from "./connections/links.ts";
@@ -72,7 +74,11 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
     await Promise.all(needed.map((cache) => cache.whenSynced(signal)));
     const clusterUid = await clusterIdentity(kube, signal);
     const queues = { connections: new Queue(), apis: new Queue(), bindings: new Queue() };
-    const wake = wakers(caches, queues);
+    const unbound = new UnboundApis(
+      (api) => queues.apis.add(api),
+      (connection) => queues.connections.add(connection),
+    );
+    const wake = wakers(caches, queues, unbound);
     const events = eventRecorder(kube, {
       log,
       manager: FIELD_MANAGERS.konnector,
@@ -101,10 +107,15 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
     });
     using apis = new Apis({
       changed: wake.apiChanged,
+      schemaChanged: (connection) => queues.connections.add(connection),
       due: (api, ms) => queues.apis.addAfter(api, ms),
     }, log);
     using _ = show(apis);
     const shared = { consumer: kube, caches, links, apis, clusterUid, recordEvent: events.record };
+    const schema = {
+      want: (connection: string, names: readonly string[]) => unbound.want(connection, names),
+      faults: (connection: string) => schemaFaults({ caches, apis, unbound }, connection),
+    };
     using _following = wake.follow();
     const run = (name: string, queue: Queue, reconcile: typeof reconcileOne) =>
       controller({
@@ -118,7 +129,12 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
       });
     const reconcileOne = (name: string, signal: AbortSignal) =>
       reconcileConnection(
-        { ...shared, secretNamespaces: config.secretNamespaces, log: log.named("connections") },
+        {
+          ...shared,
+          schema,
+          secretNamespaces: config.secretNamespaces,
+          log: log.named("connections"),
+        },
         name,
         signal,
       );
@@ -126,7 +142,7 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
       run("connection", queues.connections, reconcileOne),
       run("api", queues.apis, (api, signal) =>
         reconcileApi(
-          { ...shared, log: log.named("sync"), metrics, reportsOf, onSynced: show.synced },
+          { ...shared, unbound, log: log.named("sync"), metrics, reportsOf, onSynced: show.synced },
           api,
           signal,
         )),
@@ -163,7 +179,7 @@ interface Queues {
 }
 
 /** Says which keys a change concerns. */
-function wakers(caches: ConsumerCaches, queues: Queues) {
+function wakers(caches: ConsumerCaches, queues: Queues, unbound: UnboundApis) {
   const bindingsOf = (matches: (binding: AnyBinding) => boolean) =>
     [...allBindings(caches)].filter(matches);
   const wakeBinding = ({ metadata }: AnyBinding) => queues.bindings.add(keyText(metadata));
@@ -172,13 +188,19 @@ function wakers(caches: ConsumerCaches, queues: Queues) {
   };
   const usersOf = (connection: string) =>
     bindingsOf(({ spec }) => spec.connectionRef.name === connection);
+  const wakeApisThrough = (connection: string) => {
+    usersOf(connection).forEach(wakeApisOf);
+    for (const api of unbound.wantedBy(connection)) queues.apis.add(api);
+  };
+  const isNamedBy = (bindings: AnyBinding[], api: string) =>
+    bindings.some((binding) => names(binding, api));
 
   const connectionChanged = ({ before, after, writer }: Change<MetadataObject>) => {
     const { name } = (after ?? before as MetadataObject).metadata;
     if (!writer) queues.connections.add(name);
     usersOf(name).forEach(wakeBinding);
     const isNewSpec = before?.metadata.generation !== after?.metadata.generation;
-    if (isNewSpec) usersOf(name).forEach(wakeApisOf);
+    if (isNewSpec) wakeApisThrough(name);
   };
   const bindingChanged = ({ before, after, writer }: Change<AnyBinding>) => {
     if (writer) return;
@@ -191,7 +213,8 @@ function wakers(caches: ConsumerCaches, queues: Queues) {
   };
   const crdChanged = ({ before, after, writer }: Change<MetadataObject>) => {
     const { name } = (after ?? before as MetadataObject).metadata;
-    if (!writer && bindingsOf((binding) => names(binding, name)).length > 0) queues.apis.add(name);
+    const isWanted = isNamedBy([...allBindings(caches)], name) || unbound.wanting(name).length > 0;
+    if (!writer && isWanted) queues.apis.add(name);
   };
   const secretChanged = ({ before, after }: Change<MetadataObject>) => {
     const { name, namespace } = (after ?? before as MetadataObject).metadata;
@@ -204,12 +227,13 @@ function wakers(caches: ConsumerCaches, queues: Queues) {
     /** A link was opened or closed, works again, or a CRD of its provider changed. */
     linkChanged: (connection: string, crd?: string) => {
       queues.connections.add(connection);
-      const users = usersOf(connection);
-      if (crd === undefined) return users.forEach(wakeApisOf);
-      if (users.some((binding) => names(binding, crd))) queues.apis.add(crd);
+      if (crd === undefined) wakeApisThrough(connection);
+      else if (isNamedBy(usersOf(connection), crd) || unbound.wantedBy(connection).has(crd)) {
+        queues.apis.add(crd);
+      }
     },
     /** A link may be used, or may no longer. */
-    linkUsable: (connection: string) => usersOf(connection).forEach(wakeApisOf),
+    linkUsable: wakeApisThrough,
     /** The state of an API or the counts of its objects changed. */
     apiChanged: (api: string) => {
       for (const { metadata } of bindingsOf((binding) => names(binding, api))) {

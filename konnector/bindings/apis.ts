@@ -43,6 +43,8 @@ const GONE = "gone";
 export interface ApisReports {
   /** The state of an API or the counts of its objects changed. */
   changed(api: string): void;
+  /** The CRD of an API was looked at, or its fault changed. */
+  schemaChanged(connection: string): void;
   /** An API has to be looked at again. */
   due(api: string, ms: number): void;
 }
@@ -126,7 +128,10 @@ export class Apis implements Disposable {
   /** Stops the sync of an API that no binding names. */
   stop(api: string): void {
     this.#end(api);
-    if (this.#states.delete(api)) this.#reports.changed(api);
+    const before = this.#states.get(api);
+    if (!this.#states.delete(api)) return;
+    this.#tellSchema(before, undefined);
+    this.#reports.changed(api);
   }
 
   /** Takes note that the counts of an API changed. */
@@ -161,8 +166,18 @@ export class Apis implements Disposable {
   }
 
   #set(api: string, state: ApiState): void {
+    const before = this.#states.get(api);
     this.#states.set(api, state);
+    this.#tellSchema(before, state);
     this.#reports.changed(api);
+  }
+
+  #tellSchema(before: ApiState | undefined, after: ApiState | undefined): void {
+    if (schemaText(before) === schemaText(after)) return;
+    const connections = [before, after].map((state) => state?.coverage.connection);
+    for (const connection of new Set(connections)) {
+      if (connection !== undefined) this.#reports.schemaChanged(connection);
+    }
   }
 
   #end(api: string): void {
@@ -173,3 +188,9 @@ export class Apis implements Disposable {
     running.life[Symbol.dispose]();
   }
 }
+
+/** A text that changes when a Connection has other news of the CRD. */
+const schemaText = (state: ApiState | undefined): string | undefined =>
+  state && state.reason !== "Pending"
+    ? `${state.coverage.connection} ${state.schemaFault?.message}`
+    : undefined;

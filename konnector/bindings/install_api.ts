@@ -62,7 +62,7 @@ export async function installApi(
   if (schema?.pullPolicy === "None") {
     if (present) return await usePresent(consumer, present, crd, signal);
     const message = `pullPolicy is None, and the CRD ${api} is missing on this cluster`;
-    return { reason: "Pending", message };
+    return { reason: "SchemaMissing", message };
   }
   let pulled: PulledCrd;
   try {

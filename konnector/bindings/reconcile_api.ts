@@ -1,9 +1,8 @@
 import { isDeleting } from "../../common/api/resources.ts";
 import { done, type Outcome, requeueAfter } from "../../common/control/controller.ts";
 import { isForbidden, isServerFailure } from "../../common/kube/kube_error.ts";
-import type { Links } from "../connections/links.ts";
 import { isCredentialRefused, type ProviderLink } from "../connections/provider_link.ts";
-import { allBindings, type ConsumerCaches, providerOf } from "../consumer_caches.ts";
+import { allBindings, providerOf } from "../consumer_caches.ts";
 import { deniedRetryMs } from "../denied_retry.ts";
 import { isPulled } from "../schema/install_crd.ts";
 import { reasonOf } from "../sync/refusals.ts";
@@ -12,12 +11,10 @@ import { installApi, isFault } from "./install_api.ts";
 import { reachOf } from "./reach.ts";
 import { releaseLeaving } from "./release_leaving.ts";
 import { startSync, type SyncDeps } from "./start_sync.ts";
+import { pullUnbound, type UnboundDeps } from "./unbound_apis.ts";
 
 /** What the reconcile of an API works with. */
-export interface ApiDeps extends SyncDeps {
-  readonly caches: ConsumerCaches;
-  readonly links: Links;
-}
+export interface ApiDeps extends SyncDeps, UnboundDeps {}
 
 const REFUSED_RETRY_MS = 60_000;
 const CRD_RETRY_MS = 1_000;
@@ -32,10 +29,11 @@ export async function reconcileApi(
   const coverage = coverageOf(api, allBindings(caches), providerOf(caches));
   if (!coverage) {
     apis.stop(api);
-    return done;
+    return await pullUnbound(deps, api, signal);
   }
+  deps.unbound.forget(api);
   const link = links.get(coverage.connection);
-  if (!link?.crds.hasSynced) {
+  if (!link?.hasSynced) {
     apis.pause(api, { coverage, reason: "Pending", message: "The Connection is not ready" });
     return done;
   }
@@ -72,14 +70,14 @@ async function pullAndSync(
   if (!provided || !provided.isExported && !isInstalled) {
     return await withdraw(deps, api, coverage, link, signal);
   }
+  const crd = await link.readCrd(api, signal);
+  const connection = caches.connections.get({ name: coverage.connection });
+  if (!crd || !connection) return requeueAfter(CRD_RETRY_MS);
   // The end of an unbind removes the CRD before its binding.
-  if (isDeleting(coverage.owner) && !present) {
+  if (isDeleting(coverage.owner) && !caches.crds.get({ name: api })) {
     apis.pause(api, { coverage, reason: "Pending", message: `${api} is unbound` });
     return done;
   }
-  const connection = caches.connections.get({ name: coverage.connection });
-  const crd = await link.readCrd(api, signal);
-  if (!crd || !connection) return requeueAfter(CRD_RETRY_MS);
   const installed = await installApi({ ...deps, crds: caches.crds }, connection, crd, signal);
   if (isFault(installed)) {
     apis.pause(api, { coverage, ...installed, schemaFault: installed });

@@ -165,7 +165,9 @@ async function unbind(
     await store(deps, binding, { ...viewOf(deps, binding), draining: { left } }, kind, signal);
     return requeueAfter(DRAIN_LOOK_MS);
   }
-  const keepsCrds = binding.metadata.annotations?.[ANNOTATIONS.keepCrd] === "true";
+  const connection = caches.connections.get({ name: binding.spec.connectionRef.name });
+  const keepsCrds = binding.metadata.annotations?.[ANNOTATIONS.keepCrd] === "true" ||
+    connection?.spec.schema?.pullPolicy === "None"; // someone else installs and removes them
   if (!isNamespaced(binding) && !keepsCrds) {
     for (const api of binding.spec.apis) {
       const isOwn = caches.crds.get(api)?.metadata.annotations?.[ANNOTATIONS.connection] ===

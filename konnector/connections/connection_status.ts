@@ -1,12 +1,23 @@
-import type { Connection, ConnectionStatus, ExportedApi } from "../../common/api/resources.ts";
+import {
+  condition,
+  type Connection,
+  type ConnectionStatus,
+  type ExportedApi,
+} from "../../common/api/resources.ts";
 import { conditionsOf, type Finding, finding } from "../conditions.ts";
+
+/** Why something is not as it should be. */
+export interface Fault {
+  readonly reason: string;
+  readonly message: string;
+}
 
 /** What a reconcile found out about a Connection. */
 export interface ConnectionView {
   /** Undefined if the Secret can be used. */
-  readonly secretFault?: { readonly reason: string; readonly message: string };
+  readonly secretFault?: Fault;
   /** Undefined if the provider answers and accepts the credential. */
-  readonly linkFault?: { readonly reason: string; readonly message: string };
+  readonly linkFault?: Fault;
   /** Set if the provider refuses a right that every API needs. */
   readonly denied?: string;
   /** Set if the provider refuses the heartbeat. Objects are synced all the same. */
@@ -16,6 +27,12 @@ export interface ConnectionView {
   readonly exportedApis?: readonly ExportedApi[];
   /** Names of bound APIs that are no longer exported, and still synced. */
   readonly withdrawn?: readonly string[];
+  /** Names of bound APIs that the provider does not have any more. */
+  readonly deleted?: readonly string[];
+  /** Why CRDs here are not as the provider has them; undefined while that is not known. */
+  readonly schemaFaults?: readonly Fault[] | undefined;
+  /** How binding all exported APIs went; undefined if that was not tried. */
+  readonly autoBound?: Fault | "done" | undefined;
   /** Bindings that still use a Connection that is being deleted. */
   readonly draining?: readonly string[];
 }
@@ -34,42 +51,68 @@ export function connectionStatus(
     localClusterUID: before.localClusterUID || view.localUid,
     ...(view.exportedApis ? { activeSchemaSource: "CRD" } : keepSource(before)),
     ...(exportedAPIs ? { exportedAPIs } : {}),
-    conditions: conditionsOf(connection, findingsOf(view), now),
+    conditions: conditionsOf(connection, findingsOf(connection, view), now),
   };
 }
 
 const keepSource = ({ activeSchemaSource }: ConnectionStatus) =>
   activeSchemaSource ? { activeSchemaSource } : {};
 
-function findingsOf(view: ConnectionView): Finding[] {
-  const { secretFault, linkFault, denied, heartbeatDenied, draining = [], withdrawn = [] } = view;
+function findingsOf(connection: Connection, view: ConnectionView): Finding[] {
+  const { secretFault, linkFault, denied, heartbeatDenied, draining = [] } = view;
   const refused = denied ?? (heartbeatDenied && `Cannot send heartbeats: ${heartbeatDenied}`);
   const fault = draining.length > 0
     ? { reason: "DrainingBindings", message: `Bindings still use it: ${draining.join(", ")}` }
     : secretFault ?? linkFault ?? (denied ? { reason: "Forbidden", message: denied } : undefined);
-  const notConnected = secretFault ?? linkFault;
   return [
-    secretFault
-      ? finding("SecretValid", false, secretFault.reason, secretFault.message)
-      : finding("SecretValid", true, "AsExpected"),
-    notConnected
-      ? finding("Connected", false, notConnected.reason, notConnected.message)
-      : finding("Connected", true, "AsExpected"),
-    withdrawn.length > 0
-      ? finding("SchemaInSync", false, "APINotExported", withdrawnMessage(withdrawn))
-      : finding(
-        "SchemaInSync",
-        view.exportedApis ? true : "Unknown",
-        view.exportedApis ? "AsExpected" : "Pending",
-      ),
-    refused
-      ? finding("PermissionDenied", true, "Forbidden", refused)
-      : finding("PermissionDenied", false, "AsExpected"),
-    fault
-      ? finding("Ready", false, fault.reason, fault.message)
-      : finding("Ready", true, "AsExpected"),
+    judged("SecretValid", secretFault),
+    judged("Connected", secretFault ?? linkFault),
+    schemaInSync(connection, view),
+    finding("PermissionDenied", !!refused, refused ? "Forbidden" : "AsExpected", refused),
+    ...autoBound(connection, view),
+    judged("Ready", fault),
   ];
 }
 
-const withdrawnMessage = (names: readonly string[]): string =>
-  `The provider no longer exports ${names.join(", ")}; objects are still synced`;
+const judged = (type: string, fault: Fault | undefined): Finding =>
+  fault ? finding(type, false, fault.reason, fault.message) : finding(type, true, "AsExpected");
+
+/** Says whether the CRDs on this cluster are as the provider has them. */
+function schemaInSync(connection: Connection, view: ConnectionView): Finding {
+  const { exportedApis, withdrawn = [], deleted = [], schemaFaults = [] } = view;
+  const faults = [
+    ...notExported(withdrawn, "no longer exports", "their objects are still synced"),
+    ...notExported(deleted, "deleted", "their objects stay here, and are not synced"),
+    ...schemaFaults,
+  ];
+  const [first] = faults;
+  const type = "SchemaInSync";
+  if (first) {
+    return finding(type, false, first.reason, faults.map(({ message }) => message).join(". "));
+  }
+  if (exportedApis && view.schemaFaults) return finding(type, true, "AsExpected");
+  const unknown = finding(type, "Unknown", "Pending");
+  return exportedApis ? asBefore(connection, type) ?? unknown : unknown;
+}
+
+/** A Connection that does not bind by itself says nothing about it. */
+function autoBound(connection: Connection, { autoBound }: ConnectionView): Finding[] {
+  const type = "AutoBound";
+  if (connection.spec.autoBind !== true) return [];
+  if (autoBound !== undefined) return [judged(type, autoBound === "done" ? undefined : autoBound)];
+  return [asBefore(connection, type) ?? finding(type, "Unknown", "Pending")];
+}
+
+/** Repeats the last judgement, for what is not known at present. */
+function asBefore(connection: Connection, type: string): Finding | undefined {
+  const before = condition(connection, type);
+  if (!before) return undefined;
+  const { status, reason, message } = before;
+  return finding(type, status === "Unknown" ? status : status === "True", reason, message);
+}
+
+const notExported = (names: readonly string[], verb: string, effect: string): Fault[] =>
+  names.length === 0 ? [] : [{
+    reason: "APINotExported",
+    message: `The provider ${verb} ${names.join(", ")}; ${effect}`,
+  }];

@@ -154,6 +154,11 @@ export class ProviderLink implements Disposable {
     run(this.signal).catch((error) => this.#report(error));
   }
 
+  /** Whether the provider's APIs are known. */
+  get hasSynced(): boolean {
+    return this.crds.hasSynced;
+  }
+
   /** Why the provider cannot be used at present; undefined if it can. */
   get failure(): unknown {
     return this.#failure;

@@ -6,34 +6,32 @@ import {
   type ExportedApi,
   hasFinalizer,
   isDeleting,
+  isReady,
   SECRETS,
 } from "../../common/api/resources.ts";
 import { done, type Outcome, requeueAfter } from "../../common/control/controller.ts";
 import { errorChain } from "../../common/errors.ts";
 import { isForbidden } from "../../common/kube/kube_error.ts";
-import type { KubeClient } from "../../common/kube/client.ts";
 import type { RecordEvent } from "../../common/kube/event_recorder.ts";
-import type { Log } from "../../common/log/log.ts";
 import { isPendingAgain, isSameStatus } from "../conditions.ts";
-import { allBindings, type ConsumerCaches } from "../consumer_caches.ts";
+import { allBindings } from "../consumer_caches.ts";
 import { deniedRetryMs } from "../denied_retry.ts";
 import { addCleanup, learned, removeCleanup } from "../finalizer.ts";
+import { isPulledBy } from "../schema/install_crd.ts";
+import { isMadeBy } from "./auto_bind.ts";
 import { connectionStatus, type ConnectionView } from "./connection_status.ts";
 import { type Credential, readCredential, SecretError } from "./credential.ts";
-import { stopBeating } from "./heartbeat.ts";
-import type { Links } from "./links.ts";
+import { MOST_APIS } from "./offered_apis.ts";
 import { isCredentialRefused, type ProviderLink } from "./provider_link.ts";
+import { deleteBinding, endHeartbeat, releaseSecret, removeUnbound } from "./release_connection.ts";
+import { type OfferDeps, takeOffers } from "./take_offers.ts";
 
 /** What the reconcile of a Connection works with. */
-export interface ConnectionDeps {
-  readonly consumer: KubeClient;
-  readonly caches: ConsumerCaches;
-  readonly links: Links;
+export interface ConnectionDeps extends OfferDeps {
   readonly secretNamespaces: readonly string[];
   /** Identity of the consumer cluster. */
   readonly clusterUid: string;
   readonly recordEvent: RecordEvent;
-  readonly log: Log;
 }
 
 /** A provider that is away shorter than this is not reported. */
@@ -42,7 +40,6 @@ const REJECTED_PROBE_MS = 60_000;
 const RETRY_MS = 5_000;
 /** How long releasing the heartbeat may take. */
 const RELEASE_MS = 5_000;
-const MOST_EXPORTED = 100;
 
 /** Brings the link of a Connection, its finalizers and its status up to date. */
 export async function reconcileConnection(
@@ -62,7 +59,8 @@ export async function reconcileConnection(
     await addCleanup(consumer, CONNECTIONS, found, signal),
   );
   const { view, outcome } = await look(deps, connection, signal);
-  await store(deps, connection, view, signal);
+  const taken = view.exportedApis && await takeOffers(deps, connection, signal);
+  await store(deps, connection, { ...view, ...taken }, signal);
   return outcome;
 }
 
@@ -124,7 +122,7 @@ async function lookThrough(
     return { view: { localUid, remoteUid, ...faultOf(failure) }, outcome: done };
   }
   const outcome = awayMs === undefined ? done : requeueAfter(AWAY_MS - awayMs + 10);
-  if (!link.crds.hasSynced) {
+  if (!link.hasSynced) {
     const pending = { reason: "Pending", message: "The provider's APIs are being read" };
     if (failure !== undefined) {
       return { view: { localUid, remoteUid, ...faultOf(failure) }, outcome };
@@ -138,18 +136,26 @@ async function lookThrough(
     if (isCredentialRefused(error) || isForbidden(error)) return refused(error);
     throw error;
   }
-  const withdrawn = [...allBindings(caches)]
-    .filter((binding) => binding.spec.connectionRef.name === name && !isDeleting(binding))
-    .flatMap((binding) => binding.spec.apis.map((api) => api.name))
-    .filter((api) => link.api(api)?.isExported === false);
+  const bound = new Set(
+    [...allBindings(caches)]
+      .filter((binding) => binding.spec.connectionRef.name === name && !isDeleting(binding))
+      .flatMap((binding) => binding.spec.apis.map((api) => api.name)),
+  );
+  const withdrawn = [...bound].filter((api) => link.api(api)?.isExported === false).sort();
+  const deleted = [...bound].filter((api) => {
+    const crd = caches.crds.get({ name: api });
+    return crd && isPulledBy(name, crd) && !link.api(api);
+  }).sort();
   const { heartbeatDenied } = link;
-  const view = { localUid, remoteUid, exportedApis, heartbeatDenied };
-  return { view: { ...view, withdrawn: [...new Set(withdrawn)].sort() }, outcome };
+  return {
+    view: { localUid, remoteUid, exportedApis, heartbeatDenied, withdrawn, deleted },
+    outcome,
+  };
 }
 
 async function readExported(link: ProviderLink, signal: AbortSignal): Promise<ExportedApi[]> {
   const listed: ExportedApi[] = [];
-  for (const { name } of link.exported().slice(0, MOST_EXPORTED)) {
+  for (const { name } of link.exported().slice(0, MOST_APIS)) {
     const details = await link.describe(name, signal);
     const parsed = parseApiName(name);
     if (!details || !parsed) continue;
@@ -187,17 +193,18 @@ async function store(
   const manager = FIELD_MANAGERS.konnector;
   const stored = await consumer.applyStatus(CONNECTIONS, applied, manager, signal);
   caches.connections.learn(stored, manager);
-  const ready = status.conditions?.find(({ type }) => type === "Ready");
-  const before = condition(connection, "Ready");
-  if (ready && (ready.status !== before?.status || ready.reason !== before.reason)) {
-    const { status: isReady, reason, message } = ready;
-    log.info("Connection changed", { connection: name, ready: isReady, reason, message });
-    if (isReady === "False" && reason !== "Pending") {
-      recordEvent(connection, "Warning", reason, message || `The Connection is not ready`);
+  for (const type of ["Ready", "SchemaInSync", "AutoBound"]) {
+    const now = condition({ ...connection, status }, type);
+    const before = condition(connection, type);
+    if (!now || now.status === before?.status && now.reason === before.reason) continue;
+    const { status: judged, reason, message } = now;
+    log.info("Connection changed", { connection: name, type, status: judged, reason, message });
+    if (judged === "False" && reason !== "Pending") {
+      recordEvent(connection, "Warning", reason, message || `${type} is False`);
     }
   }
-  const denied = status.conditions?.find(({ type }) => type === "PermissionDenied");
-  const isDeniedNow = denied?.status === "True" && ready?.status === "True" &&
+  const denied = condition({ ...connection, status }, "PermissionDenied");
+  const isDeniedNow = denied?.status === "True" && isReady({ ...connection, status }) &&
     condition(connection, "PermissionDenied")?.status !== "True";
   if (isDeniedNow) recordEvent(connection, "Warning", denied.reason, denied.message);
   if (status.localClusterUID !== clusterUid) {
@@ -214,12 +221,15 @@ async function release(
   const { caches, links, consumer, clusterUid: localUid, log } = deps;
   const { name } = connection.metadata;
   if (!hasFinalizer(connection, CORE_CLEANUP_FINALIZER)) return done;
-  const draining = [...allBindings(caches)]
-    .filter(({ spec }) => spec.connectionRef.name === name)
-    .map(({ metadata }) =>
-      metadata.namespace ? `${metadata.namespace}/${metadata.name}` : metadata.name
-    );
+  deps.schema.want(name, []);
+  const users = [...allBindings(caches)].filter(({ spec }) => spec.connectionRef.name === name);
+  const draining = users.map(({ metadata }) =>
+    metadata.namespace ? `${metadata.namespace}/${metadata.name}` : metadata.name
+  );
   if (draining.length > 0) {
+    // The garbage collector would wait for the Connection, which waits for its bindings.
+    const own = users.find((each) => isMadeBy(connection, each) && !isDeleting(each));
+    if (own) await deleteBinding(deps, own, signal);
     // The bindings need the link to take their copies away.
     const { view, outcome } = await look(deps, connection, signal);
     await store(deps, connection, { ...view, draining }, signal);
@@ -230,39 +240,9 @@ async function release(
       log.warn("cannot delete the heartbeat", { connection: name, error: errorChain(error) })
     );
   links.close(name);
+  if (connection.spec.schema?.pullPolicy === "All") await removeUnbound(deps, name, signal);
   await releaseSecret(deps, connection, signal);
   await removeCleanup(consumer, CONNECTIONS, connection, signal, caches.connections);
   log.info("Connection released", { connection: name, localUid });
   return done;
-}
-
-/** Takes the heartbeat away. A link that is closed is opened once more for it. */
-async function endHeartbeat(
-  { links, consumer, secretNamespaces }: ConnectionDeps,
-  connection: Connection,
-  signal: AbortSignal,
-): Promise<void> {
-  const { name } = connection.metadata;
-  const pinned = connection.status?.remoteClusterUID;
-  if (!pinned) return; // it was never connected
-  const open = async () =>
-    links.open(name, await readCredential(consumer, connection, secretNamespaces, signal), signal);
-  const link = links.get(name) ?? await open();
-  if (link.remoteUid !== pinned) throw new Error(`the kubeconfig does not lead to ${pinned}`);
-  if (link.boundary) await stopBeating(link.kube, link.heartbeat, signal);
-}
-
-async function releaseSecret(
-  { caches, consumer }: ConnectionDeps,
-  { metadata, spec: { kubeconfigSecretRef: { namespace, name } } }: Connection,
-  signal: AbortSignal,
-): Promise<void> {
-  const isShared = [...caches.connections.values()].some((other) =>
-    other.metadata.name !== metadata.name &&
-    other.spec.kubeconfigSecretRef.namespace === namespace &&
-    other.spec.kubeconfigSecretRef.name === name
-  );
-  if (isShared) return;
-  const secret = await consumer.find(SECRETS, { namespace, name }, signal);
-  if (secret) await removeCleanup(consumer, SECRETS, secret, signal);
 }

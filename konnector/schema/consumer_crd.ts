@@ -1,8 +1,9 @@
-import { ANNOTATIONS, isReservedGroup, LABELS } from "../../common/api/names.ts";
+import { ANNOTATIONS, LABELS } from "../../common/api/names.ts";
 import type {
   CustomResourceDefinition,
   CustomResourceVersion,
 } from "../../common/api/resources.ts";
+import { groupFault } from "../connections/offered_apis.ts";
 import { hashOf } from "../sync/records.ts";
 import type { BoundType } from "../sync/sync_context.ts";
 
@@ -31,8 +32,8 @@ export class CrdRefusedError extends Error {
 export function pulledCrd(provider: CustomResourceDefinition, connection: string): PulledCrd {
   const { name, annotations } = provider.metadata;
   const { group, names, scope, versions, conversion } = provider.spec;
-  const fault = faultOf(provider);
-  if (fault) throw new CrdRefusedError(fault);
+  const fault = groupFault(group);
+  if (fault) throw new CrdRefusedError(`${name} ${fault}`);
   const version = newestServed(versions);
   if (!version) throw new CrdRefusedError("it has no served version");
   const { acceptedNames: _, ...wantedNames } = names as typeof names & { acceptedNames?: unknown };
@@ -94,17 +95,6 @@ const typeOf = (
 /** Without conversion, an object is the same in every version. */
 const isConverting = (conversion: { readonly strategy?: string } | undefined): boolean =>
   conversion?.strategy !== undefined && conversion.strategy !== "None";
-
-/** A provider could take over parts of the consumer's own cluster with these groups. */
-function faultOf(
-  { metadata: { name }, spec: { group } }: CustomResourceDefinition,
-): string | undefined {
-  const isKubernetes = group === "k8s.io" || group.endsWith(".k8s.io") ||
-    group === "kubernetes.io" || group.endsWith(".kubernetes.io");
-  if (isKubernetes) return `${name} is in a group of Kubernetes`;
-  if (isReservedGroup(group)) return `${name} is in a group of xbind`;
-  return undefined;
-}
 
 /** Returns the stored version if it is served, else the newest served one by Kubernetes' order. */
 export function newestServed(

@@ -39,6 +39,10 @@ export const isPulled = ({ metadata }: MetadataObject): boolean =>
   metadata.labels?.[LABELS.managed] === "true" &&
   metadata.annotations?.[ANNOTATIONS.connection] !== undefined;
 
+/** Tells whether a CRD was installed for this Connection. */
+export const isPulledBy = (connection: string, crd: MetadataObject): boolean =>
+  isPulled(crd) && crd.metadata.annotations?.[ANNOTATIONS.connection] === connection;
+
 /** Installs a CRD, or brings an installed one up to date. Writes nothing if it is. */
 export async function installCrd(
   { consumer, crds }: InstallDeps,

@@ -1,0 +1,107 @@
+import { isDeleting } from "../../common/api/resources.ts";
+import { done, type Outcome, requeueAfter } from "../../common/control/controller.ts";
+import { isServerFailure } from "../../common/kube/kube_error.ts";
+import type { Links } from "../connections/links.ts";
+import { isCredentialRefused } from "../connections/provider_link.ts";
+import type { ConsumerCaches } from "../consumer_caches.ts";
+import { installApi, type InstallDeps, isFault, type SchemaFault } from "./install_api.ts";
+
+/** The CRDs that Connections with the pull policy `All` want, also those that nobody binds. */
+export class UnboundApis {
+  readonly #wanted = new Map<string, ReadonlySet<string>>();
+  readonly #pulled = new Map<string, SchemaFault | undefined>();
+  readonly #wake: (api: string) => void;
+  readonly #settled: (connection: string) => void;
+
+  /** Calls `wake` for each API to look at, and `settled` for each Connection that waited for one. */
+  constructor(wake: (api: string) => void, settled: (connection: string) => void) {
+    this.#wake = wake;
+    this.#settled = settled;
+  }
+
+  /** Takes note of the APIs that a Connection wants from now on. */
+  want(connection: string, names: readonly string[]): void {
+    const before = this.wantedBy(connection);
+    const after = new Set(names);
+    if (after.size === 0) this.#wanted.delete(connection);
+    else this.#wanted.set(connection, after);
+    for (const api of before.symmetricDifference(after)) this.#wake(api);
+  }
+
+  /** Returns the APIs that a Connection wants. */
+  wantedBy(connection: string): ReadonlySet<string> {
+    return this.#wanted.get(connection) ?? new Set();
+  }
+
+  /** Lists the Connections that want an API. */
+  wanting(api: string): string[] {
+    return [...this.#wanted].filter(([, names]) => names.has(api)).map(([connection]) =>
+      connection
+    );
+  }
+
+  /** Whether it was tried to pull an API. */
+  isSettled(api: string): boolean {
+    return this.#pulled.has(api);
+  }
+
+  /** Returns why the CRD of an API is not the provider's. */
+  fault(api: string): SchemaFault | undefined {
+    return this.#pulled.get(api);
+  }
+
+  /** Takes note that an API was pulled, or why not. */
+  settle(api: string, fault: SchemaFault | undefined): void {
+    const isKnown = this.#pulled.has(api) && this.#pulled.get(api)?.message === fault?.message;
+    this.#pulled.set(api, fault);
+    if (!isKnown) this.wanting(api).forEach(this.#settled);
+  }
+
+  /** Forgets an API that is bound, or that nobody wants. */
+  forget(api: string): void {
+    this.#pulled.delete(api);
+  }
+}
+
+/** What pulling works with. */
+export interface UnboundDeps extends Omit<InstallDeps, "crds"> {
+  readonly caches: ConsumerCaches;
+  readonly links: Links;
+  readonly unbound: UnboundApis;
+}
+
+const REFUSED_RETRY_MS = 60_000;
+
+/** Installs the CRD of an API that nobody binds, if a Connection wants it. Syncs no object. */
+export async function pullUnbound(
+  deps: UnboundDeps,
+  api: string,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { caches, links, unbound } = deps;
+  const [connection] = unbound.wanting(api)
+    .map((name) => caches.connections.get({ name }))
+    .filter((each) => each !== undefined && !isDeleting(each))
+    .toSorted((a, b) => ageOf(a) < ageOf(b) ? -1 : 1);
+  if (!connection) {
+    unbound.forget(api);
+    return done;
+  }
+  const link = links.get(connection.metadata.name);
+  if (!link?.hasSynced || link.awayMs() !== undefined) return done; // the link wakes it
+  try {
+    const crd = await link.readCrd(api, signal);
+    if (!crd) return done; // its event makes the Connection look again
+    const installed = await installApi({ ...deps, crds: caches.crds }, connection, crd, signal);
+    const fault = isFault(installed) ? installed : installed.problem;
+    if (fault?.reason !== "Pending") unbound.settle(api, fault);
+    return fault ? requeueAfter(REFUSED_RETRY_MS) : done;
+  } catch (error) {
+    if (isCredentialRefused(error)) link.reject(error);
+    else if (!isServerFailure(error) || link.awayMs() === undefined) throw error;
+    return done; // a link that works again wakes it
+  }
+}
+
+const ageOf = (object: { metadata: { creationTimestamp?: string; name: string } } | undefined) =>
+  `${object?.metadata.creationTimestamp} ${object?.metadata.name}`;

@@ -1,0 +1,33 @@
+import { isReservedGroup, parseApiName } from "../../common/api/names.ts";
+
+/** A ClusterBinding lists at most this many APIs, and a Connection pulls as many CRDs. */
+export const MOST_APIS = 100;
+
+/** Says why the APIs of a group are not pulled: a provider could take over the consumer with them. */
+export function groupFault(group: string): string | undefined {
+  const isKubernetes = group === "k8s.io" || group.endsWith(".k8s.io") ||
+    group === "kubernetes.io" || group.endsWith(".kubernetes.io");
+  if (isKubernetes) return "is in a group of Kubernetes";
+  return isReservedGroup(group) ? "is in a group of xbind" : undefined;
+}
+
+/** The APIs that are taken of an offer, sorted by name. */
+export interface TakenApis {
+  readonly names: readonly string[];
+  /** How many there are no places for. */
+  readonly left: number;
+}
+
+/**
+ * Takes at most 100 of the offered APIs. Those in `kept` come first, so that an API with an earlier
+ * name never pushes one out that is in use.
+ */
+export function takeApis(offered: readonly string[], kept: Iterable<string>): TakenApis {
+  const keeps = [...kept].sort();
+  const others = offered.filter((name) => {
+    const parsed = parseApiName(name);
+    return parsed && groupFault(parsed.group) === undefined && !keeps.includes(name);
+  }).sort();
+  const all = [...keeps, ...others];
+  return { names: all.slice(0, MOST_APIS).sort(), left: Math.max(0, all.length - MOST_APIS) };
+}
