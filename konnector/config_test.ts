@@ -13,6 +13,7 @@ Deno.test("parseConfig() of the konnector returns typed, frozen settings", () =>
   const expected: Config = {
     secretNamespaces: ["xbind"],
     clusterName: "",
+    relatedAllow: [],
     kubeconfig: "",
     metricsBindAddress: ":8085",
     healthProbeBindAddress: ":8081",
@@ -44,6 +45,10 @@ Deno.test("parseConfig() of the konnector refuses", async (t) => {
     ["--cluster-name=<b>", /^--cluster-name: "<b>" is not a name/],
     [`--cluster-name=${"a".repeat(64)}`, /^--cluster-name: ".*" is not a name/],
     ["--cluster-name=prod ", /^--cluster-name: ".*" is not a name/],
+    ["--related-allow=kube-public", /^--related-allow: "kube-public" is neither namespace:/],
+    ["--related-allow=namespace:kubepublic", /^--related-allow: .* needs no permission/],
+    ["--related-allow=type:Opaque", /^--related-allow: "type:Opaque" needs no permission/],
+    ["--related-allow=namespace:kube_x", /^--related-allow: .* names nothing that/],
     ["--metrics-bind-address=8085", /^--metrics-bind-address: "8085" is not an address/],
     ["--enable-gateway", /^--enable-gateway is not a flag/],
   ];

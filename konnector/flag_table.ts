@@ -2,6 +2,7 @@ import { CONSUMER_NAMESPACE } from "../common/api/names.ts";
 import { LOGGING_FLAGS, managerFlags } from "../common/flags/common_flags.ts";
 import { list, text } from "../common/flags/flag_kinds.ts";
 import { clusterName, namespace } from "../common/flags/flag_values.ts";
+import { relatedException } from "./related/never_copied.ts";
 
 const CONNECTIONS = {
   "secret-namespaces": list(
@@ -13,6 +14,12 @@ const CONNECTIONS = {
     "",
     "Name of this cluster for people; by default the first block of its UID",
     clusterName,
+  ),
+  "related-allow": list(
+    "",
+    "Protected namespaces and types of Secrets that related resources may use, such as " +
+      "namespace:kube-public or type:helm.sh/release.v1",
+    relatedException,
   ),
 } as const;
 

@@ -28,6 +28,9 @@ import { Links } from "./connections/links.ts";
 import { clockNews } from "./connections/provider_clock.ts";
 import { reconcileConnection } from "./connections/reconcile_connection.ts";
 import { allBindings, type ConsumerCaches, consumerCaches } from "./consumer_caches.ts";
+import { allowedBy } from "./related/never_copied.ts";
+import { reconcileRelated } from "./related/reconcile_related.ts";
+import { Related } from "./related/related.ts";
 import { syncMetrics } from "./sync_metrics.ts";
 
 /** What the konnector works with. */
@@ -73,7 +76,12 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
   const lead: Runnable = async (signal) => {
     await Promise.all(needed.map((cache) => cache.whenSynced(signal)));
     const clusterUid = await clusterIdentity(kube, signal);
-    const queues = { connections: new Queue(), apis: new Queue(), bindings: new Queue() };
+    const queues = {
+      connections: new Queue(),
+      apis: new Queue(),
+      bindings: new Queue(),
+      related: new Queue(),
+    };
     const unbound = new UnboundApis(
       (api) => queues.apis.add(api),
       (connection) => queues.connections.add(connection),
@@ -111,7 +119,20 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
       due: (api, ms) => queues.apis.addAfter(api, ms),
     }, log);
     using _ = show(apis);
-    const shared = { consumer: kube, caches, links, apis, clusterUid, recordEvent: events.record };
+    using related = new Related({
+      changed: wake.relatedChanged,
+      due: (connection, ms) => queues.related.addAfter(connection, ms),
+    }, log);
+    const shared = {
+      consumer: kube,
+      caches,
+      links,
+      apis,
+      related,
+      clusterUid,
+      recordEvent: events.record,
+    };
+    const allowed = allowedBy(config.relatedAllow);
     const schema = {
       want: (connection: string, names: readonly string[]) => unbound.want(connection, names),
       faults: (connection: string) => schemaFaults({ caches, apis, unbound }, connection),
@@ -146,6 +167,12 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
           api,
           signal,
         )),
+      run("related", queues.related, (connection, signal) =>
+        reconcileRelated(
+          { ...shared, allowed, log: log.named("related"), metrics, reportsOf },
+          connection,
+          signal,
+        )),
       run(
         "binding",
         queues.bindings,
@@ -176,6 +203,7 @@ interface Queues {
   readonly connections: Queue;
   readonly apis: Queue;
   readonly bindings: Queue;
+  readonly related: Queue;
 }
 
 /** Says which keys a change concerns. */
@@ -209,6 +237,7 @@ function wakers(caches: ConsumerCaches, queues: Queues, unbound: UnboundApis) {
       wakeBinding(binding);
       wakeApisOf(binding);
       queues.connections.add(binding.spec.connectionRef.name);
+      queues.related.add(binding.spec.connectionRef.name);
     }
   };
   const crdChanged = ({ before, after, writer }: Change<MetadataObject>) => {
@@ -227,13 +256,24 @@ function wakers(caches: ConsumerCaches, queues: Queues, unbound: UnboundApis) {
     /** A link was opened or closed, works again, or a CRD of its provider changed. */
     linkChanged: (connection: string, crd?: string) => {
       queues.connections.add(connection);
-      if (crd === undefined) wakeApisThrough(connection);
-      else if (isNamedBy(usersOf(connection), crd) || unbound.wantedBy(connection).has(crd)) {
+      if (crd === undefined) {
+        queues.related.add(connection);
+        wakeApisThrough(connection);
+      } else if (isNamedBy(usersOf(connection), crd) || unbound.wantedBy(connection).has(crd)) {
         queues.apis.add(crd);
       }
     },
     /** A link may be used, or may no longer. */
-    linkUsable: wakeApisThrough,
+    linkUsable: (connection: string) => {
+      queues.related.add(connection);
+      wakeApisThrough(connection);
+    },
+    /** Related copies of a Connection changed, or what is wrong with them. */
+    relatedChanged: (connection: string) => {
+      for (const { metadata } of usersOf(connection)) {
+        queues.bindings.addAfter(keyText(metadata), PROGRESS_MS);
+      }
+    },
     /** The state of an API or the counts of its objects changed. */
     apiChanged: (api: string) => {
       for (const { metadata } of bindingsOf((binding) => names(binding, api))) {

@@ -2,6 +2,7 @@ import type { KubeObject, ResourceType } from "../api/resources.ts";
 import type { FieldManager } from "../api/names.ts";
 import { isNotFound, KubeError } from "./kube_error.ts";
 import { parseLossless } from "./lossless_json.ts";
+import { METADATA_OBJECT, type MetadataObject } from "./metadata.ts";
 import { collectionPath, keyOf, keyText, type ObjectKey, objectPath } from "./paths.ts";
 import { sendPatiently } from "./send_patiently.ts";
 import type { BeforeSend, Transport, TransportRequest } from "./transport.ts";
@@ -73,6 +74,24 @@ export class KubeClient {
   ): Promise<T | undefined> {
     try {
       return await this.get(type, key, signal);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Reads the metadata of one object. Returns undefined if it does not exist. */
+  async findMetadata(
+    type: ResourceType,
+    key: ObjectKey,
+    signal?: AbortSignal,
+  ): Promise<MetadataObject | undefined> {
+    const attempt = `get the metadata of ${named(type, key)}`;
+    try {
+      return await this.#call("GET", objectPath(type, key), attempt, {
+        signal,
+        headers: { Accept: METADATA_OBJECT },
+      });
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;

@@ -1,5 +1,7 @@
 import type { BindingStatus, BoundApi } from "../../common/api/resources.ts";
 import { conditionsOf, type Finding, finding } from "../conditions.ts";
+import type { RelatedView } from "../related/related_view.ts";
+import type { Problem } from "../related/related_context.ts";
 import type { AnyBinding } from "./coverage.ts";
 
 /** What is known of one bound API. */
@@ -22,7 +24,8 @@ export interface BindingView {
   /** Why the Connection cannot be used; undefined if it can. */
   readonly connectionFault: { readonly reason: string; readonly message: string } | undefined;
   readonly apis: readonly BoundApiView[];
-  /** How many objects are left to drain, while the binding is being deleted. */
+  readonly related: RelatedView;
+  /** How many objects are left to drain, while the binding is being deleted; Infinity if unknown. */
   readonly draining?: { readonly left: number };
 }
 
@@ -41,12 +44,12 @@ const keptHash = ({ status }: AnyBinding, name: string) => {
   return crdHash === undefined ? {} : { crdHash };
 };
 
-function findingsOf({ connectionFault, apis, draining }: BindingView): Finding[] {
+function findingsOf({ connectionFault, apis, related, draining }: BindingView): Finding[] {
   const broken = apis.find(({ reason }) => reason !== "AsExpected");
   const pending = apis.find(({ hasSynced }) => !hasSynced);
   const conflicts = apis.filter((api) => api.conflicts > 0);
   const fault = draining
-    ? { reason: "DrainingObjects", message: `${draining.left} objects are left to release` }
+    ? { reason: "DrainingObjects", message: leftMessage(draining.left) }
     : connectionFault ?? broken ??
       (pending && { reason: "Pending", message: `The objects of ${pending.name} are being read` });
   return [
@@ -55,24 +58,43 @@ function findingsOf({ connectionFault, apis, draining }: BindingView): Finding[]
       : finding("Connected", true, "AsExpected"),
     fault
       ? finding("Synced", false, fault.reason, fault.message)
+      : related.rejected.length > 0
+      ? finding("Synced", false, "Rejected", problemMessage(related.rejected))
       : finding("Synced", true, "AsExpected"),
-    conflicts.length > 0
-      ? finding("Conflicts", true, "ForeignObjectExists", conflictMessage(conflicts))
+    conflicts.length + related.conflicts.length > 0
+      ? finding("Conflicts", true, "ForeignObjectExists", conflictMessage(conflicts, related))
       : finding("Conflicts", false, "AsExpected"),
-    permission(apis),
+    permission(apis, related),
     fault
       ? finding("Ready", false, fault.reason, fault.message)
       : finding("Ready", true, "AsExpected"),
   ];
 }
 
-const conflictMessage = (apis: readonly BoundApiView[]): string =>
-  apis.map(({ name, conflicts }) => `${name}: ${conflicts} in conflict`).join("; ");
+const leftMessage = (left: number): string =>
+  Number.isFinite(left)
+    ? `${left} objects are left to release`
+    : "The related copies on the provider are not known";
+
+const conflictMessage = (apis: readonly BoundApiView[], related: RelatedView): string =>
+  [
+    ...apis.map(({ name, conflicts }) => `${name}: ${conflicts} in conflict`),
+    ...(related.conflicts.length > 0 ? [problemMessage(related.conflicts)] : []),
+  ].join("; ");
+
+/** Quotes the first problems, and counts the others. */
+function problemMessage(problems: readonly Problem[]): string {
+  const more = problems.length - MOST_QUOTED;
+  const quoted = problems.slice(0, MOST_QUOTED).map(({ message }) => message).join("; ");
+  return more > 0 ? `${quoted}; and ${more} more` : quoted;
+}
+
+const MOST_QUOTED = 3;
 
 /** An API that is synced in one namespace only is Ready, and says so here. */
-function permission(apis: readonly BoundApiView[]): Finding {
-  const refused = apis.find(({ isDenied }) => isDenied);
-  if (refused) return finding("PermissionDenied", true, "Forbidden", refused.message);
+function permission(apis: readonly BoundApiView[], { denied }: RelatedView): Finding {
+  const refused = apis.find(({ isDenied }) => isDenied)?.message ?? denied;
+  if (refused !== undefined) return finding("PermissionDenied", true, "Forbidden", refused);
   const narrow = apis.find(({ onlyNamespace }) => onlyNamespace !== undefined);
   if (!narrow) return finding("PermissionDenied", false, "AsExpected");
   const message = `Only objects in the namespace ${narrow.onlyNamespace} are synced: ` +

@@ -71,7 +71,8 @@ function wishOf(binding: AnyBinding): NamespaceCoverage {
   return { coverage: policy === "Orphan" ? "orphan" : "drain", conflictPolicy };
 }
 
-function byAge(a: AnyBinding, b: AnyBinding): number {
+/** Orders bindings by age, the oldest first. */
+export function byAge(a: AnyBinding, b: AnyBinding): number {
   const [x, y] = [a, b].map(({ kind, metadata: { creationTimestamp, name, namespace = "" } }) =>
     `${creationTimestamp} ${kind === "Binding" ? 1 : 0} ${namespace}/${name}`
   );

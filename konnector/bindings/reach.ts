@@ -1,4 +1,5 @@
 import type { ProviderLink } from "../connections/provider_link.ts";
+import { may } from "../rights.ts";
 import type { BoundType } from "../sync/sync_context.ts";
 
 /** Where the credential may use an API. */
@@ -13,20 +14,8 @@ export async function reachOf(
   { group, plural, namespaced }: BoundType,
   signal: AbortSignal,
 ): Promise<Reach> {
-  const mayList = async (namespace?: string): Promise<boolean> => {
-    const attributes = { verb: "list", group, resource: plural, ...(namespace && { namespace }) };
-    const { status } = await kube.request<{ status?: { allowed?: boolean } }>(
-      "POST",
-      "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-      {
-        apiVersion: "authorization.k8s.io/v1",
-        kind: "SelfSubjectAccessReview",
-        spec: { resourceAttributes: attributes },
-      },
-      signal,
-    );
-    return status?.allowed === true;
-  };
+  const mayList = (namespace?: string) =>
+    may(kube, { verb: "list", group, resource: plural, ...(namespace && { namespace }) }, signal);
   if (await mayList()) return { kind: "all" };
   if (namespaced && boundary && await mayList(boundary)) {
     return { kind: "one", namespace: boundary };

@@ -15,6 +15,10 @@ import type { Log } from "../../common/log/log.ts";
 import { isPendingAgain, isSameStatus } from "../conditions.ts";
 import { allBindings, type ConsumerCaches, providerOf } from "../consumer_caches.ts";
 import { addCleanup, learned, removeCleanup } from "../finalizer.ts";
+import type { Links } from "../connections/links.ts";
+import type { Related } from "../related/related.ts";
+import { relatedView } from "../related/related_view.ts";
+import { relatedLeft } from "../related/release_related.ts";
 import { removeCrd } from "../schema/install_crd.ts";
 import { parseKey } from "../sync/sync_context.ts";
 import type { Apis } from "./apis.ts";
@@ -26,7 +30,11 @@ import { releaseObjects } from "./release_objects.ts";
 export interface BindingDeps {
   readonly consumer: KubeClient;
   readonly caches: ConsumerCaches;
+  readonly links: Links;
   readonly apis: Apis;
+  readonly related: Related;
+  /** Identity of the consumer cluster. */
+  readonly clusterUid: string;
   readonly recordEvent: RecordEvent;
   readonly log: Log;
 }
@@ -66,6 +74,7 @@ function viewOf(deps: BindingDeps, binding: AnyBinding): BindingView {
   return {
     connectionFault: connectionFault(deps, binding),
     apis: binding.spec.apis.map(({ name }) => apiView(deps, binding, name)),
+    related: relatedView(deps.related, binding),
   };
 }
 
@@ -152,7 +161,7 @@ async function unbind(
   const isSameProvider = (connection: string) =>
     provider(connection) === provider(binding.spec.connectionRef.name);
   const heirs = others.filter(({ spec }) => isSameProvider(spec.connectionRef.name));
-  let left = 0;
+  let left = await relatedLeft(deps, binding, signal);
   for (const api of binding.spec.apis) {
     const known = apis.get(api.name)?.coverage;
     const wanted = coverageOf(api.name, allBindings(caches), provider);

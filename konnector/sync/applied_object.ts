@@ -26,7 +26,8 @@ export const clusterMarks = (clusterUid: string) => ({
   annotations: { [ANNOTATIONS.consumerClusterUid]: clusterUid },
 });
 
-function guardFields(guard: Guard) {
+/** Returns the metadata that makes an apply keep to its guard. */
+export function guardFields(guard: Guard) {
   if (guard === "none") return {};
   return guard === "absent" ? { resourceVersion: CREATE_ONLY } : { uid: guard.uid };
 }

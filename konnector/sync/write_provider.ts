@@ -112,8 +112,9 @@ export async function ensureNamespace(
   await sync.namespaces.ensure(name, () => createNamespace(sync, name, signal));
 }
 
-async function createNamespace(
-  { provider, clusterUid }: SyncContext,
+/** Creates a namespace with our marks, unless it exists. */
+export async function createNamespace(
+  { provider, clusterUid }: Pick<SyncContext, "provider" | "clusterUid">,
   name: string,
   signal: AbortSignal,
 ): Promise<void> {

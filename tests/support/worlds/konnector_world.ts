@@ -166,7 +166,12 @@ export class KonnectorWorld implements AsyncDisposable {
     const api = `${id.replaceAll("-", "")}s.${prefix}.example.org`;
     const made = crd(crdFor(api, EXPORTED));
     await this.provider.kube.create(CRDS, made, MANAGER);
-    await this.provider.offerReady(id, [api]);
+    const { relatedResources } = sample;
+    await this.provider.offerReady(
+      id,
+      [api],
+      relatedResources && { defaults: { relatedResources } },
+    );
     const { metadata: { name } } = await this.provider.grant({
       exportName: id,
       apis: [api],
@@ -323,6 +328,9 @@ export class KonnectorWorld implements AsyncDisposable {
 
 /** The Connection of a bound API. */
 export const connectionOf = ({ bundle }: Bound): Connection => bundle[1] as Connection;
+
+/** The ClusterBinding of a bound API. */
+export const bindingOf = ({ bundle }: Bound): ClusterBinding => bundle[2] as ClusterBinding;
 
 /** The Secret of a bound API. */
 export const secretOf = ({ bundle }: Pick<Bound, "bundle">): Secret => bundle[0] as Secret;

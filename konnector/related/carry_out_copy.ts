@@ -1,0 +1,209 @@
+import { type Outcome, requeueAfter } from "../../common/control/controller.ts";
+import { KubeError } from "../../common/kube/kube_error.ts";
+import type { ObjectKey } from "../../common/kube/paths.ts";
+import { reasonOf, refusalOf } from "../sync/refusals.ts";
+import { MalformedError, type WantedCopy } from "./copy_of.ts";
+import type { CopyStep } from "./plan_copy.ts";
+import { notesFor, type RelatedContext, type Side } from "./related_context.ts";
+import type { CopyRecord, SourceRecord } from "./related_records.ts";
+import { reportProblem } from "./report_problem.ts";
+import { applyCopy, deleteCopy, lookAtPlace, makeNamespace, readSource } from "./write_copy.ts";
+
+/** One turn on one copy: what was read in it. */
+export interface CopyTurn {
+  readonly key: string;
+  readonly at: ObjectKey;
+  /** Newer than the cache; null if nothing is in the place. */
+  live: CopyRecord | null | undefined;
+  /** What the source wants, with its data. */
+  wanted: WantedCopy | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** How soon to look again if no event comes. */
+export const LOOK_AGAIN_MS = 5_000;
+/** A hostile provider cannot fill the consumer with more copies of one kind. */
+const MOST_COPIES = 10_000;
+
+/** Carries a step out. Returns undefined if the next step can follow at once. */
+export async function carryOutCopy(
+  context: RelatedContext,
+  turn: CopyTurn,
+  step: CopyStep,
+  source: SourceRecord | undefined,
+  copy: CopyRecord | undefined,
+): Promise<Outcome | undefined> {
+  try {
+    switch (step) {
+      case "look":
+        return await look(context, turn);
+      case "delete":
+      case "replace":
+        return copy && await remove(context, turn, copy);
+      case "read":
+        return source && await read(context, turn, source);
+      case "create":
+        return source && await create(context, turn, source);
+      case "update":
+        return source && copy && await update(context, turn, source, copy);
+    }
+  } catch (error) {
+    return failed(context, turn, source, step === "read" ? "source" : "target", error);
+  }
+}
+
+/** Reads what is in the place of the copy, and remembers what no watch reports. */
+async function look(context: RelatedContext, turn: CopyTurn): Promise<undefined> {
+  const found = await lookAtPlace(context, turn.at, turn.signal);
+  const known = context.copies.get(turn.at);
+  const isKnown = known !== undefined && known.metadata.uid === found?.metadata.uid;
+  turn.live = isKnown ? known : found ?? null;
+  const notes = notesFor(context, turn.key);
+  notes.isKnown = true;
+  delete notes.isUncertain;
+  notes.seen = isKnown ? undefined : found;
+}
+
+/** Reads the source. Its data stays only for this turn. */
+async function read(
+  context: RelatedContext,
+  turn: CopyTurn,
+  source: SourceRecord,
+): Promise<Outcome | undefined> {
+  const found = await readSource(context, turn.at, source, turn.signal);
+  if (found === "changed") return requeueAfter(LOOK_AGAIN_MS);
+  if (found !== "barred") turn.wanted = found;
+  else notesFor(context, turn.key).barredVersion = source.metadata.resourceVersion;
+}
+
+/** Creates the copy. If another writer keeps deleting it, not too often. */
+async function create(
+  context: RelatedContext,
+  turn: CopyTurn,
+  source: SourceRecord,
+): Promise<Outcome | undefined> {
+  const { key, at: { namespace = "" }, signal } = turn;
+  if (context.copies.size >= MOST_COPIES) {
+    refuse(context, turn, source, `there are ${MOST_COPIES} copies already`);
+    return undefined;
+  }
+  const isLost = context.notes.get(key)?.isLost === true;
+  const waitMs = isLost ? context.deletions.waitMs(key) : 0;
+  if (waitMs > 0) return requeueAfter(waitMs);
+  try {
+    await apply(context, turn, source, undefined);
+  } catch (error) {
+    if (refusalOf(error) !== "notFound") throw error;
+    await makeNamespace(context, namespace, signal);
+    await apply(context, turn, source, undefined);
+  }
+  if (isLost && context.deletions.repaired(key)) {
+    const note = `The copy of ${context.kind.resource} ${key} is deleted again and again; from ` +
+      "now on it is made again only every five minutes";
+    context.tell(source.binding, "CopyDeleted", note);
+  }
+}
+
+/** Updates exactly this copy. If another writer keeps changing it, not too often. */
+async function update(
+  context: RelatedContext,
+  turn: CopyTurn,
+  source: SourceRecord,
+  copy: CopyRecord,
+): Promise<Outcome | undefined> {
+  const isRepair = context.notes.get(turn.key)?.appliedVersion === source.metadata.resourceVersion;
+  const waitMs = isRepair ? context.changes.waitMs(turn.key) : 0;
+  if (waitMs > 0) return requeueAfter(waitMs);
+  if (isRepair && context.changes.repaired(turn.key)) {
+    const note =
+      `Another writer keeps changing the copy of ${context.kind.resource} ${turn.key}; ` +
+      "repairs are slowed down";
+    context.tell(source.binding, "Fight", note);
+  }
+  await apply(context, turn, source, copy);
+}
+
+async function apply(
+  context: RelatedContext,
+  turn: CopyTurn,
+  source: SourceRecord,
+  copy: CopyRecord | undefined,
+): Promise<void> {
+  const { key, at, wanted, signal } = turn;
+  if (!wanted) return;
+  const guard = copy ? { uid: copy.metadata.uid ?? "" } : "absent";
+  turn.live = await applyCopy(context, at, guard, wanted, source, signal);
+  const { problem } = context.notes.get(key) ?? {};
+  context.notes.set(key, { isKnown: true, appliedVersion: source.metadata.resourceVersion });
+  if (problem || !copy) context.onProgress();
+}
+
+/** Deletes a copy. Its watch reports when it is gone. */
+async function remove(
+  context: RelatedContext,
+  turn: CopyTurn,
+  copy: CopyRecord,
+): Promise<Outcome | undefined> {
+  const wasThere = await deleteCopy(context, turn.at, copy, turn.signal);
+  const notes = notesFor(context, turn.key);
+  notes.deletedUid = copy.metadata.uid;
+  notes.isKnown = true;
+  if (wasThere) return requeueAfter(LOOK_AGAIN_MS);
+  turn.live = null;
+}
+
+/** Says what an error means. */
+function failed(
+  context: RelatedContext,
+  turn: CopyTurn,
+  source: SourceRecord | undefined,
+  side: Side,
+  error: unknown,
+): Outcome | undefined {
+  if (error instanceof MalformedError && source) {
+    refuse(context, turn, source, error.message);
+    return undefined;
+  }
+  const notes = notesFor(context, turn.key);
+  switch (refusalOf(error)) {
+    case "otherObject":
+      notes.isUncertain = true;
+      turn.live = undefined;
+      return undefined;
+    case "notFound":
+    case "namespaceTerminating":
+      return requeueAfter(LOOK_AGAIN_MS);
+    case "forbidden":
+    case "unauthorized":
+      context.onDenied(side, error);
+      throw error;
+    case "rejected":
+      if (!source) throw error;
+      refuse(context, turn, source, whyRefused(context, error));
+      return undefined;
+    default:
+      notes.isUncertain = true; // a write may have been carried out
+      throw error;
+  }
+}
+
+/** Says why a cluster refused a copy. A webhook may quote a Secret, so its words are left out. */
+function whyRefused({ kind: { resource, direction } }: RelatedContext, error: unknown): string {
+  const where = direction === "FromProvider" ? "this cluster" : "the provider";
+  const words = resource === "secrets" && error instanceof KubeError
+    ? `${error.reason} (${error.status})`
+    : reasonOf(error);
+  return `${where} refused it: ${words}`;
+}
+
+/** Remembers that a source cannot be copied as it is, and reports it. */
+function refuse(
+  context: RelatedContext,
+  turn: CopyTurn,
+  { binding, metadata: { resourceVersion = "" } }: SourceRecord,
+  why: string,
+): void {
+  notesFor(context, turn.key).refused = { version: resourceVersion, at: performance.now() };
+  const message = `${context.kind.resource} ${turn.key} is not copied: ${why}`;
+  reportProblem(context, { reason: "Rejected", binding, object: turn.key, message });
+}

@@ -1,0 +1,31 @@
+import type { AnyBinding } from "../bindings/coverage.ts";
+import type { Related } from "./related.ts";
+import type { Problem } from "./related_context.ts";
+import { RELATED_KINDS } from "./rules_of.ts";
+
+/** What a binding shows of its related objects. */
+export interface RelatedView {
+  /** Why a kind is not copied at all. */
+  readonly denied: string | undefined;
+  /** Objects whose place is taken. */
+  readonly conflicts: readonly Problem[];
+  /** Objects that the other cluster refused. */
+  readonly rejected: readonly Problem[];
+}
+
+/** Collects what is wrong with the related objects of a binding. */
+export function relatedView(
+  related: Related,
+  { spec: { connectionRef, relatedResources = [] }, metadata: { uid = "" } }: AnyBinding,
+): RelatedView {
+  const states = RELATED_KINDS.filter(({ resource, direction }) =>
+    relatedResources.some((rule) => rule.resource === resource && rule.direction === direction)
+  ).map((kind) => related.get(connectionRef.name, kind));
+  const problems = states.flatMap((state) => state?.sync?.problems(uid) ?? [])
+    .sort((a, b) => a.message < b.message ? -1 : 1);
+  return {
+    denied: states.find((state) => state?.fault)?.fault?.message,
+    conflicts: problems.filter(({ reason }) => reason !== "Rejected"),
+    rejected: problems.filter(({ reason }) => reason === "Rejected"),
+  };
+}
