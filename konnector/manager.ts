@@ -10,7 +10,7 @@ import { KubeClient } from "../common/kube/client.ts";
 import type { Cluster } from "../common/kube/connect.ts";
 import { eventRecorder } from "../common/kube/event_recorder.ts";
 import { isServerFailure } from "../common/kube/kube_error.ts";
-import { leadershipFor } from "../common/kube/leadership.ts";
+import { leaderOf, leadershipFor } from "../common/kube/leadership.ts";
 import type { MetadataObject } from "../common/kube/metadata.ts";
 import { keyText } from "../common/kube/paths.ts";
 import { watchReports } from "../common/kube/watch_reports.ts";
@@ -181,7 +181,16 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
     )(signal).finally(events.settle);
   };
 
+  /** Two konnectors end in the same state, but do most work twice. */
+  const warnOfLeader: Runnable = async (signal) => {
+    if (config.leaderElect) return;
+    const leader = await leaderOf(reader, { config, target, env: deps.env }, signal)
+      .catch((error) => log.debug("cannot read the Lease of the election", { error }));
+    if (leader) log.warn("another konnector leads; start this one with --leader-elect", { leader });
+  };
+
   return all(
+    warnOfLeader,
     serveManager({
       metricsAddress: config.metricsBindAddress,
       probeAddress: config.healthProbeBindAddress,

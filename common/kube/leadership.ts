@@ -1,4 +1,5 @@
 import type { Log } from "../log/log.ts";
+import { LEASES } from "../api/resources.ts";
 import { VERSION } from "../version.ts";
 import { KubeClient } from "./client.ts";
 import type { KubeTarget } from "./kube_target.ts";
@@ -19,6 +20,19 @@ export interface ElectionOptions {
   readonly log: Log;
   /** Shows whether this process leads in the election of that name. */
   readonly metrics: { leaderElection(name: string): (isLeading: boolean) => void };
+}
+
+/** Returns the holder of an election's Lease that was renewed in time; undefined if nobody leads. */
+export async function leaderOf(
+  kube: KubeClient,
+  { config, target, env }: Pick<ElectionOptions, "config" | "target" | "env">,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const namespace = await leaseNamespace(env, target);
+  const lease = await kube.find(LEASES, { namespace, name: config.leaderElectionId }, signal);
+  const { holderIdentity, renewTime = "", leaseDurationSeconds = 0 } = lease?.spec ?? {};
+  const isFresh = Date.now() - Date.parse(renewTime) < leaseDurationSeconds * 1_000;
+  return isFresh && holderIdentity ? holderIdentity : undefined;
 }
 
 /** Decides who leads: this process without an election, else the holder of the Lease. */

@@ -18,6 +18,8 @@ export interface ApiDeps extends SyncDeps, UnboundDeps {}
 
 const REFUSED_RETRY_MS = 60_000;
 const CRD_RETRY_MS = 1_000;
+/** Nothing tells that a credential reaches more namespaces than before. */
+const REACH_LOOK_MS = 300_000;
 
 /** Starts, adapts or stops the sync of one API as its bindings and its Connection want it. */
 export async function reconcileApi(
@@ -90,7 +92,8 @@ async function pullAndSync(
     return requeueAfter(deniedRetryMs());
   }
   startSync(deps, api, coverage, link, installed, reach);
-  return installed.problem ? requeueAfter(REFUSED_RETRY_MS) : done;
+  if (installed.problem) return requeueAfter(REFUSED_RETRY_MS);
+  return reach.kind === "one" ? requeueAfter(REACH_LOOK_MS) : done;
 }
 
 /** Pauses an API that the provider does not export. If its CRD is gone, so are the copies. */

@@ -127,6 +127,15 @@ Deno.test("with an election one konnector works, and another takes over", async 
   await world.onProvider(type, { namespace, name: "one" });
   await using second = await Konnector.start(world.consumerPlane, options);
   await second.logged("listening");
+  {
+    await using third = await Konnector.start(world.consumerPlane, {
+      kubeconfig: options.kubeconfig,
+    });
+    const { leader } = await third.logged(
+      "another konnector leads; start this one with --leader-elect",
+    );
+    assert.match(String(leader), /_/);
+  }
   const { provider: writes } = await world.writesDuring(async () => {
     await world.create(bound, "two");
     await world.onProvider(type, { namespace, name: "two" });
