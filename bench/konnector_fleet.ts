@@ -184,6 +184,7 @@ async function openLink({ stringData }: Secret, clusterUid: string): Promise<Pro
     name: clusterUid,
     target: parseInlineKubeconfig(text, { origin: CONNECTIONS.kind }),
     fingerprint: clusterUid,
+    source: "CRD",
     clusterUid,
     beforeWrite: () => {},
     onAnswer: () => {},

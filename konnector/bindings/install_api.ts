@@ -12,7 +12,12 @@ import { KubeError } from "../../common/kube/kube_error.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
 import type { Log } from "../../common/log/log.ts";
 import { incompatibleChanges } from "../schema/compatible_change.ts";
-import { commonType, CrdRefusedError, type PulledCrd, pulledCrd } from "../schema/consumer_crd.ts";
+import {
+  commonType,
+  type CrdRefusedError,
+  type PulledCrd,
+  pulledCrd,
+} from "../schema/consumer_crd.ts";
 import {
   claimCrd,
   hasObjects,
@@ -46,9 +51,16 @@ export interface InstalledCrd extends Pick<PulledCrd, "type" | "hash"> {
 export const isFault = (result: SchemaFault | InstalledCrd): result is SchemaFault =>
   "reason" in result;
 
+/** Says that the provider's CRD is not one that is ever pulled. */
+export const neverPulled = ({ message }: CrdRefusedError): SchemaFault => ({
+  reason: "Rejected",
+  message: `Its CRD is not pulled: ${message}`,
+});
+
 /**
  * Installs the provider's CRD on the consumer as the Connection wants it, or uses the present one.
  * A present one whose objects may not live under the new one stays. Returns why nothing can be used.
+ * Throws a `CrdRefusedError` if the provider's CRD is not one that is ever pulled.
  */
 export async function installApi(
   deps: InstallDeps,
@@ -64,13 +76,7 @@ export async function installApi(
     const message = `pullPolicy is None, and the CRD ${api} is missing on this cluster`;
     return { reason: "SchemaMissing", message };
   }
-  let pulled: PulledCrd;
-  try {
-    pulled = pulledCrd(crd, connection);
-  } catch (error) {
-    if (!(error instanceof CrdRefusedError)) throw error;
-    return { reason: "Rejected", message: `Its CRD is not pulled: ${error.message}` };
-  }
+  const pulled = pulledCrd(crd, connection);
   if (present && isDeleting(present)) return beingDeleted(api);
   if (present && !isPulled(present)) return foreign(api);
   if (present && schema?.updatePolicy === "Once") {

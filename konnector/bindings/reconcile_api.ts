@@ -4,10 +4,11 @@ import { isForbidden, isServerFailure } from "../../common/kube/kube_error.ts";
 import { isCredentialRefused, type ProviderLink } from "../connections/provider_link.ts";
 import { allBindings, providerOf } from "../consumer_caches.ts";
 import { deniedRetryMs } from "../denied_retry.ts";
+import { CrdRefusedError } from "../schema/consumer_crd.ts";
 import { isPulled } from "../schema/install_crd.ts";
 import { reasonOf } from "../sync/refusals.ts";
 import { type ApiCoverage, coverageOf } from "./coverage.ts";
-import { installApi, isFault } from "./install_api.ts";
+import { installApi, isFault, neverPulled } from "./install_api.ts";
 import { reachOf } from "./reach.ts";
 import { releaseLeaving } from "./release_leaving.ts";
 import { startSync, type SyncDeps } from "./start_sync.ts";
@@ -51,6 +52,11 @@ export async function reconcileApi(
       return done; // the end of the link pauses the API
     }
     if (isServerFailure(error) && link.awayMs() !== undefined) return done;
+    if (error instanceof CrdRefusedError) {
+      const fault = neverPulled(error);
+      apis.pause(api, { coverage, ...fault, schemaFault: fault });
+      return done; // its next change wakes it
+    }
     if (!isForbidden(error)) throw error;
     apis.pause(api, { coverage, reason: "Forbidden", message: reasonOf(error), isDenied: true });
     return requeueAfter(deniedRetryMs());
@@ -106,8 +112,9 @@ async function withdraw(
 ): Promise<Outcome> {
   const message = `The provider does not export ${api}`;
   const state = { coverage, reason: "APINotExported", message };
-  // A CRD that is being deleted still has copies. The end of it wakes the API.
-  const isGone = !link.crds.get({ name: api }) && !await link.readCrd(api, signal);
+  // A CRD that is being deleted still has copies. The end of it wakes the API. Only a provider
+  // whose CRDs can be read tells that one is gone, and its copies with it.
+  const isGone = link.activeSource === "CRD" && !await link.readCrd(api, signal);
   if (isGone && caches.crds.get({ name: api })) {
     const reports = reportsOf(`${api} on the consumer`);
     const meanwhile = releaseLeaving({ consumer, log: log.with({ api }), metrics, reports }, api);

@@ -4,7 +4,14 @@ import { isServerFailure } from "../../common/kube/kube_error.ts";
 import type { Links } from "../connections/links.ts";
 import { isCredentialRefused } from "../connections/provider_link.ts";
 import type { ConsumerCaches } from "../consumer_caches.ts";
-import { installApi, type InstallDeps, isFault, type SchemaFault } from "./install_api.ts";
+import { CrdRefusedError } from "../schema/consumer_crd.ts";
+import {
+  installApi,
+  type InstallDeps,
+  isFault,
+  neverPulled,
+  type SchemaFault,
+} from "./install_api.ts";
 
 /** The CRDs that Connections with the pull policy `All` want, also those that nobody binds. */
 export class UnboundApis {
@@ -97,9 +104,10 @@ export async function pullUnbound(
     if (fault?.reason !== "Pending") unbound.settle(api, fault);
     return fault ? requeueAfter(REFUSED_RETRY_MS) : done;
   } catch (error) {
-    if (isCredentialRefused(error)) link.reject(error);
+    if (error instanceof CrdRefusedError) unbound.settle(api, neverPulled(error));
+    else if (isCredentialRefused(error)) link.reject(error);
     else if (!isServerFailure(error) || link.awayMs() === undefined) throw error;
-    return done; // a link that works again wakes it
+    return done; // a change, or a link that works again, wakes it
   }
 }
 

@@ -25,6 +25,8 @@ export interface ConnectionView {
   readonly remoteUid?: string;
   readonly localUid: string;
   readonly exportedApis?: readonly ExportedApi[];
+  /** Where definitions of APIs are read from. */
+  readonly source?: "CRD" | "OpenAPI";
   /** Names of bound APIs that are no longer exported, and still synced. */
   readonly withdrawn?: readonly string[];
   /** Names of bound APIs that the provider does not have any more. */
@@ -49,7 +51,7 @@ export function connectionStatus(
   return {
     ...(remoteClusterUID ? { remoteClusterUID } : {}),
     localClusterUID: before.localClusterUID || view.localUid,
-    ...(view.exportedApis ? { activeSchemaSource: "CRD" } : keepSource(before)),
+    ...(view.source ? { activeSchemaSource: view.source } : keepSource(before)),
     ...(exportedAPIs ? { exportedAPIs } : {}),
     conditions: conditionsOf(connection, findingsOf(connection, view), now),
   };
@@ -82,7 +84,7 @@ function schemaInSync(connection: Connection, view: ConnectionView): Finding {
   const { exportedApis, withdrawn = [], deleted = [], schemaFaults = [] } = view;
   const faults = [
     ...notExported(withdrawn, "no longer exports", "their objects are still synced"),
-    ...notExported(deleted, "deleted", "their objects stay here, and are not synced"),
+    ...notExported(deleted, "no longer has", "their objects stay here, and are not synced"),
     ...schemaFaults,
   ];
   const [first] = faults;

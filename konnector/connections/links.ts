@@ -1,7 +1,7 @@
 import type { BeforeSend } from "../../common/kube/transport.ts";
 import type { Log } from "../../common/log/log.ts";
 import type { Credential } from "./credential.ts";
-import { ProviderLink } from "./provider_link.ts";
+import { ProviderLink, type SourceName } from "./provider_link.ts";
 
 /** What links are opened with. */
 export interface LinksOptions {
@@ -38,9 +38,15 @@ export class Links implements Disposable {
     return link && this.#started.has(link) ? link : undefined;
   }
 
-  /** Returns the link for this kubeconfig, and opens it if there is none. */
-  async open(name: string, credential: Credential, signal: AbortSignal): Promise<ProviderLink> {
-    const { target, fingerprint } = credential;
+  /** Returns the link for this kubeconfig and source, and opens it if there is none. */
+  async open(
+    name: string,
+    credential: Credential,
+    source: SourceName,
+    signal: AbortSignal,
+  ): Promise<ProviderLink> {
+    const { target } = credential;
+    const fingerprint = `${credential.fingerprint} ${source}`;
     const known = this.#links.get(name);
     if (known?.fingerprint === fingerprint) return known;
     const { clusterUid, beforeWrite, onAnswer, log, describe } = this.#options;
@@ -49,6 +55,7 @@ export class Links implements Disposable {
       name,
       target,
       fingerprint,
+      source,
       clusterUid,
       beforeWrite,
       onAnswer: onAnswer(new URL(target.server).host),

@@ -1,29 +1,34 @@
-import { LABELS } from "../../common/api/names.ts";
-import { CRDS, type CustomResourceDefinition, isDeleting } from "../../common/api/resources.ts";
-import { Cache } from "../../common/kube/cache.ts";
+import type { ConnectionSchema, CustomResourceDefinition } from "../../common/api/resources.ts";
 import { KubeClient } from "../../common/kube/client.ts";
-import { metadataObjects } from "../../common/kube/follow.ts";
 import { isForbidden, KubeError } from "../../common/kube/kube_error.ts";
 import type { KubeTarget } from "../../common/kube/kube_target.ts";
-import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { type BeforeSend, Transport } from "../../common/kube/transport.ts";
 import type { Log } from "../../common/log/log.ts";
 import { all, type ChildController, childController } from "../../common/time/runnable.ts";
 import { errorChain } from "../../common/errors.ts";
 import { VERSION } from "../../common/version.ts";
 import { reasonOf } from "../sync/refusals.ts";
+import type { ApiDetails, ApiSource, ProviderApi, SourceReports } from "./api_source.ts";
+import { AutoSource } from "./auto_source.ts";
 import { clusterIdentity } from "./cluster_identity.ts";
+import { CrdSource } from "./crd_source.ts";
 import { beat, type Heartbeat, leaseKey } from "./heartbeat.ts";
+import { OpenApiSource } from "./openapi_source.ts";
 import { ProviderClock } from "./provider_clock.ts";
 import { comparesVersions } from "./version_probe.ts";
+
+/** Where a Connection wants definitions of APIs to be read from. */
+export type SourceName = NonNullable<ConnectionSchema["source"]>;
 
 /** What a link is opened with. */
 export interface LinkOptions {
   /** The Connection. */
   readonly name: string;
   readonly target: KubeTarget;
-  /** Changes when the kubeconfig does. */
+  /** Changes when the kubeconfig or the source does. */
   readonly fingerprint: string;
+  /** Where definitions of APIs are read from. */
+  readonly source: SourceName;
   /** Identity of the consumer cluster. */
   readonly clusterUid: string;
   /** Checked before every write. */
@@ -40,22 +45,9 @@ export interface LinkOptions {
   readonly onClock: (aheadMs: number) => void;
 }
 
-/** An API that the provider has. */
-export interface ProviderApi {
-  readonly name: string;
-  readonly isExported: boolean;
-  readonly generation: number;
-}
-
-/** What a Connection shows of an exported API. */
-export interface ApiDetails {
-  readonly scope: "Cluster" | "Namespaced";
-  readonly versions: string[];
-}
-
 const MAX_IN_FLIGHT = 32;
 
-/** The way to one provider: client, CRDs and heartbeat. A changed kubeconfig needs a new link. */
+/** The way to one provider: client, APIs and heartbeat. A changed kubeconfig needs a new link. */
 export class ProviderLink implements Disposable {
   readonly name: string;
   readonly fingerprint: string;
@@ -65,14 +57,13 @@ export class ProviderLink implements Disposable {
   /** Identity of the provider cluster. */
   readonly remoteUid: string;
   readonly heartbeat: Heartbeat;
-  readonly crds: Cache<MetadataObject>;
+  readonly #source: ApiSource;
   readonly #transport: Transport;
   readonly #life: ChildController;
   readonly #onChange: (crd?: string) => void;
   readonly #onFailure: () => void;
   readonly #onClock: (aheadMs: number) => void;
   readonly #clock: ProviderClock;
-  readonly #details = new Map<string, { readonly version: string; readonly details: ApiDetails }>();
   #failure: unknown;
   #toldOfClock = false;
   #comparesVersions: boolean | undefined;
@@ -99,13 +90,11 @@ export class ProviderLink implements Disposable {
     this.#onFailure = onFailure;
     this.#onClock = onClock;
     this.#clock = clock;
-    this.crds = new Cache(metadataObjects(CRDS), {
-      reports: {
-        connected: () => this.#report(undefined),
-        disconnected: (error) => this.#report(error),
-      },
+    this.#source = sourceFor(options.source, kube, this.boundary, {
+      changed: onChange,
+      works: () => this.#report(undefined),
+      failed: (error) => this.#report(error),
     });
-    this.crds.onChange(({ before, after }) => onChange((after ?? before)?.metadata.name));
   }
 
   /** Connects to a provider and reads its identity. Throws if the provider refuses or is away. */
@@ -148,7 +137,7 @@ export class ProviderLink implements Disposable {
     };
     const beats = beat({ kube, heartbeat, clock: this.#clock, log, arrived, failed });
     const run = all(
-      (signal) => this.crds.run(this.kube, signal),
+      (signal) => this.#source.run(signal),
       ...(this.boundary ? [beats] : []),
     );
     run(this.signal).catch((error) => this.#report(error));
@@ -156,7 +145,12 @@ export class ProviderLink implements Disposable {
 
   /** Whether the provider's APIs are known. */
   get hasSynced(): boolean {
-    return this.crds.hasSynced;
+    return this.#source.hasSynced;
+  }
+
+  /** Where definitions of APIs are read from at present. */
+  get activeSource(): "CRD" | "OpenAPI" {
+    return this.#source.active;
   }
 
   /** Why the provider cannot be used at present; undefined if it can. */
@@ -166,7 +160,7 @@ export class ProviderLink implements Disposable {
 
   /** For how long the provider has been away; undefined if it is not. */
   awayMs(): number | undefined {
-    return this.crds.brokenForMs();
+    return this.#source.awayMs();
   }
 
   /** Why the provider forbids the heartbeat; undefined if it does not. */
@@ -186,33 +180,23 @@ export class ProviderLink implements Disposable {
 
   /** Lists the APIs that the provider exports, sorted by name. */
   exported(): ProviderApi[] {
-    return [...this.crds.values()].map(apiOf).filter(({ isExported }) => isExported)
+    return this.#source.list().filter(({ isExported }) => isExported)
       .sort((a, b) => a.name < b.name ? -1 : 1);
   }
 
   /** Returns an API of the provider, exported or not. */
   api(name: string): ProviderApi | undefined {
-    const crd = this.crds.get({ name });
-    return crd && !isDeleting(crd) ? apiOf(crd) : undefined;
+    return this.#source.find(name);
   }
 
-  /** Returns scope and served versions of an API. Reads its CRD again if that changed. */
+  /** Returns scope and served versions of an API. */
   async describe(name: string, signal: AbortSignal): Promise<ApiDetails | undefined> {
-    const { uid, generation } = this.crds.get({ name })?.metadata ?? {};
-    const version = `${uid} ${generation}`;
-    const known = this.#details.get(name);
-    if (known?.version === version) return known.details;
-    const crd = await this.readCrd(name, signal);
-    if (!crd) return undefined;
-    const served = crd.spec.versions.filter((each) => each.served).map((each) => each.name);
-    const details = { scope: crd.spec.scope as ApiDetails["scope"], versions: served };
-    this.#details.set(name, { version, details });
-    return details;
+    return await this.#source.describe(name, signal);
   }
 
-  /** Reads a CRD of the provider. */
+  /** Reads the definition of an API. Throws a `CrdRefusedError` if it cannot be used. */
   async readCrd(name: string, signal: AbortSignal): Promise<CustomResourceDefinition | undefined> {
-    return await this.kube.find(CRDS, { name }, signal);
+    return await this.#source.readCrd(name, signal);
   }
 
   [Symbol.dispose](): void {
@@ -262,8 +246,18 @@ export class ProviderLink implements Disposable {
 export const isCredentialRefused = (error: unknown): boolean =>
   error instanceof KubeError && error.status === 401;
 
-const apiOf = (crd: MetadataObject): ProviderApi => ({
-  name: crd.metadata.name,
-  isExported: crd.metadata.labels?.[LABELS.exported] === "true" && !isDeleting(crd),
-  generation: crd.metadata.generation ?? 0,
-});
+function sourceFor(
+  name: SourceName,
+  kube: KubeClient,
+  boundary: string,
+  reports: SourceReports,
+): ApiSource {
+  switch (name) {
+    case "Auto":
+      return new AutoSource(kube, boundary, reports);
+    case "CRD":
+      return new CrdSource(kube, reports);
+    case "OpenAPI":
+      return new OpenApiSource(kube, boundary, reports);
+  }
+}

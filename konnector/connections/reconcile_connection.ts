@@ -87,7 +87,8 @@ async function look(
   await addCleanup(deps.consumer, SECRETS, credential.secret, signal);
   let link: ProviderLink;
   try {
-    link = await links.open(name, credential, signal);
+    const { source = "Auto" } = connection.spec.schema ?? {};
+    link = await links.open(name, credential, source, signal);
   } catch (error) {
     links.close(name); // one that an earlier kubeconfig opened
     return { view: { localUid, ...faultOf(error) }, outcome: retryAfter(error) };
@@ -146,9 +147,9 @@ async function lookThrough(
     const crd = caches.crds.get({ name: api });
     return crd && isPulledBy(name, crd) && !link.api(api);
   }).sort();
-  const { heartbeatDenied } = link;
+  const { activeSource: source, heartbeatDenied } = link;
   return {
-    view: { localUid, remoteUid, exportedApis, heartbeatDenied, withdrawn, deleted },
+    view: { localUid, remoteUid, exportedApis, source, heartbeatDenied, withdrawn, deleted },
     outcome,
   };
 }

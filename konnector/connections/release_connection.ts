@@ -34,8 +34,10 @@ export async function endHeartbeat(
   const { name } = connection.metadata;
   const pinned = connection.status?.remoteClusterUID;
   if (!pinned) return; // it was never connected
-  const open = async () =>
-    links.open(name, await readCredential(consumer, connection, secretNamespaces, signal), signal);
+  const open = async () => {
+    const credential = await readCredential(consumer, connection, secretNamespaces, signal);
+    return await links.open(name, credential, "CRD", signal);
+  };
   const link = links.get(name) ?? await open();
   if (link.remoteUid !== pinned) throw new Error(`the kubeconfig does not lead to ${pinned}`);
   if (link.boundary) await stopBeating(link.kube, link.heartbeat, signal);

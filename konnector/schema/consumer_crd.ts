@@ -45,7 +45,7 @@ export function pulledCrd(provider: CustomResourceDefinition, connection: string
       .map((each) => ({ ...each, storage: each === version })),
     conversion: { strategy: "None" },
   };
-  const text = JSON.stringify(spec);
+  const text = textOf(spec);
   if (text.length > LARGEST_CRD) throw new CrdRefusedError("it is larger than 1 MiB");
   const hash = `sha256:${hashOf(text)}`;
   const approved = annotations?.[API_APPROVED];
@@ -67,6 +67,15 @@ export function pulledCrd(provider: CustomResourceDefinition, connection: string
     hash,
     type: typeOf(provider, version),
   };
+}
+
+/** A provider may nest a schema so deeply that it cannot be written. */
+function textOf(spec: object): string {
+  try {
+    return JSON.stringify(spec);
+  } catch (cause) {
+    throw new CrdRefusedError("it is nested too deeply", { cause });
+  }
 }
 
 /** Returns the newest version of an installed CRD that the provider serves as well. */

@@ -1,0 +1,80 @@
+import { isDnsLabel, LABELS } from "../../common/api/names.ts";
+import { CRDS, type CustomResourceDefinition, isDeleting } from "../../common/api/resources.ts";
+import { Cache } from "../../common/kube/cache.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { metadataObjects } from "../../common/kube/follow.ts";
+import type { MetadataObject } from "../../common/kube/metadata.ts";
+import type { ApiDetails, ApiSource, ProviderApi, SourceReports } from "./api_source.ts";
+
+/** The status of a Connection has room for so many. */
+const MOST_VERSIONS = 100;
+
+/** Follows the CRDs of a provider. Those with the export label are offered. */
+export class CrdSource implements ApiSource {
+  readonly active = "CRD";
+  readonly #kube: KubeClient;
+  readonly #crds: Cache<MetadataObject>;
+  readonly #details = new Map<string, { readonly version: string; readonly details: ApiDetails }>();
+
+  constructor(kube: KubeClient, reports: SourceReports) {
+    this.#kube = kube;
+    this.#crds = new Cache(metadataObjects(CRDS), {
+      reports: {
+        connected: () => reports.works(),
+        disconnected: (error) => reports.failed(error),
+      },
+    });
+    this.#crds.onChange(({ before, after }) => {
+      const { metadata } = (after ?? before) as MetadataObject;
+      if (!after) this.#details.delete(metadata.name);
+      reports.changed(metadata.name);
+    });
+  }
+
+  get hasSynced(): boolean {
+    return this.#crds.hasSynced;
+  }
+
+  awayMs(): number | undefined {
+    return this.#crds.brokenForMs();
+  }
+
+  list(): ProviderApi[] {
+    return [...this.#crds.values()].filter((crd) => !isDeleting(crd)).map(apiOf);
+  }
+
+  find(name: string): ProviderApi | undefined {
+    const crd = this.#crds.get({ name });
+    return crd && !isDeleting(crd) ? apiOf(crd) : undefined;
+  }
+
+  /** Reads the CRD again if it changed. */
+  async describe(name: string, signal: AbortSignal): Promise<ApiDetails | undefined> {
+    const { version = "" } = this.find(name) ?? {};
+    const known = this.#details.get(name);
+    if (known?.version === version) return known.details;
+    const crd = await this.readCrd(name, signal);
+    if (!crd) return undefined;
+    const details = {
+      scope: crd.spec.scope === "Cluster" ? "Cluster" : "Namespaced",
+      versions: crd.spec.versions.filter((each) => each.served && isDnsLabel(each.name))
+        .map((each) => each.name).slice(0, MOST_VERSIONS),
+    } as const;
+    this.#details.set(name, { version, details });
+    return details;
+  }
+
+  async readCrd(name: string, signal: AbortSignal): Promise<CustomResourceDefinition | undefined> {
+    return await this.#kube.find(CRDS, { name }, signal);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#crds.run(this.#kube, signal);
+  }
+}
+
+const apiOf = ({ metadata: { name, labels, uid, generation } }: MetadataObject): ProviderApi => ({
+  name,
+  isExported: labels?.[LABELS.exported] === "true",
+  version: `${uid} ${generation}`,
+});
