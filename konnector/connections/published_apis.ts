@@ -1,5 +1,6 @@
 import { isDnsLabel, isDnsSubdomain } from "../../common/api/names.ts";
 import type { DiscoveredResource } from "../schema/crd_from_openapi.ts";
+import { hashOf } from "../sync/records.ts";
 import type { ProviderApi } from "./api_source.ts";
 import { groupFault } from "./offered_apis.ts";
 import type { OwnRights } from "./own_rights.ts";
@@ -42,7 +43,7 @@ export function groupVersionOf(path: string, url: string): GroupVersion | undefi
   const isApi = prefix === "apis" && rest.length === 0 && isDnsSubdomain(group) &&
     group.includes(".") && isDnsLabel(version);
   if (!isApi || groupFault(group) !== undefined) return undefined;
-  return { group, version, hash: url };
+  return { group, version, hash: hashOf(String(url)) };
 }
 
 /** Reads the resources of a group and version, without subresources. */

@@ -18,7 +18,7 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { allowAccount } from "../../support/planes/allow_user.ts";
 import { crdFor, customType, EXPORTED } from "../../support/planes/issuer_samples.ts";
 import { accountToken, uniqueName } from "../../support/planes/kube.ts";
-import { aWhile, keyIn, told } from "../../support/worlds/konnector_steps.ts";
+import { aWhile, keyIn, told, writesAfter } from "../../support/worlds/konnector_steps.ts";
 import {
   type Bound,
   connectionOf,
@@ -77,6 +77,15 @@ async function isNotSynced(place: Pick<Bound, "type" | "namespace">, name: strin
   assert.equal(await provider.kube.find(place.type, keyIn(place, name)), undefined);
 }
 
+/** Restarts the konnector, and asserts that it finds everything as it should be. */
+async function restartWritesNothing(): Promise<void> {
+  const writes = await writesAfter(world, async () => {
+    await world.restart();
+    await aWhile();
+  });
+  assert.deepEqual(writes, { consumer: [], provider: [] });
+}
+
 const apisOf = ({ spec }: ClusterBinding): string[] => spec.apis.map(({ name }) => name);
 
 const setSpec = (name: string, spec: Partial<ConnectionSpec>) =>
@@ -101,6 +110,7 @@ Deno.test("autoBind binds what the provider exports, and goes with its Connectio
   assert.deepEqual(apisOf(grown), both);
   await world.isReady(CLUSTER_BINDINGS, { name });
   await syncs(second, "a");
+  await restartWritesNothing();
 
   await provider.edit(CRDS, { name: second.api }, {
     metadata: { labels: { [LABELS.exported]: null } },
@@ -178,6 +188,8 @@ Deno.test("pullPolicy All installs CRDs that nobody binds, and syncs nothing", a
     { name: used.api },
     ({ spec }) => spec.versions[0]?.additionalPrinterColumns !== undefined,
   );
+  await restartWritesNothing();
+
   const { metadata: { uid } } = await consumer.kube.get(CRDS, { name: unused.api });
   await consumer.kube.delete(CRDS, { name: unused.api });
   await world.onConsumer(CRDS, { name: unused.api }, ({ metadata }) => metadata.uid !== uid);
@@ -317,6 +329,8 @@ Deno.test("source OpenAPI puts a CRD together from what the provider publishes",
   );
   await syncsWhole(place);
   assert.equal(await consumer.kube.find(CRDS, { name: other.api }), undefined);
+  await restartWritesNothing();
+  await syncs(place, "later");
 });
 
 Deno.test("Auto reads OpenAPI while the credential may not list CRDs", async () => {
