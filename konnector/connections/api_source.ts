@@ -26,6 +26,7 @@ export interface ApiSource {
   /** Lists all APIs, exported or not. */
   list(): ProviderApi[];
   find(name: string): ProviderApi | undefined;
+  /** Returns scope and versions of an API. Throws as `readCrd` does. */
   describe(name: string, signal: AbortSignal): Promise<ApiDetails | undefined>;
   /** Reads the definition of an API. Throws a `CrdRefusedError` if it cannot be used. */
   readCrd(name: string, signal: AbortSignal): Promise<CustomResourceDefinition | undefined>;

@@ -4,6 +4,7 @@ import { Cache } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import { metadataObjects } from "../../common/kube/follow.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
+import { checkedCrd } from "../schema/consumer_crd.ts";
 import type { ApiDetails, ApiSource, ProviderApi, SourceReports } from "./api_source.ts";
 
 /** The status of a Connection has room for so many. */
@@ -56,16 +57,17 @@ export class CrdSource implements ApiSource {
     const crd = await this.readCrd(name, signal);
     if (!crd) return undefined;
     const details = {
-      scope: crd.spec.scope === "Cluster" ? "Cluster" : "Namespaced",
+      scope: crd.spec.scope as ApiDetails["scope"],
       versions: crd.spec.versions.filter((each) => each.served && isDnsLabel(each.name))
         .map((each) => each.name).slice(0, MOST_VERSIONS),
-    } as const;
+    };
     this.#details.set(name, { version, details });
     return details;
   }
 
   async readCrd(name: string, signal: AbortSignal): Promise<CustomResourceDefinition | undefined> {
-    return await this.#kube.find(CRDS, { name }, signal);
+    const found = await this.#kube.find(CRDS, { name }, signal);
+    return found && checkedCrd(name, found);
   }
 
   async run(signal: AbortSignal): Promise<void> {

@@ -17,6 +17,7 @@ import { isPendingAgain, isSameStatus } from "../conditions.ts";
 import { allBindings } from "../consumer_caches.ts";
 import { deniedRetryMs } from "../denied_retry.ts";
 import { addCleanup, learned, removeCleanup } from "../finalizer.ts";
+import { CrdRefusedError } from "../schema/consumer_crd.ts";
 import { isPulledBy } from "../schema/install_crd.ts";
 import { isMadeBy } from "./auto_bind.ts";
 import { connectionStatus, type ConnectionView } from "./connection_status.ts";
@@ -157,12 +158,17 @@ async function lookThrough(
 async function readExported(link: ProviderLink, signal: AbortSignal): Promise<ExportedApi[]> {
   const listed: ExportedApi[] = [];
   for (const { name } of link.exported().slice(0, MOST_APIS)) {
-    const details = await link.describe(name, signal);
+    const details = await link.describe(name, signal).catch(nothingIfRefused);
     const parsed = parseApiName(name);
     if (!details || !parsed) continue;
     listed.push({ name, group: parsed.group, resource: parsed.plural, ...details });
   }
   return listed;
+}
+
+/** An API that cannot be used is not listed. */
+function nothingIfRefused(error: unknown): undefined {
+  if (!(error instanceof CrdRefusedError)) throw error;
 }
 
 /** Says what an error of the provider means for the Connection. */

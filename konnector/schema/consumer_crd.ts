@@ -18,10 +18,24 @@ export interface PulledCrd {
 /** Kubernetes lets only its own groups through with this annotation. */
 const API_APPROVED = "api-approved.kubernetes.io";
 const LARGEST_CRD = 1024 * 1024;
+const DEEPEST = 200;
 
 /** Says why a CRD is not pulled. */
 export class CrdRefusedError extends Error {
   override readonly name = "CrdRefusedError";
+}
+
+/** Returns a provider's answer if it is the CRD of this name. Throws a `CrdRefusedError` if not. */
+export function checkedCrd(name: string, answer: unknown): CustomResourceDefinition {
+  const crd = answer as CustomResourceDefinition;
+  const { group, scope, names, versions } = crd.spec ?? {};
+  const isNamed = crd.metadata?.name === name && `${names?.plural}.${group}` === name;
+  const isWhole = typeof names?.kind === "string" &&
+    (scope === "Cluster" || scope === "Namespaced") && Array.isArray(versions) &&
+    versions.every((each) => typeof each?.name === "string");
+  // With another name it could replace the CRD of another provider.
+  if (!isNamed || !isWhole) throw new CrdRefusedError(`the answer is not the CRD ${name}`);
+  return crd;
 }
 
 /**
@@ -45,7 +59,8 @@ export function pulledCrd(provider: CustomResourceDefinition, connection: string
       .map((each) => ({ ...each, storage: each === version })),
     conversion: { strategy: "None" },
   };
-  const text = textOf(spec);
+  if (isTooDeep(spec)) throw new CrdRefusedError("it is nested too deeply");
+  const text = JSON.stringify(spec);
   if (text.length > LARGEST_CRD) throw new CrdRefusedError("it is larger than 1 MiB");
   const hash = `sha256:${hashOf(text)}`;
   const approved = annotations?.[API_APPROVED];
@@ -69,14 +84,10 @@ export function pulledCrd(provider: CustomResourceDefinition, connection: string
   };
 }
 
-/** A provider may nest a schema so deeply that it cannot be written. */
-function textOf(spec: object): string {
-  try {
-    return JSON.stringify(spec);
-  } catch (cause) {
-    throw new CrdRefusedError("it is nested too deeply", { cause });
-  }
-}
+/** Tells whether a value is nested so deeply that comparing it could overflow the stack. */
+const isTooDeep = (value: unknown, depth = 0): boolean =>
+  typeof value === "object" && value !== null &&
+  (depth > DEEPEST || Object.values(value).some((each) => isTooDeep(each, depth + 1)));
 
 /** Returns the newest version of an installed CRD that the provider serves as well. */
 export function commonType(

@@ -68,8 +68,8 @@ function versionOf(
   { name, resource: { kind, hasStatus }, schemas }: DiscoveredVersion,
   storage: boolean,
 ): CustomResourceVersion {
-  const isOfKind = (schema: Schema): boolean => {
-    const kinds = schema["x-kubernetes-group-version-kind"];
+  const isOfKind = (schema: Schema | null): boolean => {
+    const kinds = schema?.["x-kubernetes-group-version-kind"];
     return Array.isArray(kinds) &&
       kinds.some((each: Record<string, unknown> | null) =>
         each?.["group"] === group && each["version"] === name && each["kind"] === kind
