@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { coreCrds } from "../../common/api/crd_manifests.ts";
 import { groupFault, MOST_APIS, takeApis } from "./offered_apis.ts";
 
 const many = (count: number, prefix = "m") =>
@@ -36,4 +37,12 @@ Deno.test("groupFault() knows the groups of Kubernetes and xbind", () => {
   for (const group of ["example.org", "notk8s.io", "notxbind.io"]) {
     assert.equal(groupFault(group), undefined);
   }
+});
+
+Deno.test("a ClusterBinding has room for the APIs that are taken", () => {
+  const crd = coreCrds().find(({ spec }) => spec.names.plural === "clusterbindings");
+  const root = crd?.spec.versions[0]?.schema?.openAPIV3Schema as {
+    properties: { spec: { properties: { apis: { maxItems: number } } } };
+  };
+  assert.equal(root.properties.spec.properties.apis.maxItems, MOST_APIS);
 });
