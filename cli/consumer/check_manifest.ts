@@ -70,20 +70,27 @@ export function checkManifest(yaml: string): KubeObject[] {
     const object = byName.get(name);
     if (!object) throw refusedManifest(`it has no ${name}`);
     byName.delete(name);
-    return checkObject(object, model);
+    return checkObject(object, model, ours);
   });
   const [foreign] = byName.keys();
   if (foreign !== undefined) throw refusedManifest(`${foreign} is not part of the konnector`);
   return checked;
 }
 
-function checkObject(object: unknown, model: KubeObject): KubeObject {
+function checkObject(
+  object: unknown,
+  model: KubeObject,
+  ours: readonly KubeObject[],
+): KubeObject {
   const [path] = differences(object, model, mayDiffer(model.kind));
   const name = identityOf(model);
   if (path !== undefined) throw refusedManifest(`${name} has an unexpected value at "${path}"`);
   const checked = object as KubeObject; // it has the same fields as the model
   if (model.kind === "ClusterRole" || model.kind === "Role") {
-    const wider = widerRule((checked as Role).rules, (model as ClusterRole).rules ?? []);
+    // What our ClusterRole allows everywhere, a Role may allow in its namespace.
+    const allowed = ours.filter(({ kind }) => kind === "ClusterRole" || kind === model.kind)
+      .flatMap((role) => (role as ClusterRole).rules ?? []);
+    const wider = widerRule((checked as Role).rules, allowed);
     if (wider) throw refusedManifest(`${name} asks for more than a konnector needs: ${wider}`);
   }
   return checked;

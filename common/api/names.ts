@@ -204,6 +204,10 @@ export const parseApiName = (name: string): ApiName | undefined => {
   return dot > 0 && isDnsLabel(plural) && isDnsSubdomain(group) ? { plural, group } : undefined;
 };
 
+/** Tells whether a group belongs to Kubernetes. */
+export const isKubernetesGroup = (group: string): boolean =>
+  ["k8s.io", "kubernetes.io"].some((own) => group === own || group.endsWith(`.${own}`));
+
 /** Tells whether a group is one of ours, which no Export may offer. */
 export const isReservedGroup = (group: string): boolean =>
   group === "xbind.io" || group.endsWith(".xbind.io");

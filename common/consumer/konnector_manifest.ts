@@ -8,6 +8,7 @@ import type {
   Namespace,
   PodSpec,
   PolicyRule,
+  RelatedResource,
   Role,
   RoleBinding,
   ServiceAccount,
@@ -27,17 +28,46 @@ const READ = ["get", "list", "watch"];
 const ALL = [...READ, "create", "update", "patch", "delete"];
 const CORE_KINDS = ["connections", "clusterbindings", "bindings"];
 
-/** Everything a consumer cluster needs to run the konnector, in the order to apply it. */
-export const konnectorManifest = (image: string): KubeObject[] => [
+/** What a konnector has to reach on its cluster, if it shall not reach everything. */
+export interface BoundRights {
+  /** The groups of bound APIs. */
+  readonly groups: readonly string[];
+  /** The resources of related-resource rules. */
+  readonly related: readonly RelatedResource["resource"][];
+}
+
+/**
+ * Everything a consumer cluster needs to run the konnector, in the order to apply it. With `bound`,
+ * its rights end at the bound APIs; without, it may use every API that is bound later.
+ */
+export const konnectorManifest = (image: string, bound?: BoundRights): KubeObject[] => [
   ...coreCrds(),
   namespace(),
   serviceAccount(),
-  clusterRole(),
+  clusterRole(bound),
   clusterRoleBinding(),
-  electionRole(),
+  electionRole(bound),
   electionRoleBinding(),
   deployment(image),
 ];
+
+/** Replaces the rules in a konnector's manifest by those for the bound APIs only. */
+export const withBoundRights = (
+  manifest: readonly KubeObject[],
+  bound: BoundRights,
+): KubeObject[] => {
+  const rules = new Map([clusterRole(bound), electionRole(bound)].map((role) => [
+    role.kind,
+    role.rules,
+  ]));
+  return manifest.map((object) =>
+    rules.has(object.kind) ? { ...object, rules: rules.get(object.kind) } as KubeObject : object
+  );
+};
+
+/** Tells whether a konnector's ClusterRole ends at the bound APIs. */
+export const isBoundOnly = ({ rules = [] }: ClusterRole): boolean =>
+  !rules.some(({ apiGroups = [] }) => apiGroups.includes("*"));
 
 const clusterWide = (name: string) => ({ name, labels: LABELS });
 const inNamespace = (name: string) => ({ name, namespace: CONSUMER_NAMESPACE, labels: LABELS });
@@ -62,7 +92,10 @@ const rule = (apiGroups: string[], resources: string[], verbs: string[]): Policy
 
 const sub = (subresource: string) => CORE_KINDS.map((kind) => `${kind}/${subresource}`);
 
-const clusterRole = (): ClusterRole => ({
+/** The verbs on Secrets that hold kubeconfigs. */
+const kubeconfigSecrets = (): PolicyRule => rule([""], ["secrets"], [...READ, "update", "patch"]);
+
+const clusterRole = (bound?: BoundRights): ClusterRole => ({
   apiVersion: `${RBAC}/v1`,
   kind: "ClusterRole",
   metadata: clusterWide(NAME),
@@ -71,14 +104,22 @@ const clusterRole = (): ClusterRole => ({
     rule([CORE_GROUP], sub("status"), ["get", "update", "patch"]),
     rule([CORE_GROUP], sub("finalizers"), ["update"]),
     rule(["apiextensions.k8s.io"], ["customresourcedefinitions"], ALL),
-    rule([""], ["secrets"], [...READ, "update", "patch"]),
+    ...(bound ? [] : [kubeconfigSecrets()]),
     rule([""], ["namespaces"], [...READ, "create"]),
     rule(["core.kcp.io"], ["logicalclusters"], READ),
     rule(["", "events.k8s.io"], ["events"], ["create", "patch"]),
-    // Which APIs will be bound is not known when the konnector is installed.
-    rule(["*"], ["*"], ALL),
+    ...(bound
+      ? boundRules(bound)
+      // Which APIs will be bound is not known when the konnector is installed.
+      : [rule(["*"], ["*"], ALL)]),
   ],
 });
+
+/** The konnector neither creates nor deletes objects of bound APIs on the consumer. */
+const boundRules = ({ groups, related }: BoundRights): PolicyRule[] => [
+  ...(groups.length > 0 ? [rule([...groups], ["*"], [...READ, "patch"])] : []),
+  ...(related.length > 0 ? [rule([""], [...related], ALL)] : []),
+];
 
 const account = () => ({
   kind: "ServiceAccount" as const,
@@ -94,11 +135,12 @@ const clusterRoleBinding = (): ClusterRoleBinding => ({
   subjects: [account()],
 });
 
-const electionRole = (): Role => ({
+const electionRole = (bound?: BoundRights): Role => ({
   apiVersion: `${RBAC}/v1`,
   kind: "Role",
   metadata: inNamespace(ELECTION_NAME),
   rules: [
+    ...(bound ? [kubeconfigSecrets()] : []),
     rule(["coordination.k8s.io"], ["leases"], ALL),
     rule(["", "events.k8s.io"], ["events"], ["create", "patch"]),
   ],

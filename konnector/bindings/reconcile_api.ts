@@ -7,6 +7,7 @@ import { deniedRetryMs } from "../denied_retry.ts";
 import { CrdRefusedError } from "../schema/consumer_crd.ts";
 import { isPulled } from "../schema/install_crd.ts";
 import { reasonOf } from "../sync/refusals.ts";
+import { missingOnConsumer } from "./consumer_rights.ts";
 import { type ApiCoverage, coverageOf } from "./coverage.ts";
 import { installApi, isFault, neverPulled } from "./install_api.ts";
 import { reachOf } from "./reach.ts";
@@ -90,6 +91,13 @@ async function pullAndSync(
   if (isFault(installed)) {
     apis.pause(api, { coverage, ...installed, schemaFault: installed });
     return requeueAfter(REFUSED_RETRY_MS);
+  }
+  const missing = await missingOnConsumer(deps.consumer, installed.type, signal);
+  if (missing.length > 0) {
+    const message = `The konnector may not ${missing.join(", ")} in the group ` +
+      `${installed.type.group} on this cluster; give it the rights with: kubectl bind connect`;
+    apis.pause(api, { coverage, reason: "Forbidden", message, isDenied: true });
+    return requeueAfter(deniedRetryMs());
   }
   const reach = await reachOf(link, installed.type, signal);
   if (reach.kind === "none") {

@@ -56,10 +56,10 @@ export function startSync(
     metrics,
     reports: (side) => {
       const reports = reportsOf(`${api} on the ${side}`);
-      if (side === "consumer") return reports;
       // A right to watch that is withdrawn shows when the watch is opened again.
       const disconnected = (error: unknown) => {
         reports.disconnected?.(error);
+        if (side === "consumer") return isForbidden(error) && apis.lookLater(api, 0);
         if (isForbidden(error) || isCredentialRefused(error)) denied(deps, api, link, error);
       };
       return { ...reports, disconnected };

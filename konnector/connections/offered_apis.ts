@@ -1,13 +1,11 @@
-import { isReservedGroup, parseApiName } from "../../common/api/names.ts";
+import { isKubernetesGroup, isReservedGroup, parseApiName } from "../../common/api/names.ts";
 
 /** A ClusterBinding lists at most this many APIs, and a Connection pulls as many CRDs. */
 export const MOST_APIS = 100;
 
 /** Says why the APIs of a group are not pulled: a provider could take over the consumer with them. */
 export function groupFault(group: string): string | undefined {
-  const isKubernetes = group === "k8s.io" || group.endsWith(".k8s.io") ||
-    group === "kubernetes.io" || group.endsWith(".kubernetes.io");
-  if (isKubernetes) return "is in a group of Kubernetes";
+  if (isKubernetesGroup(group)) return "is in a group of Kubernetes";
   return isReservedGroup(group) ? "is in a group of xbind" : undefined;
 }
 

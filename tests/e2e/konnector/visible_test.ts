@@ -1,0 +1,193 @@
+import assert from "node:assert/strict";
+import { auditEvents } from "../../../scripts/controlplane/audit_events.ts";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { ANNOTATIONS, heartbeatLeaseName } from "../../../common/api/names.ts";
+import {
+  CLUSTER_BINDINGS,
+  condition,
+  isReady,
+  type KubeObject,
+  LEASES,
+  NAMESPACES,
+} from "../../../common/api/resources.ts";
+import { parseSummary } from "../../../common/api/sync_summary.ts";
+import {
+  type BoundRights,
+  konnectorManifest,
+} from "../../../common/consumer/konnector_manifest.ts";
+import { VERSION } from "../../../common/version.ts";
+import { uniqueName } from "../../support/planes/kube.ts";
+import { Konnector } from "../../support/programs/konnector.ts";
+import { aWhile, createPolicy, keyIn, told } from "../../support/worlds/konnector_steps.ts";
+import { type Bound, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+
+const world = await KonnectorWorld.start();
+Deno.test.afterAll(() => world[Symbol.asyncDispose]());
+
+/** The next heartbeat may be 30 s away. */
+const A_HEARTBEAT = { timeoutMs: 60_000 };
+
+/** Lets the provider refuse objects whose size is 10 or more. */
+async function refuseLarge({ type }: Bound): Promise<void> {
+  const name = uniqueName("policy");
+  const apiVersion = "admissionregistration.k8s.io/v1";
+  const kind = "ValidatingAdmissionPolicy";
+  const resourceRules = [{
+    apiGroups: [type.group],
+    apiVersions: ["*"],
+    operations: ["CREATE", "UPDATE"],
+    resources: [type.plural],
+  }];
+  const validations = [{ expression: "object.spec.size < 10", message: "it is too large" }];
+  const parts: [kind: string, plural: string, spec: object][] = [
+    [kind, "validatingadmissionpolicies", { matchConstraints: { resourceRules }, validations }],
+    [`${kind}Binding`, "validatingadmissionpolicybindings", {
+      policyName: name,
+      validationActions: ["Deny"],
+    }],
+  ];
+  for (const [kind, plural, spec] of parts) {
+    await createPolicy(world, { apiVersion, kind, metadata: { name }, spec } as never, plural);
+  }
+  await aWhile(2_000); // the policy takes effect
+}
+
+Deno.test("the heartbeat tells the cluster's name, its counts and its problems", async (t) => {
+  const { uid = "" } =
+    (await world.consumer.kube.get(NAMESPACES, { name: "kube-system" })).metadata;
+  const bound = await world.bind("visible");
+  const { type, api, namespace, grant } = bound;
+  const { status: { namespace: boundary = "" } = {} } = grant;
+  const key = { namespace: boundary, name: heartbeatLeaseName(bound.name, uid) };
+  const lease = async (): Promise<Record<string, string>> =>
+    (await world.provider.kube.get(LEASES, key)).metadata.annotations ?? {};
+  const summary = async () => parseSummary((await lease())[ANNOTATIONS.syncSummary]);
+
+  await t.step("at once its name and version", async () => {
+    const annotations = await eventually("the Lease", lease);
+    assert.equal(annotations[ANNOTATIONS.clusterName], uid.split("-")[0]);
+    assert.equal(annotations[ANNOTATIONS.konnectorVersion], VERSION);
+  });
+
+  await t.step("with the next renewal what is not synced, and why", async () => {
+    await refuseLarge(bound);
+    await world.createForeign(bound, "taken");
+    await world.create(bound, "taken");
+    await world.create(bound, "large", { spec: { size: 50 } });
+    await world.create(bound, "fine");
+    await told(world, bound, "taken", "ForeignObjectExists");
+    await told(world, bound, "large", "Rejected");
+    const { problems, ...totals } = await eventually("the problems", async () => {
+      const found = await summary();
+      return found && found.problems.length === 2 && found.objects === 3 && found;
+    }, A_HEARTBEAT);
+    assert.deepEqual(totals, { objects: 3, conflicts: 1, rejected: 1 });
+    const shown = problems.map(({ message, ...problem }) => ({
+      ...problem,
+      message: message !== "",
+    }));
+    assert.deepEqual(shown, [
+      { api, namespace, name: "large", reason: "Rejected", message: true },
+      { api, namespace, name: "taken", reason: "ForeignObjectExists", message: true },
+    ]);
+    assert.match(problems[0]?.message ?? "", /it is too large/);
+  });
+
+  await t.step("problems end when the objects are mended", async () => {
+    await world.edit("consumer", bound, "large", { spec: { size: 5 } });
+    await world.onProvider(type, keyIn(bound, "large"));
+    await world.consumer.kube.delete(type, keyIn(bound, "taken"));
+    await eventually("no problems", async () => {
+      const found = await summary();
+      return found?.problems.length === 0 && found.objects === 2;
+    }, A_HEARTBEAT);
+  });
+
+  await t.step("no renewal comes early", async () => {
+    const patches = await auditEvents(
+      world.providerPlane,
+      ({ stage, verb, objectRef, responseStatus }) =>
+        stage === "ResponseComplete" && verb === "patch" && objectRef?.name === key.name &&
+        responseStatus?.code === 200,
+    );
+    const times = patches.map(({ stageTimestamp }) => Date.parse(stageTimestamp));
+    const gaps = times.slice(1).map((time, i) => time - (times[i] ?? 0));
+    assert.ok(gaps.length > 0 && gaps.every((gap) => gap > 20_000), gaps.join(", "));
+  });
+
+  await t.step("a restart changes the name", async () => {
+    await world.kill();
+    const { consumerPlane, kubeconfig } = world;
+    const flags = ["--cluster-name=Prod EU-1"];
+    world.konnector = await Konnector.start(consumerPlane, { kubeconfig, flags });
+    await eventually(
+      "the new name",
+      async () => (await lease())[ANNOTATIONS.clusterName] === "Prod EU-1",
+      A_HEARTBEAT,
+    );
+    const kept = await summary();
+    assert.equal(kept?.objects, 2, "counts stay until the objects are known again");
+  });
+});
+
+Deno.test("a konnector with rights on bound groups works there, and names what it lacks", async (t) => {
+  const install = async (rights: BoundRights) => {
+    const roles = konnectorManifest("any", rights).filter(({ kind }) => /Role$/.test(kind));
+    await world.apply(roles);
+    await world.restart();
+  };
+  const groupOf = ({ type }: Bound) => type.group;
+  const [first, second] = [await world.bind("allowed"), await world.bind("denied")];
+  const denied = async (is: boolean) => {
+    return await eventually(`PermissionDenied of ${second.name} is ${is}`, async () => {
+      const found = await world.consumer.kube.get(CLUSTER_BINDINGS, { name: second.name });
+      const status = condition(found, "PermissionDenied");
+      return status?.status === (is ? "True" : "False") && isReady(found) === !is && found;
+    }, A_HEARTBEAT);
+  };
+  /** Makes an object, follows it to the provider and back, and deletes it. */
+  const loop = async (bound: Bound, name: string) => {
+    await world.create(bound, name);
+    await world.onProvider(bound.type, keyIn(bound, name));
+    await world.edit("provider", bound, name, { status: { phase: "Ready" } }, "status");
+    await world.onConsumer(bound.type, keyIn(bound, name), ({ status }) => status !== undefined);
+    await world.consumer.kube.delete(bound.type, keyIn(bound, name));
+    await world.gone(bound.type, keyIn(bound, name));
+  };
+
+  await t.step("it syncs the group that it may use", async () => {
+    await install({ groups: [groupOf(first)], related: [] });
+    await denied(true);
+    await world.ready(first);
+    await loop(first, "one");
+  });
+
+  await t.step("the other binding names the rights and the remedy", async () => {
+    const found = await denied(true);
+    const message = condition(found, "PermissionDenied")?.message ?? "";
+    const { plural, group } = second.type;
+    for (
+      const part of [`list ${plural}`, `patch ${plural}/status`, group, "kubectl bind connect"]
+    ) {
+      assert.ok(message.includes(part), message);
+    }
+    assert.equal(condition(found, "Ready")?.reason, "Forbidden");
+  });
+
+  await t.step("it goes on by itself once it has the rights", async () => {
+    const both = { groups: [groupOf(first), groupOf(second)], related: [] };
+    const roles = konnectorManifest("any", both).filter(({ kind }) => /Role$/.test(kind));
+    await world.apply(roles as KubeObject[]);
+    await denied(false);
+    await loop(second, "two");
+  });
+
+  await t.step("it binds and unbinds with these rights, and logs no failure", async () => {
+    await world.consumer.kube.delete(CLUSTER_BINDINGS, { name: second.name });
+    await eventually("the binding is gone", async () => {
+      return await world.consumer.kube.find(CLUSTER_BINDINGS, { name: second.name }) === undefined;
+    });
+    const troubles = world.konnector.log.filter(({ level }) => level === "error");
+    assert.deepEqual(troubles, []);
+  });
+});
