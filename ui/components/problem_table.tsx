@@ -9,7 +9,6 @@ export function ProblemTable({ problems }: { problems: readonly Problem[] }) {
         <thead>
           <tr>
             <th scope="col">Not synced</th>
-            <th scope="col">From</th>
             <th scope="col">Reason</th>
           </tr>
         </thead>
@@ -31,9 +30,7 @@ function ProblemRow({ row }: { row: Problem }) {
       <td data-label="Not synced">
         <span class="object-name" dir="ltr">{namespace ? `${namespace}/${name}` : name}</span>
         <span class="muted small" dir="ltr">{api}</span>
-      </td>
-      <td data-label="From">
-        <span dir="auto">{identity ?? ""}</span>
+        <span class="muted small" dir="auto">{identity ?? ""}</span>
         <ClusterName uid={clusterUID} name={clusterName} />
       </td>
       <td data-label="Reason">
