@@ -70,6 +70,15 @@ export const timeoutFlag = (): Option =>
     .argParser(parseTimeout)
     .default(parseTimeout(DEFAULT_TIMEOUT), DEFAULT_TIMEOUT);
 
+/** `--bound-groups`, and its opposite. */
+export const boundGroupsFlags = (): Option[] => [
+  new Option(
+    "--bound-groups",
+    "let the konnector use only the groups of bound APIs (default: as it is installed, else all)",
+  ),
+  new Option("--no-bound-groups").hideHelp(),
+];
+
 /** `--konnector-image`. */
 export const imageFlag = (): Option =>
   new Option(

@@ -1,6 +1,7 @@
 import { Argument, Command, Option } from "commander";
 import { VERSION } from "../common/version.ts";
 import {
+  boundGroupsFlags,
   consumerFlags,
   dryRunFlag,
   exportNameOf,
@@ -104,11 +105,13 @@ const COMMANDS: readonly AddCommand[] = [
     flags: [
       ...consumerFlags(),
       imageFlag(),
+      ...boundGroupsFlags(),
       ...writeFlags("wait until the konnector is available"),
     ],
     examples: [
       "connect",
       "connect --context dev --dry-run",
+      "connect --bound-groups",
       "connect --konnector-image ghcr.io/xbind/konnector:v1 --wait --timeout 5m",
     ],
     run: async (io, options) => (await import("./run/connect.ts")).runConnect(io, options),
@@ -122,12 +125,15 @@ const COMMANDS: readonly AddCommand[] = [
       new Option("--install-konnector", "also install or upgrade the konnector").default(true),
       new Option("--no-install-konnector").hideHelp(),
       imageFlag(),
+      ...boundGroupsFlags(),
       outputFlag(["yaml"], "print the bundle instead of applying it"),
       new Option(
         "--replace-provider",
         "let the bundle replace one whose provider has another address",
       ),
-      ...writeFlags("wait until the Connection and the ClusterBinding are Ready"),
+      ...writeFlags(
+        "wait until Connection and ClusterBinding are Ready, and follow the first sync",
+      ),
     ],
     examples: [
       "export widgets",
@@ -144,10 +150,11 @@ const COMMANDS: readonly AddCommand[] = [
     argument: new Argument("<export>", "the Export, or the name of one of its ClusterBindings"),
     flags: [
       ...consumerFlags(),
+      new Option("-y, --yes", "delete the objects of its APIs without a question"),
       dryRunFlag("print what would be deleted, and delete nothing"),
       timeoutFlag(),
     ],
-    examples: ["unbind widgets --dry-run", "unbind widgets"],
+    examples: ["unbind widgets --dry-run", "unbind widgets", "unbind widgets --yes"],
     run: async (io, options, name = "") =>
       (await import("./run/unbind.ts")).runUnbind(io, exportNameOf(name), options),
   }),

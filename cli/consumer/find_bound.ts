@@ -64,7 +64,7 @@ async function listCandidates(
 }
 
 /** Lists only metadata, so that no credentials are read. */
-async function listMetadata(
+export async function listMetadata(
   kube: KubeClient,
   type: ResourceType,
   selection: Selection,

@@ -3,8 +3,8 @@ import { CliError } from "../cli_error.ts";
 /** One finding of `doctor`. */
 export interface Check {
   readonly check: string;
-  /** `skipped`: another check failed that this one needs. */
-  readonly status: "ok" | "failed" | "skipped";
+  /** `skipped`: another check failed that this one needs. `warning`: it works, but not for all. */
+  readonly status: "ok" | "failed" | "warning" | "skipped";
   readonly detail: string;
   readonly remedy?: string;
 }
@@ -24,6 +24,14 @@ export const failed = (check: string, detail: string, remedy: string): Check => 
   remedy,
 });
 
+/** A check that passed, but found something to look at. */
+export const warning = (check: string, detail: string, remedy: string): Check => ({
+  check,
+  status: "warning",
+  detail,
+  remedy,
+});
+
 /** A check that could not run. */
 export const skipped = (check: string, detail: string): Check => ({
   check,
@@ -33,12 +41,20 @@ export const skipped = (check: string, detail: string): Check => ({
 
 /** Runs a check; a `CliError` becomes a failed check. */
 export async function checked(check: string, look: () => Promise<Check | string>): Promise<Check> {
-  try {
+  const [first] = await checkedAll(check, async () => {
     const found = await look();
-    return typeof found === "string" ? ok(check, found) : found;
+    return [typeof found === "string" ? ok(check, found) : found];
+  });
+  return first as Check;
+}
+
+/** Runs a check that may find several things; a `CliError` becomes a failed check. */
+export async function checkedAll(check: string, look: () => Promise<Check[]>): Promise<Check[]> {
+  try {
+    return await look();
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
-    return failed(check, error.message, error.remedy ?? "Run the command again");
+    return [failed(check, error.message, error.remedy ?? "Run the command again")];
   }
 }
 

@@ -1,31 +1,20 @@
-import {
-  CLUSTER_BINDINGS,
-  condition,
-  type Conditioned,
-  CONNECTIONS,
-  isReady,
-  type KubeObject,
-  NAMESPACES,
-  type ResourceType,
-} from "../../common/api/resources.ts";
+import { type Conditioned, CONNECTIONS, NAMESPACES } from "../../common/api/resources.ts";
 import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
 import { isNotFound } from "../../common/kube/kube_error.ts";
 import { KONNECTOR_IMAGE } from "../../common/api/names.ts";
 import type { GatewayClient } from "../gateway/client.ts";
 import { age } from "../terminal/age.ts";
 import type { Io } from "../terminal/io.ts";
-import { objectText } from "../../common/consumer/apply_objects.ts";
 import { bundleNamed } from "../consumer/check_bundle.ts";
 import { imageOf } from "../consumer/check_manifest.ts";
-import { type Check, checkClock, checked, failed, ok, skipped } from "./checks.ts";
+import { type Check, checkClock, checked, checkedAll, failed, ok, skipped } from "./checks.ts";
+import { conditionChecks, CONDITIONED, objectChecks } from "./condition_checks.ts";
 import type { Consumer } from "../consumer/connect_consumer.ts";
 import { clusterText, consumerFailure } from "../consumer/consumer_failure.ts";
 import { installedKonnector } from "../consumer/konnector_plan.ts";
 import { missingRights, rightsToApply } from "../consumer/rights.ts";
-import { conditionText, isAvailable, stateText } from "../consumer/until_ready.ts";
-
-const SEE_KONNECTOR = "Check that the konnector runs and reaches the provider: " +
-  "kubectl -n xbind logs deployment/konnector";
+import { isAvailable, stateText } from "../consumer/until_ready.ts";
+import { SEE_KONNECTOR } from "./remedies.ts";
 
 /**
  * Checks the consumer cluster: clock, rights, konnector and conditions. `isHeard` says whether the
@@ -41,14 +30,18 @@ export async function* consumerChecks(
   yield checkClock("consumer clock", await consumerClock(io, consumer));
   yield await told("rights", consumer, () => checkRights(io, consumer));
   yield await told("konnector", consumer, () => checkKonnector(io, consumer, isHeard));
-  for (const type of [CONNECTIONS, CLUSTER_BINDINGS] as ResourceType[]) {
-    yield await told(type.plural, consumer, () => checkConditions(io, consumer, type));
+  for (const type of CONDITIONED) {
+    yield* await toldAll(type.plural, consumer, () => conditionChecks(io, consumer, type));
   }
+  yield* await toldAll("objects", consumer, () => objectChecks(io, consumer));
 }
 
 /** Reports a call that the cluster refuses as a failed check. */
 const told = (name: string, { target }: Consumer, look: () => Promise<Check>): Promise<Check> =>
   checked(name, () => look().catch((error) => Promise.reject(consumerFailure(error, target))));
+
+const toldAll = (name: string, { target }: Consumer, look: () => Promise<Check[]>) =>
+  checkedAll(name, () => look().catch((error) => Promise.reject(consumerFailure(error, target))));
 
 async function consumerClock({ signal }: Io, { kube }: Consumer) {
   const request = { method: "GET", path: "/version", attempt: "Cannot read the time" };
@@ -89,24 +82,6 @@ async function checkKonnector(
     `it does not run, image ${image}: ${state}`,
     "Run: kubectl -n xbind describe pods -l app.kubernetes.io/name=konnector",
   );
-}
-
-async function checkConditions(
-  { signal }: Io,
-  { kube }: Consumer,
-  type: ResourceType,
-): Promise<Check> {
-  const objects = await kube.list(type, {}, signal).catch((error) => {
-    if (isNotFound(error)) return [];
-    throw error;
-  }) as (KubeObject & Conditioned)[];
-  if (objects.length === 0) return ok(type.plural, "there are none yet");
-  const bad = objects.filter((object) => !isReady(object)).map((object) => {
-    const ready = condition(object, "Ready");
-    return `${objectText(object)} ${ready ? conditionText(ready) : "has no status yet"}`;
-  });
-  if (bad.length === 0) return ok(type.plural, `all ${objects.length} are Ready`);
-  return failed(type.plural, bad.join("; "), SEE_KONNECTOR);
 }
 
 const HEARTBEAT = "heartbeat";

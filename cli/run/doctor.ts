@@ -57,6 +57,7 @@ const WIDEST = "clusterbindings".length;
 const STYLES: Readonly<Record<Check["status"], Style>> = {
   ok: "green",
   failed: "red",
+  warning: "yellow",
   skipped: "dim",
 };
 

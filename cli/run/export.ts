@@ -15,8 +15,17 @@ import {
 } from "../../common/consumer/apply_objects.ts";
 import { type Bundle, bundleObjects, consumerNamespace } from "../../common/consumer/bundle.ts";
 import { bundleNamed } from "../consumer/check_bundle.ts";
+import {
+  boundNeeds,
+  joined,
+  konnectorObjects,
+  type Needs,
+  NO_NEEDS,
+  rightsLine,
+} from "../consumer/bound_rights.ts";
 import { type Consumer, timeLimit, withConsumer, writesTo } from "../consumer/connect_consumer.ts";
 import { type KonnectorPlan, planKonnector } from "../consumer/konnector_plan.ts";
+import { followFirstSync } from "../consumer/follow_first_sync.ts";
 import { obtainBundle } from "../consumer/obtain_bundle.ts";
 import { notOffered, offerIn } from "../consumer/offer_in.ts";
 import { refuseOtherProvider } from "../consumer/refuse_other_provider.ts";
@@ -33,6 +42,8 @@ export interface ExportOptions extends WriteOptions {
   /** Prints the bundle instead of applying it. */
   readonly output?: "yaml" | undefined;
   readonly replaceProvider?: boolean | undefined;
+  /** Whether the konnector may use bound APIs only; undefined leaves it as it is. */
+  readonly boundGroups?: boolean | undefined;
 }
 
 const CORE_KINDS = [CONNECTIONS, CLUSTER_BINDINGS];
@@ -49,13 +60,17 @@ export async function runExport(io: Io, exportName: string, options: ExportOptio
     const plan = options.installKonnector
       ? await planKonnector(gateway, options.konnectorImage, signal)
       : undefined;
-    const foundation = plan?.objects ?? [consumerNamespace()];
     const writes = writesTo(io, consumer, signal);
     if (!plan) await whenServed(writes, CORE_KINDS, 0);
     const expected = await expectedGrant(gateway, exportName, signal);
+    const bound = plan && await boundNeeds(consumer.kube, options.boundGroups, signal);
+    const foundationFor = (needs: Needs = NO_NEEDS) =>
+      plan ? konnectorObjects(plan, bound && joined(bound, needs)) : [consumerNamespace()];
+    const foundation = foundationFor(expected?.needs);
     await requireRights(consumer, rightsToApply([...foundation, ...bundleNamed("")]), signal);
     sayTarget(io, consumer);
     if (plan) await sayImage(io, consumer, plan, signal);
+    if (bound && expected) io.say(rightsLine(joined(bound, expected.needs)));
     if (expected) await rehearse(consumer, foundation, plan, expected, signal);
     if (options.dryRun) {
       if (!expected) throw notOffered(exportName);
@@ -68,8 +83,15 @@ export async function runExport(io: Io, exportName: string, options: ExportOptio
     for (const note of [...copyNotes(relatedResources), ...openingNotes(relatedResources)]) {
       io.say(`Note: ${note}`);
     }
-    const stored = await applyAll(writes, foundation, plan, bundle);
-    if (options.wait) await untilReady(io, consumer, stored, signal);
+    const needs = {
+      apis: bundle.binding.spec.apis.map(({ name }) => name),
+      related: relatedResources.map(({ resource }) => resource),
+    };
+    const stored = await applyAll(writes, foundationFor(needs), plan, bundle);
+    if (options.wait) {
+      await untilReady(io, consumer, stored, signal);
+      await followFirstSync(io, consumer, gateway, bundle.binding, signal);
+    }
     io.say(`Export "${exportName}" is bound as ${bundle.binding.metadata.name}`);
   });
 }
@@ -123,7 +145,7 @@ async function applyAll(
 /** The result of a bind, as far as it is known before. */
 interface Expected {
   readonly grant: string;
-  readonly apis: readonly string[];
+  readonly needs: Needs;
 }
 
 /** Predicts the Grant; undefined when the catalog does not list the Export. */
@@ -134,14 +156,17 @@ async function expectedGrant(
 ): Promise<Expected | undefined> {
   const [{ subject }, catalog] = await Promise.all([gateway.me(signal), gateway.catalog(signal)]);
   const offer = offerIn(catalog, exportName);
-  return offer && { grant: grantName(exportName, subject), apis: offer.apis };
+  if (!offer) return undefined;
+  const related = (offer.relatedResources ?? []).map(({ resource }) => resource);
+  const needs = { apis: offer.apis, related };
+  return { grant: grantName(exportName, subject), needs };
 }
 
 async function rehearse(
   consumer: Consumer,
   foundation: readonly KubeObject[],
   plan: KonnectorPlan | undefined,
-  { grant, apis }: Expected,
+  { grant, needs: { apis } }: Expected,
   signal: AbortSignal,
 ): Promise<void> {
   const { installer, cli } = FIELD_MANAGERS;

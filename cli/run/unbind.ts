@@ -1,27 +1,49 @@
+import {
+  condition,
+  type Conditioned,
+  type KubeObject,
+  SECRETS,
+} from "../../common/api/resources.ts";
 import { Cache } from "../../common/kube/cache.ts";
-import { metadataObjects } from "../../common/kube/follow.ts";
+import { type FollowSource, metadataObjects, wholeObjects } from "../../common/kube/follow.ts";
+import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { isNotFound } from "../../common/kube/kube_error.ts";
 import { keyOf } from "../../common/kube/paths.ts";
 import { CliError } from "../cli_error.ts";
-import type { Io } from "../terminal/io.ts";
+import { confirm } from "../terminal/confirm.ts";
+import type { Io, LoginIo } from "../terminal/io.ts";
+import { progress } from "../terminal/progress.ts";
 import type { WriteOptions } from "../options.ts";
-import { spinner } from "../terminal/spinner.ts";
 import { objectText } from "../../common/consumer/apply_objects.ts";
 import { type Consumer, timeLimit, withConsumer } from "../consumer/connect_consumer.ts";
 import { type BoundObject, findBound } from "../consumer/find_bound.ts";
+import { conditionText } from "../consumer/until_ready.ts";
+import { countGoing, type Going, goingLines, whatGoes } from "../consumer/what_goes.ts";
 import { sayTarget } from "./connect.ts";
 
 /** The flags of `kubectl bind unbind`. */
-export type UnbindOptions = Omit<WriteOptions, "wait">;
+export interface UnbindOptions extends Omit<WriteOptions, "wait"> {
+  /** Deletes objects without a question. */
+  readonly yes?: boolean | undefined;
+}
 
 /** Deletes the objects of a bundle from the consumer cluster; the Grant stays. */
-export async function runUnbind(io: Io, exportName: string, options: UnbindOptions): Promise<void> {
+export async function runUnbind(
+  io: LoginIo,
+  exportName: string,
+  options: UnbindOptions,
+): Promise<void> {
   await withConsumer(io, options, async (consumer) => {
+    const { bound, going } = await look(io, consumer, exportName, options);
+    const count = countGoing(going);
+    if (going && count > 0) {
+      for (const line of goingLines(going)) io.say(line);
+      if (!options.dryRun && !options.yes) await confirmLoss(io, exportName, count);
+    }
+    // The time that a person takes to answer does not count.
     using limit = timeLimit(options.timeoutMs, io.signal);
-    const bound = await findBound(io, consumer, exportName, options, limit.signal);
-    sayTarget(io, consumer);
     for (const each of bound) {
-      if (!options.dryRun) await deleteWholly(io, consumer, each, limit.signal);
+      if (!options.dryRun) await deleteWholly(io, consumer, each, count, limit.signal);
       io.out([`${objectText(each.object)} ${options.dryRun ? "would be deleted" : "deleted"}`]);
     }
     if (options.dryRun) return io.say("Dry run: nothing was changed");
@@ -34,6 +56,28 @@ export async function runUnbind(io: Io, exportName: string, options: UnbindOptio
   });
 }
 
+/** Finds what is bound, and what would go with it. */
+async function look(
+  io: LoginIo,
+  consumer: Consumer,
+  exportName: string,
+  options: UnbindOptions,
+): Promise<{ readonly bound: BoundObject[]; readonly going: Going | undefined }> {
+  using limit = timeLimit(options.timeoutMs, io.signal);
+  const bound = await findBound(io, consumer, exportName, options, limit.signal);
+  sayTarget(io, consumer);
+  return { bound, going: await whatGoes(consumer.kube, bound, limit.signal) };
+}
+
+function confirmLoss(io: LoginIo, exportName: string, count: number): Promise<void> {
+  const objects = count === 1 ? "1 object" : `${count} objects`;
+  return confirm(io, {
+    question: `Unbind "${exportName}" and delete ${objects}?`,
+    refusal: `Cannot unbind Export "${exportName}": it would delete ${objects} on this cluster, ` +
+      "and nobody can be asked",
+  });
+}
+
 /**
  * Deletes the object with this UID and waits until it is gone, because the konnector may need the
  * next objects while it cleans up after this one.
@@ -42,6 +86,8 @@ async function deleteWholly(
   io: Io,
   { kube }: Consumer,
   { type, object }: BoundObject,
+  /** How many objects go with the binding. */
+  count: number,
   signal: AbortSignal,
 ): Promise<void> {
   const key = keyOf(object);
@@ -54,26 +100,39 @@ async function deleteWholly(
   }
   const { namespace } = key;
   const selection = { fieldSelector: `metadata.name=${name}`, ...(namespace && { namespace }) };
-  const cache = new Cache(metadataObjects(type, selection));
+  // Only metadata of the Secret, so that no credentials are read.
+  const source = type.plural === SECRETS.plural
+    ? metadataObjects(type, selection)
+    : wholeObjects(type, selection);
+  const cache = new Cache<MetadataObject & Conditioned>(source as FollowSource<MetadataObject>);
   const stop = new AbortController();
   const ended = cache.run(kube, stop.signal);
-  using _spinner = spinner(io, `waiting for the deletion of ${objectText(object)}`);
+  const waiting = `waiting for the deletion of ${objectText(object)}`;
+  using shown = progress(io, waiting);
+  cache.onChange(({ after }) => {
+    const ready = after && condition(after, "Ready");
+    if (ready?.reason === "DrainingObjects") shown.show(`${ready.message}, of ${count}`);
+    else if (ready?.status === "False") shown.show(`${waiting}: ${conditionText(ready)}`);
+  });
   try {
     await cache.waitForAbsence(key, uid, signal);
   } catch (error) {
     const isLate = error instanceof CliError && error.failure === "timeout";
-    throw isLate ? stillHeld(object, error) : error;
+    throw isLate ? stillHeld({ ...object, ...cache.get(key) }, error) : error;
   } finally {
     stop.abort();
     await ended;
   }
 }
 
-const stillHeld = (object: BoundObject["object"], cause: CliError): CliError =>
-  new CliError(
+const stillHeld = (object: KubeObject & Conditioned, cause: CliError): CliError => {
+  const ready = condition(object, "Ready");
+  return new CliError(
     "timeout",
     `${cause.message}: ${objectText(object)} is being deleted, but its finalizers ` +
-      `(${object.metadata.finalizers?.join(", ") ?? "unknown"}) still hold it`,
+      `(${object.metadata.finalizers?.join(", ") ?? "unknown"}) still hold it` +
+      (ready?.status === "False" ? `; ${conditionText(ready)}` : ""),
     "Check that the konnector runs (kubectl bind doctor), then run the command again",
     { cause },
   );
+};

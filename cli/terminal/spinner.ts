@@ -8,12 +8,13 @@ const DELAY_MS = 300;
 /** Draws a spinner on a terminal until it is disposed, and then erases it. */
 export const spinner = (
   { draw }: Pick<Io, "draw">,
-  text: string,
+  text: string | (() => string),
 ): Disposable => {
   if (!draw) return { [Symbol.dispose]() {} };
   let frame = 0;
   let interval: ReturnType<typeof setInterval> | undefined;
-  const next = () => draw(`${FRAMES[frame++ % FRAMES.length]} ${text}`);
+  const next = () =>
+    draw(`${FRAMES[frame++ % FRAMES.length]} ${typeof text === "string" ? text : text()}`);
   const delay = setTimeout(() => {
     next();
     interval = setInterval(next, FRAME_MS);

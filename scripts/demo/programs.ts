@@ -38,7 +38,7 @@ export async function startBackend(provider: ControlPlane, guard: Guard): Promis
 
 /** Runs the konnector from source, with the rights of this kubeconfig on the consumer. */
 export const startKonnector = (guard: Guard, kubeconfig: string): Promise<Daemon> =>
-  startDaemon(guard, "konnector", "konnector/main.ts", kubeconfig, []);
+  startDaemon(guard, "konnector", "konnector/main.ts", kubeconfig, ["--cluster-name=consumer"]);
 
 /** Runs the sample controller, with the rights of this kubeconfig on the provider. */
 export function startController(guard: Guard, kubeconfig: string): Pick<Daemon, "log"> {

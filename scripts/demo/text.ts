@@ -74,7 +74,7 @@ export const demoText = (running: Running, environment: string): string =>
     "-l iam.xbind.io/grant",
     "",
     "Unbind: Widgets go on both sides, and the API goes from the consumer:",
-    "  kubectl bind unbind widgets --kubeconfig $CONSUMER",
+    "  kubectl bind unbind widgets --yes --kubeconfig $CONSUMER",
     "  kubectl --kubeconfig $PROVIDER get widgets --all-namespaces",
     "",
   ].join("\n");

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import type { Clusters } from "../../common/api/wire.ts";
+import type { Clusters, Instances } from "../../common/api/wire.ts";
 import { grantName } from "../../common/api/names.ts";
-import { seriousFindings } from "../support/peers/browser.ts";
+import { picture, seriousFindings } from "../support/peers/browser.ts";
 import { customType } from "../support/planes/issuer_samples.ts";
 import { TestKonnector } from "../support/worlds/test_konnector.ts";
 import { once, subjectOf, UiWorld } from "../support/worlds/ui_world.ts";
@@ -96,6 +96,61 @@ Deno.test("the clusters view shows unknown counts and truncated heartbeats", asy
     await row.getByText("Unknown: the provider cannot list that API now.").waitFor();
     assert.match(await row.innerText(), /unknown databases\.pg\.example\.org/);
     await page.getByText("Namespace xbind-full holds 100,000 heartbeat Leases.").waitFor();
+    assert.deepEqual(await seriousFindings(page), []);
+  });
+});
+
+Deno.test("the clusters view shows names, versions and problems that konnectors tell", async () => {
+  await world.visit({ at: undefined }, async ({ page }) => {
+    await page.route("**/api/clusters", async (route) => {
+      const given: Clusters = await (await route.fetch()).json();
+      const told = {
+        clusterName: "prod-eu",
+        konnectorVersion: "1.2.3",
+        sync: { objects: 4, conflicts: 1, rejected: 1 },
+      };
+      const clusters = given.clusters.map((each) =>
+        each.uid !== LIVE ? each : {
+          ...each,
+          name: "prod-eu",
+          bindings: each.bindings.map((binding) => ({ ...binding, ...told })),
+        }
+      );
+      await route.fulfill({ json: { ...given, clusters } });
+    });
+    await page.route("**/instances", async (route) => {
+      const given: Instances = await (await route.fetch()).json();
+      const problems = [{
+        api: "databases.pg.example.org",
+        namespace: "team",
+        name: "archive",
+        reason: "Rejected",
+        message: "it is too large",
+        clusterUID: LIVE,
+        clusterName: "prod-eu",
+        identity: "ada@example.org",
+      }];
+      const instances = given.instances.map((row) => ({ ...row, clusterName: "prod-eu" }));
+      await route.fulfill({ json: { ...given, instances, problems } });
+    });
+    await page.goto("/#/clusters");
+    const card = cluster(page, `prod-eu, ${LIVE}`);
+    await card.getByRole("heading", { name: "prod-eu" }).waitFor();
+    await card.getByText("konnector 1.2.3").waitFor();
+    assert.match(await cluster(page, SECOND).locator(".notice").innerText(), /here and in prod-eu/);
+    await picture(page, "named_cluster");
+    await page.getByRole("searchbox").fill("prod-eu");
+    await shows(page, [LIVE]);
+    await card.getByRole("button", { name: "1 in conflict, 1 rejected" }).click();
+    const dialog = page.getByRole("dialog", { name: "PostgreSQL" });
+    const problem = dialog.getByRole("table", { name: "Objects that are not synced" })
+      .getByRole("row").filter({ hasText: "team/archive" });
+    const text = await problem.innerText();
+    for (const part of ["Rejected", "it is too large", "prod-eu", "ada@example.org"]) {
+      assert.ok(text.includes(part), text);
+    }
+    const instance = dialog.getByRole("row").filter({ hasText: "team/orders" });
+    assert.equal(await instance.getByText("prod-eu").getAttribute("title"), `Cluster ${LIVE}`);
     assert.deepEqual(await seriousFindings(page), []);
   });
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { KONNECTOR_IMAGE } from "../../../common/api/names.ts";
+import { CLUSTER_ROLES } from "../../../common/api/resources.ts";
 import { commands } from "../../../ui/logic/commands.ts";
 import { konnectorDeployment, makeAvailable } from "../../support/peers/available_konnector.ts";
 import { CliWorld, KONNECTOR, SERVED_IMAGE } from "../../support/worlds/cli_world.ts";
@@ -78,6 +79,34 @@ Deno.test("kubectl bind connect", async (t) => {
     }
     await world.lines(["connect"]);
   });
+
+  await t.step(
+    "gives the konnector rights on bound APIs only, if asked, and keeps to it",
+    async () => {
+      const groups = async () => {
+        const { rules = [] } = await world.kube.get(CLUSTER_ROLES, { name: "konnector" });
+        return rules.flatMap(({ apiGroups = [] }) => apiGroups)
+          .filter((group) => group === "*" || group === "example.org");
+      };
+      assert.deepEqual(await groups(), ["*"]);
+      const { stderr } = await world.bind(["connect", "--bound-groups"]);
+      assert.match(stderr, /Konnector rights: bound APIs only \(nothing is bound yet\)/);
+      assert.deepEqual(await groups(), []);
+      const bound = await world.bind(["export", "widgets"]);
+      assert.match(bound.stderr, /Konnector rights: bound APIs only \(group example\.org\)/);
+      assert.deepEqual(await groups(), ["example.org"]);
+      await world.lines(["connect"]);
+      assert.deepEqual(await groups(), ["example.org"]);
+      await world.lines(["connect", "--bound-groups=false"]);
+      assert.deepEqual(await groups(), ["*"]);
+      await world.lines(["export", "widgets", "--bound-groups"]);
+      assert.deepEqual(await groups(), ["example.org"]);
+      await world.lines(["unbind", "widgets"]);
+      await world.lines(["connect"]);
+      assert.deepEqual(await groups(), []);
+      await world.lines(["connect", "--no-bound-groups"]);
+    },
+  );
 
   await t.step("fails if the server cannot be reached", async () => {
     const dead = ["connect", "--server=http://127.0.0.1:1"];

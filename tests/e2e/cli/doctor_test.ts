@@ -3,12 +3,14 @@ import { makeAvailable } from "../../support/peers/available_konnector.ts";
 import {
   CLUSTER_BINDINGS,
   CONNECTIONS,
+  CRDS,
   type KubeObject,
   NAMESPACES,
   type ResourceType,
 } from "../../../common/api/resources.ts";
-import { FIELD_MANAGERS } from "../../../common/api/names.ts";
+import { ANNOTATIONS, FIELD_MANAGERS } from "../../../common/api/names.ts";
 import type { Check } from "../../../cli/run/checks.ts";
+import { customType, readyCondition, WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { CliWorld } from "../../support/worlds/cli_world.ts";
 import { objectsIn, TestKonnector } from "../../support/worlds/test_konnector.ts";
 
@@ -99,6 +101,58 @@ Deno.test("kubectl bind doctor", async (t) => {
     const { checks }: { checks: Check[] } = JSON.parse(stdout);
     assert.deepEqual(new Set(checks.map(({ status }) => status)), new Set(["ok"]));
     assert.equal(checks.length, 10);
+  });
+
+  await t.step("explains conditions and objects, each with its remedy in one line", async () => {
+    const judge = async (type: ResourceType, conditions: [string, string, string, string][]) => {
+      const found = await world.kube.get(type, { name: grant });
+      await world.kube.applyStatus(type, {
+        apiVersion: found.apiVersion,
+        kind: found.kind,
+        metadata: { name: grant },
+        status: {
+          conditions: conditions.map(([type, status, reason, message]) => ({
+            ...readyCondition(found, { status: status as "True", reason, message }),
+            type,
+          })),
+        },
+      } as KubeObject, FIELD_MANAGERS.issuer);
+    };
+    await judge(CONNECTIONS as ResourceType, [
+      ["Ready", "False", "CredentialsRejected", "401"],
+      ["SchemaInSync", "False", "APINotExported", "it is withdrawn"],
+    ]);
+    await judge(CLUSTER_BINDINGS as ResourceType, [
+      ["Ready", "True", "AsExpected", ""],
+      ["Conflicts", "True", "ForeignObjectExists", "widgets.example.org: 1 in conflict"],
+    ]);
+    await world.pull(["taken", "large", "fine"]);
+    const mark = (name: string, annotations: Record<string, string>) =>
+      world.kube.patchFields(
+        customType(WIDGETS),
+        { name, namespace: "default" },
+        { metadata: { annotations } },
+        FIELD_MANAGERS.konnector,
+      );
+    await mark("taken", { [ANNOTATIONS.conflict]: "ForeignObjectExists" });
+    await mark("large", { [ANNOTATIONS.syncError]: "size 50 is\n\u001b[31m too large" });
+    const { stdout, stderr, code } = await world.bind(["doctor"]);
+    assert.equal(code, 1, stderr);
+    for (
+      const line of [
+        /^failed +connections +Connection\/\S+ Ready=False \(CredentialsRejected\): 401\. The Grant or its token is gone\. Bind again/m,
+        /^warning +connections +.* SchemaInSync=False \(APINotExported\): .*ask the provider$/m,
+        /^warning +clusterbindings +.* Conflicts=True .*Adopt/m,
+        /^warning +objects +widgets\.example\.org default\/taken: ForeignObjectExists\. .*rename/m,
+        /^warning +objects +widgets\.example\.org default\/large: Rejected: size 50 is �?.*too large\. Change the object/m,
+      ]
+    ) assert.match(stdout, line);
+    assert.ok(!/fine/.test(stdout) && !stdout.includes("\u001b"), stdout);
+    assert.match(stderr, /^error: 1 of 13 checks failed$/m);
+    await judge(CONNECTIONS as ResourceType, [["Ready", "True", "AsExpected", ""]]);
+    const { code: fine } = await world.bind(["doctor"]);
+    assert.equal(fine, 0, "warnings are no failures");
+    await world.kube.delete(CRDS, { name: WIDGETS });
   });
 
   await t.step("continues after the gateway, the session or the cluster fails", async () => {

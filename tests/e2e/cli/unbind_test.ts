@@ -3,12 +3,16 @@ import { CORE_API_VERSION } from "../../../common/api/groups.ts";
 import {
   CLUSTER_BINDINGS,
   CONNECTIONS,
+  CRDS,
   GRANTS,
   isDeleting,
+  type KubeObject,
+  type ResourceType,
   SECRETS,
 } from "../../../common/api/resources.ts";
-import { FIELD_MANAGERS } from "../../../common/api/names.ts";
+import { ANNOTATIONS, FIELD_MANAGERS } from "../../../common/api/names.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { readyCondition, WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { CliWorld } from "../../support/worlds/cli_world.ts";
 
 Deno.test("kubectl bind unbind", async (t) => {
@@ -67,6 +71,51 @@ Deno.test("kubectl bind unbind", async (t) => {
     assert.match(stderr, /Not logged in: using/);
   });
 
+  await t.step("says how many objects go, and deletes none without a yes", async () => {
+    await world.lines(["export", "widgets"]);
+    await world.pull(["one", "two", "three"]);
+    const told = /Unbinding deletes 3 widgets\.example\.org on this cluster; their copies on the/;
+    const writes = await world.writesDuring(async () => {
+      const { code, stderr } = await world.bind(["unbind", "widgets", "--dry-run"]);
+      assert.equal(code, 0, stderr);
+      assert.match(stderr, told);
+      assert.match(stderr, new RegExp(`annotate clusterbinding ${grant} core.xbind.io/keep-crd=`));
+      assert.match(stderr, /core\.xbind\.io\/deletion-policy=Orphan/);
+      await world.fails(
+        ["unbind", "widgets"],
+        2,
+        /Cannot unbind Export "widgets": it would delete 3 objects .*\n.*--yes/,
+      );
+      for (const answer of ["n\n", "\n", "maybe\n", "\u0004"]) {
+        const asked = await world.onTerminal(["unbind", "widgets"], answer);
+        assert.equal(asked.code, 1, asked.stdout);
+        assert.match(asked.stdout, told);
+        assert.match(asked.stdout, /Unbind "widgets" and delete 3 objects\? \[y\/N\]/);
+        assert.match(asked.stdout, /Nothing was changed/);
+      }
+    });
+    assert.deepEqual(writes, []);
+  });
+
+  await t.step("unbinds after a yes, from a terminal or by --yes", async () => {
+    const { code, stdout } = await world.onTerminal(["unbind", "widgets"], "y\n");
+    assert.equal(code, 0, stdout);
+    assert.deepEqual(await world.boundKinds(), []);
+    await world.lines(["export", "widgets"]);
+    assert.deepEqual(await world.lines(["unbind", "widgets", "--yes"]), inOrder("deleted"));
+  });
+
+  await t.step("asks nothing when the objects stay", async () => {
+    await world.lines(["export", "widgets"]);
+    const annotations = { [ANNOTATIONS.keepCrd]: "true" };
+    const change = { metadata: { annotations } };
+    await world.kube.patchFields(CLUSTER_BINDINGS, { name: grant }, change, FIELD_MANAGERS.cli);
+    const { code, stderr } = await world.bind(["unbind", "widgets"]);
+    assert.equal(code, 0, stderr);
+    assert.doesNotMatch(stderr, /Unbinding deletes/);
+    await world.kube.delete(CRDS, { name: WIDGETS });
+  });
+
   await t.step("keeps the credentials until the konnector has cleaned up", async () => {
     await world.lines(["export", "widgets"]);
     const hold = async (finalizers: string[]) => {
@@ -87,6 +136,16 @@ Deno.test("kubectl bind unbind", async (t) => {
       return binding && isDeleting(binding);
     });
     assert.ok(await world.bound(SECRETS));
+    const binding = await world.kube.get(CLUSTER_BINDINGS, { name: grant });
+    const reason = "DrainingObjects";
+    const message = "37 objects are left to release";
+    await world.kube.applyStatus(CLUSTER_BINDINGS as ResourceType, {
+      apiVersion: binding.apiVersion,
+      kind: binding.kind,
+      metadata: { name: grant },
+      status: { conditions: [readyCondition(binding, { status: "False", reason, message })] },
+    } as KubeObject, FIELD_MANAGERS.issuer);
+    await running.said(/37 objects are left to release, of 0/);
     await hold([]);
     const { code, stdout, stderr } = await running.ended();
     assert.equal(code, 0, stderr);

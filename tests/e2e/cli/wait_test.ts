@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { CLUSTER_BINDINGS, CONNECTIONS, GRANTS } from "../../../common/api/resources.ts";
+import {
+  CLUSTER_BINDINGS,
+  CONNECTIONS,
+  GRANTS,
+  type KubeObject,
+  NAMESPACES,
+  type ResourceType,
+} from "../../../common/api/resources.ts";
+import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 import { Backend } from "../../support/programs/backend.ts";
+import { customType, WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { objectsIn, TestKonnector } from "../../support/worlds/test_konnector.ts";
 import { CliWorld } from "../../support/worlds/cli_world.ts";
 
 const EXPORT = (timeout: string) => ["export", "widgets", `--timeout=${timeout}`];
@@ -53,6 +63,36 @@ Deno.test("kubectl bind export waits:", async (t) => {
     const { code, stderr } = await running.ended();
     assert.equal(code, 0, stderr);
     assert.match(stderr, /Ready=True \(AsExpected\): all is well\n/);
+    assert.match(stderr, /Nothing to sync yet: there are no objects of widgets\.example\.org\n/);
+  });
+
+  await t.step("--wait follows the objects of this cluster to the provider", async () => {
+    await world.pull(["one", "two"]);
+    const { uid = "" } = (await world.kube.get(NAMESPACES, { name: "kube-system" })).metadata;
+    const found = await world.kube.get(CONNECTIONS, { name: world.grant });
+    await world.kube.applyStatus(CONNECTIONS as ResourceType, {
+      apiVersion: found.apiVersion,
+      kind: found.kind,
+      metadata: { name: world.grant },
+      status: { localClusterUID: uid },
+    } as KubeObject, FIELD_MANAGERS.cli);
+    const bundle = objectsIn((await world.bind(["export", "widgets", "-oyaml"])).stdout);
+    using konnector = await TestKonnector.start(bundle, uid);
+    await konnector.beat();
+    await konnector.sync(customType(WIDGETS), "default", "one");
+    await using running = world.startBind(WAIT("60s"));
+    await running.said(/synced 1 of 2 objects/);
+    await konnector.sync(customType(WIDGETS), "default", "two");
+    const { code, stderr } = await running.ended();
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /^Synced 2 of 2 objects$/m);
+  });
+
+  await t.step("--wait tells of objects that do not arrive, and succeeds", async () => {
+    await world.pull(["three"]);
+    const { code, stderr } = await world.bind(WAIT("60s"));
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /^Synced 2 of 3 objects; to see why 1 are not: kubectl bind doctor$/m);
   });
 
   await t.step("--wait stops on SIGINT", async () => {

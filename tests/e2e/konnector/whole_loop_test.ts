@@ -35,7 +35,8 @@ async function startKonnector({ consumerPlane, kube }: CliWorld): Promise<Konnec
   const kubeconfig = join(consumerPlane.dir, "konnector.kubeconfig");
   const access = { server, caData: btoa(caPem), token };
   await Deno.writeTextFile(kubeconfig, toYaml([providerKubeconfig(access)]));
-  return await Konnector.start(consumerPlane, { kubeconfig });
+  const flags = ["--cluster-name=whole-loop"];
+  return await Konnector.start(consumerPlane, { kubeconfig, flags });
 }
 
 Deno.test("a user binds, uses, lists and unbinds an Export", async (t) => {
@@ -72,6 +73,10 @@ Deno.test("a user binds, uses, lists and unbinds an Export", async (t) => {
       return clusters.find(({ bindings: [first] }) => first?.apis[0]?.syncedCount === 1);
     });
     assert.equal(cluster.uid, uid);
+    assert.equal(cluster.name, "whole-loop");
+    const [header = "", row = ""] = await world.lines(["clusters"]);
+    assert.match(header, /^CLUSTER +LIVE .* SYNCED +PROBLEMS$/);
+    assert.match(row, /^whole-loop +yes .* 1 +\S+$/);
     assert.equal(cluster.live, true);
     assert.deepEqual(cluster.bindings.map((each) => [each.grant, each.live]), [[grant, true]]);
     const instances = JSON.stringify(await list<Instances>("instances"));
@@ -79,12 +84,40 @@ Deno.test("a user binds, uses, lists and unbinds an Export", async (t) => {
     assert.match(instances, new RegExp(`"clusterUID":"${uid}"`));
   });
 
+  await t.step("an object in conflict is shown with its reason", async () => {
+    const taken = { namespace: "default", name: "taken" };
+    const widget = {
+      apiVersion: "example.org/v1",
+      kind: TYPE.kind,
+      metadata: taken,
+      spec: { n: 1 },
+    };
+    await provider.kube.create(TYPE, widget, FIELD_MANAGERS.installer);
+    await kube.create(TYPE, widget, FIELD_MANAGERS.installer);
+    const lines = await eventually("the problem is told", async () => {
+      const lines = await world.lines(["instances", exportName]);
+      return lines.some((line) => line.startsWith("NOT SYNCED")) && lines;
+    }, { timeoutMs: 60_000 });
+    assert.match(
+      lines.at(-1) ?? "",
+      /^widgets\.example\.org +default +taken +whole-loop .* Foreign/,
+    );
+    const { stdout } = await world.bind(["doctor"]);
+    assert.match(stdout, /^warning +objects .* default\/taken: ForeignObjectExists\. /m);
+    await kube.delete(TYPE, taken);
+    await isGone(kube, TYPE, taken);
+    assert.ok(await provider.kube.get(TYPE, taken), "the foreign object stays");
+    await provider.kube.delete(TYPE, taken);
+  });
+
   await t.step("a changed policy arrives with the next bind --wait", async () => {
     await provider.edit(EXPORTS, { name: exportName }, {
       spec: { defaults: { conflictPolicy: "Adopt" } },
     });
     await eventually("the policy arrives", async () => {
-      await world.lines(wait);
+      const { code, stderr } = await world.bind(wait);
+      assert.equal(code, 0, stderr);
+      assert.match(stderr, /^Synced 1 of 1 objects$/m);
       const { spec } = await kube.get(CLUSTER_BINDINGS, { name: grant });
       return spec.conflictPolicy === "Adopt";
     });
@@ -92,7 +125,9 @@ Deno.test("a user binds, uses, lists and unbinds an Export", async (t) => {
   });
 
   await t.step("unbind leaves nothing behind", async () => {
-    const unbind = await world.bind(["unbind", exportName, "--timeout=30s"]);
+    await world.fails(["unbind", exportName], 2, /it would delete 1 object on this cluster/);
+    assert.ok(await kube.get(TYPE, KEY));
+    const unbind = await world.bind(["unbind", exportName, "--yes", "--timeout=30s"]);
     assert.equal(unbind.code, 0, `${unbind.stderr}\n${konnector.lines.join("\n")}`);
     assert.deepEqual(await world.boundKinds(), []);
     assert.equal(await provider.kube.find(TYPE, KEY), undefined);

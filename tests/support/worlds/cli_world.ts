@@ -7,6 +7,7 @@ import {
   CLUSTER_BINDINGS,
   type Condition,
   CONNECTIONS,
+  CRDS,
   type KubeObject,
   NAMESPACES,
   type ResourceType,
@@ -15,12 +16,12 @@ import {
 import type { Identity } from "../../../common/api/wire.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
 import { isNotFound } from "../../../common/kube/kube_error.ts";
-import { FIELD_MANAGERS, grantName } from "../../../common/api/names.ts";
+import { ANNOTATIONS, FIELD_MANAGERS, grantName, LABELS } from "../../../common/api/names.ts";
 import { type CliOptions, type CliResult, CliUser } from "../programs/cli.ts";
 import { ownPlane } from "../planes/control_planes.ts";
 import { Gateway } from "./gateway_world.ts";
 import { TestProvider } from "./provider.ts";
-import { readyCondition, WIDGETS } from "../planes/issuer_samples.ts";
+import { crdFor, customType, readyCondition, WIDGETS } from "../planes/issuer_samples.ts";
 import { connect, type Connected, uniqueName } from "../planes/kube.ts";
 
 /** The konnector image that the gateway serves. */
@@ -176,6 +177,29 @@ export class CliWorld implements AsyncDisposable {
     await run();
     await this.#settled();
     return (await this.#requests()).length - before;
+  }
+
+  /** Plays the konnector: installs the Export's CRD with these objects, in the namespace `default`. */
+  async pull(names: readonly string[]): Promise<void> {
+    const crd = crdFor(WIDGETS, { [LABELS.managed]: "true" });
+    crd.metadata.annotations = { [ANNOTATIONS.connection]: this.grant };
+    await this.kube.apply(CRDS, crd, FIELD_MANAGERS.konnector);
+    const type = customType(WIDGETS);
+    for (const name of names) {
+      const metadata = { name, namespace: "default" };
+      const widget = { apiVersion: "example.org/v1", kind: type.kind, metadata };
+      await eventually(`${name} can be made`, () => {
+        return this.kube.create(type, widget, FIELD_MANAGERS.installer);
+      });
+    }
+  }
+
+  /** Runs `kubectl bind` on a terminal, and types these answers. */
+  async onTerminal(args: readonly string[], answers: string): Promise<CliResult> {
+    const line = [this.consumerPlane.kubectlPath, "bind", ...args].join(" ");
+    const terminal = ["-qec", line, "/dev/null"];
+    const env = this.#env({ TERM: "dumb" });
+    return await this.user.runWithPlugin("/usr/bin/script", terminal, { env, stdin: answers });
   }
 
   /** Plays the konnector: sets Ready of an object at its current generation. */
