@@ -4,17 +4,11 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import type { Instances } from "../../../common/api/wire.ts";
 import { Backend } from "../../support/programs/backend.ts";
 import { sharedProvider } from "../../support/planes/control_planes.ts";
-import { INSPECTABLE, Inspector } from "../../support/programs/inspector.ts";
+import { heapOf, READABLE_HEAP } from "../../support/programs/heap.ts";
 import { uniqueName, workspace } from "../../support/planes/kube.ts";
 import { GATEWAY_URL, LoginBrowser } from "../../support/peers/login_browser.ts";
 
 const plane = await sharedProvider();
-
-/** Without the V8 flag, a snapshot has only the first 1,024 characters of a string. */
-const WHOLE_STRINGS = {
-  denoFlags: INSPECTABLE,
-  env: { DENO_V8_FLAGS: "--heap-snapshot-string-limit=10000000" },
-};
 
 const marker = () => `marker${crypto.randomUUID().replaceAll("-", "")}`;
 
@@ -23,17 +17,6 @@ async function apply(plane: ControlPlane, object: object): Promise<void> {
   const stdin = JSON.stringify(object);
   const { code, stderr } = await plane.kubectl(["apply", "-f", "-"], { stdin });
   assert.equal(code, 0, stderr);
-}
-
-/** Returns a heap snapshot of the process as text. */
-async function heapOf(backend: Backend): Promise<string> {
-  await using inspector = await Inspector.attach(backend);
-  const parts: unknown[] = [];
-  inspector.onEvent = ({ params: { chunk } }) => {
-    if (chunk !== undefined) parts.push(chunk);
-  };
-  await inspector.ask("HeapProfiler.takeHeapSnapshot");
-  return parts.join("");
 }
 
 Deno.test("the inventory holds no value of a Secret, not even from last-applied-configuration", async (t) => {
@@ -45,7 +28,7 @@ Deno.test("the inventory holds no value of a Secret, not even from last-applied-
       "--listen-address=127.0.0.1:0",
       `--external-url=${GATEWAY_URL}`,
     ],
-    ...WHOLE_STRINGS,
+    ...READABLE_HEAP,
   });
   using browser = new LoginBrowser({ gateway: await backend.addressOf("/") });
   const exportName = uniqueName("secrets-in-memory");

@@ -34,6 +34,7 @@ import { crdFor, customType, EXPORTED, type GrantSample } from "../planes/issuer
 import { konnectorWrites } from "../planes/konnector_writes.ts";
 import { accountToken, connect, type Connected, uniqueName } from "../planes/kube.ts";
 import { Backend } from "../programs/backend.ts";
+import type { DaemonOptions } from "../programs/daemon.ts";
 import { Konnector } from "../programs/konnector.ts";
 import { say } from "../../../scripts/say.ts";
 import { TestProvider } from "./provider.ts";
@@ -149,9 +150,10 @@ export class KonnectorWorld implements AsyncDisposable {
   }
 
   /** Kills the konnector, and starts another one. */
-  async restart(): Promise<void> {
+  async restart(options: DaemonOptions = {}): Promise<void> {
     await this.kill();
-    this.konnector = await Konnector.start(this.consumerPlane, { kubeconfig: this.kubeconfig });
+    const { kubeconfig } = this;
+    this.konnector = await Konnector.start(this.consumerPlane, { kubeconfig, ...options });
   }
 
   /** Kills the konnector. */

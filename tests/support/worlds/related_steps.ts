@@ -9,6 +9,7 @@ import {
   type Secret,
 } from "../../../common/api/resources.ts";
 import type { PatchStep } from "../../../common/kube/client.ts";
+import { isNotFound } from "../../../common/kube/kube_error.ts";
 import type { ObjectKey } from "../../../common/kube/paths.ts";
 import { ofObjects, writesAfter } from "./konnector_steps.ts";
 import { bindingOf, type Bound, isGone, type KonnectorWorld } from "./konnector_world.ts";
@@ -26,6 +27,13 @@ export const DIRECTIONS = [
 
 /** Both resources. */
 export const RESOURCES = ["secrets", "configmaps"] as const;
+
+/** Labels with the value `yes`, annotations, and other fields of an object. */
+export interface PutOptions {
+  readonly labels?: readonly string[];
+  readonly annotations?: Record<string, string>;
+  readonly [field: string]: unknown;
+}
 
 /** A rule for Secrets or ConfigMaps with this label, or with these names. */
 export function rule(
@@ -70,20 +78,27 @@ export class RelatedSteps {
     resource: Resource,
     { namespace = "", name }: ObjectKey,
     value: string,
-    { labels = [], ...fields }: { labels?: readonly string[]; [field: string]: unknown } = {},
+    { labels = [], annotations = {}, ...fields }: PutOptions = {},
   ): Promise<RelatedObject> {
     const kube = this.#kube(side);
-    const home = { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } };
-    await kube.apply(NAMESPACES, home, FIELD_MANAGERS.installer);
     const metadata: ObjectMeta = {
       name,
       namespace,
       labels: Object.fromEntries(labels.map((label) => [label, "yes"])),
+      annotations,
     };
     const type = relatedType(resource);
     const data = { value: resource === "secrets" ? btoa(value) : value };
     const object = { apiVersion: "v1", kind: type.kind, metadata, data, ...fields };
-    return await kube.create(type, object as RelatedObject, FIELD_MANAGERS.installer);
+    const create = () => kube.create(type, object as RelatedObject, FIELD_MANAGERS.installer);
+    try {
+      return await create();
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      const home = { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } };
+      await kube.create(NAMESPACES, home, FIELD_MANAGERS.installer);
+      return await create();
+    }
   }
 
   /** Changes an object as another field manager. */
