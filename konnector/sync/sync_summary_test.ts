@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { CONFLICT_NOTES } from "./carry_out.ts";
+import { CONFLICT_NOTES } from "./carry_down.ts";
 import type { ConsumerRecord } from "./records.ts";
 import type { Notes, SyncContext } from "./sync_context.ts";
 import { sumOf, syncSummary } from "./sync_summary.ts";
