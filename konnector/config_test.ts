@@ -14,6 +14,11 @@ Deno.test("parseConfig() of the konnector returns typed, frozen settings", () =>
     secretNamespaces: ["xbind"],
     clusterName: "",
     relatedAllow: [],
+    carryLabels: [],
+    carryAnnotations: [],
+    leftovers: "report",
+    leftoversIntervalMs: 60_000,
+    unbindTimeoutMs: 600_000,
     kubeconfig: "",
     metricsBindAddress: ":8085",
     healthProbeBindAddress: ":8081",
@@ -37,6 +42,15 @@ Deno.test("parseConfig() of the konnector reads the environment, and a flag over
   assert.equal(run(["--cluster-name=Prod EU-1"]).clusterName, "Prod EU-1");
 });
 
+Deno.test("parseConfig() of the konnector reads what copies get too", () => {
+  const { carryLabels, carryAnnotations } = run([
+    "--carry-labels=team, app.kubernetes.io/*,example.org/x",
+    "--carry-annotations=note",
+  ]);
+  assert.deepEqual(carryLabels, ["team", "app.kubernetes.io/*", "example.org/x"]);
+  assert.deepEqual(carryAnnotations, ["note"]);
+});
+
 Deno.test("parseConfig() of the konnector refuses", async (t) => {
   const cases: readonly [string, RegExp][] = [
     ["--secret-namespaces=xbind,A", /^--secret-namespaces: "A" is not the name of a namespace/],
@@ -49,6 +63,16 @@ Deno.test("parseConfig() of the konnector refuses", async (t) => {
     ["--related-allow=namespace:kubepublic", /^--related-allow: .* needs no permission/],
     ["--related-allow=type:Opaque", /^--related-allow: "type:Opaque" needs no permission/],
     ["--related-allow=namespace:kube_x", /^--related-allow: .* names nothing that/],
+    ["--carry-labels=*", /^--carry-labels: "\*" is not the key of a label or annotation/],
+    [
+      "--carry-labels=team,core.xbind.io/*",
+      /^--carry-labels: "core.xbind.io\/\*" is never carried/,
+    ],
+    ["--carry-labels=xbind.io/x", /^--carry-labels: "xbind.io\/x" is never carried/],
+    [
+      "--carry-annotations=kubectl.kubernetes.io/last-applied-configuration",
+      /^--carry-annotations: ".*" is never carried/,
+    ],
     ["--metrics-bind-address=8085", /^--metrics-bind-address: "8085" is not an address/],
     ["--enable-gateway", /^--enable-gateway is not a flag/],
   ];

@@ -1,7 +1,8 @@
 import { BINDINGS, CLUSTER_BINDINGS, CONNECTIONS, CRDS, SECRETS } from "../common/api/resources.ts";
 import { Cache, type CacheReports } from "../common/kube/cache.ts";
 import { metadataObjects, wholeObjects } from "../common/kube/follow.ts";
-import type { AnyBinding } from "./bindings/coverage.ts";
+import type { AnyBinding, ConnectionFacts } from "./bindings/coverage.ts";
+import { isPaused } from "./pause.ts";
 
 /** Makes the caches of what the konnector reads on the consumer, besides synced objects. */
 export function consumerCaches(
@@ -36,7 +37,14 @@ export function* allBindings(
   yield* bindings.values();
 }
 
-/** Returns the provider behind a Connection, or the Connection itself while that is not known. */
-export const providerOf =
-  ({ connections }: Pick<ConsumerCaches, "connections">) => (connection: string): string =>
-    connections.get({ name: connection })?.status?.remoteClusterUID ?? connection;
+/** Says what the cached Connections mean for the coverage of APIs. */
+export const connectionFacts = (
+  { connections }: Pick<ConsumerCaches, "connections">,
+): ConnectionFacts => ({
+  // The Connection stands for its provider while that is not known.
+  providerOf: (name) => connections.get({ name })?.status?.remoteClusterUID ?? name,
+  isPaused: (name) => {
+    const connection = connections.get({ name });
+    return connection !== undefined && isPaused(connection);
+  },
+});

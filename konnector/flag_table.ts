@@ -1,7 +1,7 @@
 import { CONSUMER_NAMESPACE } from "../common/api/names.ts";
 import { LOGGING_FLAGS, managerFlags } from "../common/flags/common_flags.ts";
-import { list, text } from "../common/flags/flag_kinds.ts";
-import { clusterName, namespace } from "../common/flags/flag_values.ts";
+import { duration, durationOrZero, list, oneOf, text } from "../common/flags/flag_kinds.ts";
+import { carriedKey, clusterName, namespace } from "../common/flags/flag_values.ts";
 import { relatedException } from "./related/never_copied.ts";
 
 const CONNECTIONS = {
@@ -23,6 +23,27 @@ const CONNECTIONS = {
   ),
 } as const;
 
+const OBJECTS = {
+  "carry-labels": list(
+    "",
+    "Labels of objects that their copies get too, as in team,example.org/*",
+    carriedKey,
+  ),
+  "carry-annotations": list("", "Annotations of objects that their copies get too", carriedKey),
+  "leftovers": oneOf(
+    ["report", "delete"],
+    "What to do about copies on the provider that have no object on this cluster",
+  ),
+  "leftovers-interval": duration(
+    "1m",
+    "Time between two looks for such copies; each is looked at twice",
+  ),
+  "unbind-timeout": durationOrZero(
+    "10m",
+    "Time without the provider after which an unbind leaves the copies there; 0: never",
+  ),
+} as const;
+
 const MANAGER = managerFlags({
   cluster: "consumer",
   metricsAddress: ":8085",
@@ -35,9 +56,10 @@ const MANAGER = managerFlags({
 /** Groups the flags under the headings of the help and docs/flags.md. */
 export const FLAG_GROUPS = {
   Connections: CONNECTIONS,
+  "Synced objects": OBJECTS,
   "Cluster and manager": MANAGER,
   Logging: LOGGING_FLAGS,
 } as const;
 
 /** Lists every flag once: parsing, `--help`, docs/flags.md and `Config` come from this table. */
-export const FLAGS = { ...CONNECTIONS, ...MANAGER, ...LOGGING_FLAGS } as const;
+export const FLAGS = { ...CONNECTIONS, ...OBJECTS, ...MANAGER, ...LOGGING_FLAGS } as const;

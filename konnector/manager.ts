@@ -18,6 +18,7 @@ import type { Log } from "../common/log/log.ts";
 import { all, type Runnable } from "../common/time/runnable.ts";
 import { Apis } from "./bindings/apis.ts";
 import { type AnyBinding, names } from "./bindings/coverage.ts";
+import { Outages } from "./bindings/lost_provider.ts";
 import { reconcileApi } from "./bindings/reconcile_api.ts";
 import { reconcileBinding } from "./bindings/reconcile_binding.ts";
 import { schemaFaults } from "./bindings/schema_faults.ts";
@@ -28,6 +29,7 @@ import { Links } from "./connections/links.ts";
 import { clockNews } from "./connections/provider_clock.ts";
 import { reconcileConnection } from "./connections/reconcile_connection.ts";
 import { allBindings, type ConsumerCaches, consumerCaches } from "./consumer_caches.ts";
+import { isPaused } from "./pause.ts";
 import { allowedBy } from "./related/never_copied.ts";
 import { reconcileRelated } from "./related/reconcile_related.ts";
 import { Related } from "./related/related.ts";
@@ -137,6 +139,9 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
       want: (connection: string, names: readonly string[]) => unbound.want(connection, names),
       faults: (connection: string) => schemaFaults({ caches, apis, unbound }, connection),
     };
+    const carry = { labels: config.carryLabels, annotations: config.carryAnnotations };
+    const { unbindTimeoutMs } = config;
+    const outages = new Outages();
     using _following = wake.follow();
     const run = (name: string, queue: Queue, reconcile: typeof reconcileOne) =>
       controller({
@@ -163,7 +168,16 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
       run("connection", queues.connections, reconcileOne),
       run("api", queues.apis, (api, signal) =>
         reconcileApi(
-          { ...shared, unbound, log: log.named("sync"), metrics, reportsOf, onSynced: show.synced },
+          {
+            ...shared,
+            unbound,
+            carry,
+            leftoverRules: config,
+            log: log.named("sync"),
+            metrics,
+            reportsOf,
+            onSynced: show.synced,
+          },
           api,
           signal,
         )),
@@ -176,7 +190,12 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
       run(
         "binding",
         queues.bindings,
-        (key, signal) => reconcileBinding({ ...shared, log: log.named("bindings") }, key, signal),
+        (key, signal) =>
+          reconcileBinding(
+            { ...shared, outages, unbindTimeoutMs, log: log.named("bindings") },
+            key,
+            signal,
+          ),
       ),
     )(signal).finally(events.settle);
   };
@@ -237,7 +256,9 @@ function wakers(caches: ConsumerCaches, queues: Queues, unbound: UnboundApis) {
     if (!writer) queues.connections.add(name);
     usersOf(name).forEach(wakeBinding);
     const isNewSpec = before?.metadata.generation !== after?.metadata.generation;
-    if (isNewSpec) wakeApisThrough(name);
+    const isPauseChanged = before && after && isPaused(before) !== isPaused(after);
+    if (isNewSpec || isPauseChanged) wakeApisThrough(name);
+    if (isPauseChanged) queues.related.add(name);
   };
   const bindingChanged = ({ before, after, writer }: Change<AnyBinding>) => {
     if (writer) return;

@@ -24,6 +24,16 @@ export function syncMetrics(metrics: Metrics): ShowSync {
   perApi("xbind_sync_objects", "Objects on this cluster, by API", ({ objects }) => objects);
   perApi("xbind_sync_held_objects", "Objects with our finalizer, by API", ({ held }) => held());
   perApi("xbind_sync_conflicts", "Objects in conflict, by API", ({ conflicts }) => conflicts());
+  perApi(
+    "xbind_sync_refused",
+    "Objects that show a sync-error, by API",
+    ({ refused }) => refused(),
+  );
+  perApi(
+    "xbind_sync_leftovers",
+    "Copies on the provider without an object, by API",
+    ({ leftovers }) => leftovers(),
+  );
   const latency = new Histogram({
     name: "xbind_sync_latency_seconds",
     help: "Time from hearing of a change to its arrival on the other side; up is to the provider",

@@ -87,6 +87,14 @@ export const duration = (
   },
 });
 
+/** A duration, or `0` for none. */
+export const durationOrZero = (byDefault: string, help: string): Flag<number, "Ms"> => {
+  const positive = duration(byDefault, help);
+  const parse = (given: string) =>
+    parseDuration(given) === 0 ? { value: 0 } : positive.parse(given);
+  return { ...positive, parse };
+};
+
 /** A number that is not negative. */
 export const number = (byDefault: number, help: string, max = Infinity): Flag<number> => ({
   ...base(String(byDefault), "number", help),

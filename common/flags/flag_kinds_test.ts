@@ -3,6 +3,7 @@ import {
   type Checked,
   configKey,
   duration,
+  durationOrZero,
   envName,
   flag,
   list,
@@ -83,6 +84,13 @@ Deno.test("duration() returns milliseconds within its bounds", async (t) => {
       else assert.match(String(actual), expected);
     });
   }
+});
+
+Deno.test("durationOrZero() accepts zero too", () => {
+  const { parse } = durationOrZero("5m", "help");
+  assert.deepEqual(["0", "0s", "2m"].map((given) => outcome(parse(given))), [0, 0, 120_000]);
+  assert.match(String(outcome(parse("-1s"))), /is too short/);
+  assert.match(String(outcome(parse("x"))), /is not a duration/);
 });
 
 Deno.test("number() accepts plain numbers of zero or more", () => {

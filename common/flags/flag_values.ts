@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from "node:net";
 import type { Checked, TextKind } from "./flag_kinds.ts";
-import { isClusterName, isDnsLabel, isDnsSubdomain } from "../api/names.ts";
+import { isClusterName, isDnsLabel, isDnsSubdomain, isReservedGroup } from "../api/names.ts";
 
 /** An address to listen on. An empty hostname means every interface, port 0 a free port. */
 export interface ListenAddress {
@@ -132,6 +132,25 @@ export const clusterName: TextKind = matching(
   isClusterName,
   "is not a name for a cluster: use letters, digits, blanks and ._- inside, at most 63 characters",
 );
+
+const METADATA_KEY = /^(?:([a-z0-9.-]{1,253})\/)?([A-Za-z0-9](?:[-\w.]{0,61}[A-Za-z0-9])?|\*)$/;
+
+/** The key of a label or annotation, or all keys with a prefix: `team`, `example.org/*`. */
+export const carriedKey: TextKind = {
+  placeholder: "key",
+  parse: (value) => {
+    const [, prefix, name] = METADATA_KEY.exec(value) ?? [];
+    const isKey = prefix === undefined ? name !== "*" : isDnsSubdomain(prefix);
+    if (name === undefined || !isKey) {
+      return { problem: "is not the key of a label or annotation, as in team or example.org/*" };
+    }
+    const isOwn = prefix !== undefined && (isReservedGroup(prefix) || prefix === KUBECTL);
+    return isOwn ? { problem: "is never carried: xbind and kubectl need it" } : { value };
+  },
+};
+
+/** Its annotation holds whole objects, and its others command the cluster that they are on. */
+const KUBECTL = "kubectl.kubernetes.io";
 
 /** An OAuth scope. */
 export const scope: TextKind = matching(

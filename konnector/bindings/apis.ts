@@ -100,9 +100,9 @@ export class Apis implements Disposable {
   /** Gives an API its new coverage, and changes nothing else. */
   cover(api: string, coverage: ApiCoverage): void {
     const before = this.#states.get(api);
-    if (!before) return;
+    if (!before || before.coverage.text === coverage.text) return;
     this.#set(api, { ...before, coverage });
-    if (before.coverage.text !== coverage.text) this.sync(api)?.lookAgain();
+    this.sync(api)?.lookAgain();
   }
 
   /** Runs a sync until the API is paused or stopped, or the signal aborts. */

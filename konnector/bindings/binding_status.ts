@@ -1,3 +1,4 @@
+import { ANNOTATIONS } from "../../common/api/names.ts";
 import type { BindingStatus, BoundApi } from "../../common/api/resources.ts";
 import { conditionsOf, type Finding, finding } from "../conditions.ts";
 import type { RelatedView } from "../related/related_view.ts";
@@ -17,16 +18,28 @@ export interface BoundApiView {
   readonly hasSynced: boolean;
   readonly crdHash?: string | undefined;
   readonly conflicts: number;
+  /** How many copies on the provider have no object. */
+  readonly leftovers: number;
 }
 
 /** What a reconcile found out about a binding. */
 export interface BindingView {
   /** Why the Connection cannot be used; undefined if it can. */
   readonly connectionFault: { readonly reason: string; readonly message: string } | undefined;
+  /** The binding or Connection whose annotation pauses the binding. */
+  readonly pausedBy?: string | undefined;
   readonly apis: readonly BoundApiView[];
   readonly related: RelatedView;
-  /** How many objects are left to drain, while the binding is being deleted; Infinity if unknown. */
-  readonly draining?: { readonly left: number };
+  /** What is left to drain, while the binding is being deleted. */
+  readonly draining?: Draining | undefined;
+}
+
+/** How far an unbind is. */
+export interface Draining {
+  /** How many objects are left to release; Infinity if that is not known. */
+  readonly left: number;
+  /** What happens because the provider cannot be reached; undefined if it can. */
+  readonly lost?: string | undefined;
 }
 
 /** Builds the status of a binding. */
@@ -44,12 +57,15 @@ const keptHash = ({ status }: AnyBinding, name: string) => {
   return crdHash === undefined ? {} : { crdHash };
 };
 
-function findingsOf({ connectionFault, apis, related, draining }: BindingView): Finding[] {
+function findingsOf(view: BindingView): Finding[] {
+  const { connectionFault, pausedBy, apis, related, draining } = view;
   const broken = apis.find(({ reason }) => reason !== "AsExpected");
   const pending = apis.find(({ hasSynced }) => !hasSynced);
   const conflicts = apis.filter((api) => api.conflicts > 0);
-  const fault = draining
-    ? { reason: "DrainingObjects", message: leftMessage(draining.left) }
+  const fault = pausedBy !== undefined
+    ? { reason: "Paused", message: pausedMessage(pausedBy) }
+    : draining
+    ? { reason: "DrainingObjects", message: drainingMessage(draining) }
     : connectionFault ?? broken ??
       (pending && { reason: "Pending", message: `The objects of ${pending.name} are being read` });
   return [
@@ -60,7 +76,7 @@ function findingsOf({ connectionFault, apis, related, draining }: BindingView): 
       ? finding("Synced", false, fault.reason, fault.message)
       : related.rejected.length > 0
       ? finding("Synced", false, "Rejected", problemMessage(related.rejected))
-      : finding("Synced", true, "AsExpected"),
+      : finding("Synced", true, "AsExpected", leftoversMessage(apis)),
     conflicts.length + related.conflicts.length > 0
       ? finding("Conflicts", true, "ForeignObjectExists", conflictMessage(conflicts, related))
       : finding("Conflicts", false, "AsExpected"),
@@ -71,10 +87,20 @@ function findingsOf({ connectionFault, apis, related, draining }: BindingView): 
   ];
 }
 
-const leftMessage = (left: number): string =>
-  Number.isFinite(left)
+const pausedMessage = (by: string): string =>
+  `The annotation ${ANNOTATIONS.paused} of the ${by} pauses it: nothing is written on either side`;
+
+const drainingMessage = ({ left, lost }: Draining): string => {
+  const progress = Number.isFinite(left)
     ? `${left} objects are left to release`
     : "The related copies on the provider are not known";
+  return lost === undefined ? progress : `${progress}; ${lost}`;
+};
+
+const leftoversMessage = (apis: readonly BoundApiView[]): string =>
+  apis.filter(({ leftovers }) => leftovers > 0)
+    .map(({ name, leftovers }) => `${name}: ${leftovers} copies on the provider have no object`)
+    .join("; ");
 
 const conflictMessage = (apis: readonly BoundApiView[], related: RelatedView): string =>
   [

@@ -1,15 +1,26 @@
 import { ANNOTATIONS } from "../../common/api/names.ts";
 import { type Binding, type ClusterBinding, isDeleting } from "../../common/api/resources.ts";
+import { isPaused } from "../pause.ts";
 import type { NamespaceCoverage } from "../sync/sync_context.ts";
 
 /** A binding of either kind. */
 export type AnyBinding = ClusterBinding | Binding;
+
+/** What coverage depends on besides the bindings. */
+export interface ConnectionFacts {
+  /** Returns the provider behind a Connection. */
+  readonly providerOf: (connection: string) => string;
+  /** Tells whether a Connection is paused. */
+  readonly isPaused: (connection: string) => boolean;
+}
 
 /** Which bindings cover an API, and through which Connection it is synced. */
 export interface ApiCoverage {
   /** The oldest living binding. Its Connection owns the API. */
   readonly owner: AnyBinding;
   readonly connection: string;
+  /** Whether the owner or its Connection is paused, so that not even the CRD may change. */
+  readonly isPaused: boolean;
   /** The coverage as a text that changes when it does. */
   readonly text: string;
   /** Says what the bindings want for objects of a namespace. */
@@ -30,12 +41,12 @@ export const names = (binding: AnyBinding, api: string): boolean =>
 export function coverageOf(
   api: string,
   bindings: Iterable<AnyBinding>,
-  providerOf: (connection: string) => string,
+  connections: ConnectionFacts,
 ): ApiCoverage | undefined {
   const claims = [...bindings].filter((binding) => names(binding, api)).sort(byAge);
   const [oldest] = claims;
   if (!oldest) return undefined;
-  const provider = (binding: AnyBinding) => providerOf(binding.spec.connectionRef.name);
+  const provider = (binding: AnyBinding) => connections.providerOf(binding.spec.connectionRef.name);
   const next = claims.find((binding) => !isDeleting(binding));
   const owner = next && provider(next) === provider(oldest) ? next : oldest;
   const connection = owner.spec.connectionRef.name;
@@ -46,15 +57,19 @@ export function coverageOf(
     Number(isDeleting(a)) - Number(isDeleting(b)) ||
     Number(isNamespaced(a)) - Number(isNamespaced(b))
   );
+  const isStill = (binding: AnyBinding) =>
+    isPaused(binding) || connections.isPaused(binding.spec.connectionRef.name);
+  const wish = (binding: AnyBinding): NamespaceCoverage =>
+    isStill(binding) ? { ...wishOf(binding), coverage: "paused" } : wishOf(binding);
   const of = (namespace: string): NamespaceCoverage => {
     const covering = inOrder.find((binding) => covers(binding, namespace));
-    return covering ? wishOf(covering) : NOT_COVERED;
+    return covering ? wish(covering) : NOT_COVERED;
   };
   const text = JSON.stringify([
     connection,
-    inOrder.map((binding) => [binding.metadata.uid, ...Object.values(wishOf(binding))]),
+    inOrder.map((binding) => [binding.metadata.uid, ...Object.values(wish(binding))]),
   ]);
-  return { owner, connection, text, of };
+  return { owner, connection, isPaused: isStill(owner), text, of };
 }
 
 /** Tells whether an object of a namespace belongs to a binding. */

@@ -89,6 +89,21 @@ export async function installApi(
     : await write(deps, pulled, signal);
 }
 
+/** Uses the CRD of an API that is paused, and writes nothing. */
+export async function usePaused(
+  { consumer, crds }: InstallDeps,
+  { spec: { schema } }: Connection,
+  crd: CustomResourceDefinition,
+  signal: AbortSignal,
+): Promise<SchemaFault | InstalledCrd> {
+  const { name: api } = crd.metadata;
+  const present = crds.get({ name: api });
+  const isUsable = present && (isPulled(present) || schema?.pullPolicy === "None");
+  if (isUsable) return await usePresent(consumer, present, crd, signal);
+  const message = `The CRD ${api} is not installed while its binding is paused`;
+  return { reason: "Paused", message };
+}
+
 /** Brings a CRD up to date, unless stored objects may not live under the new one. */
 async function change(
   deps: InstallDeps,

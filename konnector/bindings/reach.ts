@@ -1,6 +1,7 @@
 import type { ProviderLink } from "../connections/provider_link.ts";
 import { may } from "../rights.ts";
-import type { BoundType } from "../sync/sync_context.ts";
+import type { BoundType, NamespaceCoverage } from "../sync/sync_context.ts";
+import type { ApiCoverage } from "./coverage.ts";
 
 /** Where the credential may use an API. */
 export type Reach =
@@ -21,4 +22,18 @@ export async function reachOf(
     return { kind: "one", namespace: boundary };
   }
   return { kind: "none" };
+}
+
+const NOT_COVERED: NamespaceCoverage = { coverage: "none", conflictPolicy: "Fail" };
+
+/** Restricts what the bindings want to the namespaces that the credential reaches. */
+export function withinReach(
+  state: { readonly coverage: ApiCoverage; readonly reach?: Reach } | undefined,
+  namespace: string,
+): NamespaceCoverage {
+  if (!state) return NOT_COVERED;
+  const wish = state.coverage.of(namespace);
+  const { reach } = state;
+  const isReached = reach?.kind === "all" || reach?.kind === "one" && reach.namespace === namespace;
+  return isReached || wish.coverage === "none" ? wish : { ...wish, coverage: "outOfReach" };
 }

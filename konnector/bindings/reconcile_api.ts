@@ -2,14 +2,14 @@ import { isDeleting } from "../../common/api/resources.ts";
 import { done, type Outcome, requeueAfter } from "../../common/control/controller.ts";
 import { isForbidden, isServerFailure } from "../../common/kube/kube_error.ts";
 import { isCredentialRefused, type ProviderLink } from "../connections/provider_link.ts";
-import { allBindings, providerOf } from "../consumer_caches.ts";
+import { allBindings, connectionFacts } from "../consumer_caches.ts";
 import { deniedRetryMs } from "../denied_retry.ts";
 import { CrdRefusedError } from "../schema/consumer_crd.ts";
 import { isPulled } from "../schema/install_crd.ts";
 import { reasonOf } from "../sync/refusals.ts";
 import { missingOnConsumer } from "./consumer_rights.ts";
 import { type ApiCoverage, coverageOf } from "./coverage.ts";
-import { installApi, isFault, neverPulled } from "./install_api.ts";
+import { installApi, isFault, neverPulled, usePaused } from "./install_api.ts";
 import { reachOf } from "./reach.ts";
 import { releaseLeaving } from "./release_leaving.ts";
 import { startSync, type SyncDeps } from "./start_sync.ts";
@@ -30,12 +30,14 @@ export async function reconcileApi(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const { apis, links, caches } = deps;
-  const coverage = coverageOf(api, allBindings(caches), providerOf(caches));
+  const coverage = coverageOf(api, allBindings(caches), connectionFacts(caches));
   if (!coverage) {
     apis.stop(api);
     return await pullUnbound(deps, api, signal);
   }
   deps.unbound.forget(api);
+  // At once, because a pause must not wait for the provider.
+  if (apis.get(api)?.coverage.connection === coverage.connection) apis.cover(api, coverage);
   const link = links.get(coverage.connection);
   if (!link?.hasSynced) {
     apis.pause(api, { coverage, reason: "Pending", message: "The Connection is not ready" });
@@ -87,7 +89,8 @@ async function pullAndSync(
     apis.pause(api, { coverage, reason: "Pending", message: `${api} is unbound` });
     return done;
   }
-  const installed = await installApi({ ...deps, crds: caches.crds }, connection, crd, signal);
+  const install = coverage.isPaused ? usePaused : installApi;
+  const installed = await install({ ...deps, crds: caches.crds }, connection, crd, signal);
   if (isFault(installed)) {
     apis.pause(api, { coverage, ...installed, schemaFault: installed });
     return requeueAfter(REFUSED_RETRY_MS);

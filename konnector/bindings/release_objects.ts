@@ -6,33 +6,34 @@ import {
   type ResourceType,
 } from "../../common/api/resources.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
-import { keyOf } from "../../common/kube/paths.ts";
+import { isNotFound } from "../../common/kube/kube_error.ts";
+import { keyOf, keyText } from "../../common/kube/paths.ts";
 
-/** Counts and releases objects of an API that is not synced at present. */
+/** Which objects are released. */
+export interface Release {
+  readonly api: string;
+  /** The only namespace that is looked at; undefined for all. */
+  readonly namespace: string | undefined;
+  /** Tells whether the objects of a namespace stay as they are. */
+  readonly isKept: (namespace: string) => boolean;
+}
+
+/** Counts and releases objects without their provider. */
 export const releaseObjects = {
   /** Counts the objects that hold our finalizer. */
-  async count(
-    consumer: KubeClient,
-    api: string,
-    namespace: string | undefined,
-    signal: AbortSignal,
-  ): Promise<number> {
-    return (await heldObjects(consumer, api, namespace, signal)).objects.length;
+  async count(consumer: KubeClient, release: Release, signal: AbortSignal): Promise<number> {
+    return (await heldObjects(consumer, release, signal)).objects.length;
   },
 
-  /** Takes our finalizer off every object. */
-  async all(
-    consumer: KubeClient,
-    api: string,
-    namespace: string | undefined,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { type, objects } = await heldObjects(consumer, api, namespace, signal);
+  /** Takes our finalizer off every object. Returns their names. */
+  async all(consumer: KubeClient, release: Release, signal: AbortSignal): Promise<string[]> {
+    const { type, objects } = await heldObjects(consumer, release, signal);
     for (const object of objects) await releaseObject(consumer, type, object, signal);
+    return objects.map(({ metadata }) => keyText(metadata));
   },
 };
 
-/** Takes our finalizer off an object. */
+/** Takes our finalizer off an object, which may be gone. */
 export async function releaseObject(
   consumer: KubeClient,
   type: ResourceType,
@@ -42,7 +43,11 @@ export async function releaseObject(
   const { resourceVersion = "", finalizers = [] } = object.metadata;
   const left = finalizers.filter((each) => each !== SYNCER_FINALIZER);
   const patch = { metadata: { resourceVersion, finalizers: left } };
-  await consumer.mergePatch(type, keyOf(object), patch, FIELD_MANAGERS.konnector, signal);
+  try {
+    await consumer.mergePatch(type, keyOf(object), patch, FIELD_MANAGERS.konnector, signal);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
 }
 
 /** Reads how an API is called whose CRD is installed on the consumer. */
@@ -63,12 +68,13 @@ export async function installedType(
 
 async function heldObjects(
   consumer: KubeClient,
-  api: string,
-  namespace: string | undefined,
+  { api, namespace, isKept }: Release,
   signal: AbortSignal,
 ): Promise<{ readonly type: ResourceType; readonly objects: readonly KubeObject[] }> {
   const type = await installedType(consumer, api, signal);
   const selection = type.namespaced && namespace !== undefined ? { namespace } : {};
   const objects = await consumer.list(type, selection, signal);
-  return { type, objects: objects.filter((each) => hasFinalizer(each, SYNCER_FINALIZER)) };
+  const isHeld = (object: KubeObject) =>
+    hasFinalizer(object, SYNCER_FINALIZER) && !isKept(object.metadata.namespace ?? "");
+  return { type, objects: objects.filter(isHeld) };
 }

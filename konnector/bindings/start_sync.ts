@@ -7,12 +7,14 @@ import type { Log } from "../../common/log/log.ts";
 import { isCredentialRefused, type ProviderLink } from "../connections/provider_link.ts";
 import { deniedRetryMs } from "../denied_retry.ts";
 import { ApiSync } from "../sync/api_sync.ts";
+import type { CarryRules } from "../sync/carried.ts";
+import type { LeftoverRules } from "../sync/leftovers.ts";
 import { reasonOf, refusalOf } from "../sync/refusals.ts";
-import type { NamespaceCoverage } from "../sync/sync_context.ts";
 import type { Apis, ApiState } from "./apis.ts";
 import type { ApiCoverage } from "./coverage.ts";
 import type { InstalledCrd } from "./install_api.ts";
-import type { Reach } from "./reach.ts";
+import { leftoversNote } from "./naming.ts";
+import { type Reach, withinReach } from "./reach.ts";
 
 /** What the syncs of APIs work with. */
 export interface SyncDeps {
@@ -20,6 +22,9 @@ export interface SyncDeps {
   readonly apis: Apis;
   /** Identity of the consumer cluster. */
   readonly clusterUid: string;
+  /** Labels and annotations that are carried to copies. */
+  readonly carry: CarryRules;
+  readonly leftoverRules: LeftoverRules;
   readonly recordEvent: RecordEvent;
   readonly log: Log;
   readonly metrics: { readonly controller: ShowController };
@@ -36,12 +41,13 @@ export function startSync(
   { type, hash, problem }: InstalledCrd,
   reach: Reach,
 ): void {
-  const { apis, consumer, clusterUid, recordEvent, log, metrics, reportsOf } = deps;
+  const { apis, consumer, clusterUid, carry, leftoverRules, recordEvent, log, metrics } = deps;
   const health = problem ?? { reason: "AsExpected", message: "" };
   const state: ApiState = { coverage, ...health, schemaFault: problem, crdHash: hash, reach };
   const identity = JSON.stringify([link.name, link.fingerprint, type, reach]);
   if (apis.adapt(api, identity, state)) return;
   const apiLog = log.with({ api });
+  const owner = () => apis.get(api)?.coverage.owner ?? coverage.owner;
   const started = new ApiSync({
     type,
     connection: link.name,
@@ -51,11 +57,14 @@ export function startSync(
     comparesVersions: () => link.comparesVersions,
     namespace: reach.kind === "one" ? reach.namespace : undefined,
     coverageOf: (namespace) => withinReach(apis.get(api), namespace),
+    boundSince: () => owner().metadata.creationTimestamp ?? "",
+    carry,
+    leftoverRules,
     recordEvent,
     log: apiLog,
     metrics,
     reports: (side) => {
-      const reports = reportsOf(`${api} on the ${side}`);
+      const reports = deps.reportsOf(`${api} on the ${side}`);
       // A right to watch that is withdrawn shows when the watch is opened again.
       const disconnected = (error: unknown) => {
         reports.disconnected?.(error);
@@ -66,20 +75,13 @@ export function startSync(
     },
     onSynced: (direction, ms) => deps.onSynced(api, direction, ms),
     onDenied: (error) => denied(deps, api, link, error),
+    onLeftovers: (objects, areDeleted) => {
+      apiLog.warn("copies without an object", { connection: link.name, objects, areDeleted });
+      recordEvent(owner(), "Warning", "Leftovers", leftoversNote(api, objects, areDeleted));
+    },
     onProgress: () => apis.progressed(api),
   });
   apis.start(api, identity, state, started, link.signal);
-}
-
-const NOT_COVERED: NamespaceCoverage = { coverage: "none", conflictPolicy: "Fail" };
-
-/** Restricts what the bindings want to the namespaces that the credential reaches. */
-function withinReach(state: ApiState | undefined, namespace: string): NamespaceCoverage {
-  if (!state) return NOT_COVERED;
-  const wish = state.coverage.of(namespace);
-  const { reach } = state;
-  const isReached = reach?.kind === "all" || reach?.kind === "one" && reach.namespace === namespace;
-  return isReached || wish.coverage === "none" ? wish : { ...wish, coverage: "outOfReach" };
 }
 
 /** A right was withdrawn, or the credential: the API pauses until it is given back. */

@@ -1,3 +1,4 @@
+import { ANNOTATIONS } from "../../common/api/names.ts";
 import {
   condition,
   type Connection,
@@ -35,6 +36,8 @@ export interface ConnectionView {
   readonly schemaFaults?: readonly Fault[] | undefined;
   /** How binding all exported APIs went; undefined if that was not tried. */
   readonly autoBound?: Fault | "done" | undefined;
+  /** Whether its annotation pauses it. */
+  readonly isPaused?: boolean;
   /** Bindings that still use a Connection that is being deleted. */
   readonly draining?: readonly string[];
 }
@@ -65,6 +68,8 @@ function findingsOf(connection: Connection, view: ConnectionView): Finding[] {
   const refused = denied ?? (heartbeatDenied && `Cannot send heartbeats: ${heartbeatDenied}`);
   const fault = draining.length > 0
     ? { reason: "DrainingBindings", message: `Bindings still use it: ${draining.join(", ")}` }
+    : view.isPaused
+    ? { reason: "Paused", message: PAUSED }
     : secretFault ?? linkFault ?? (denied ? { reason: "Forbidden", message: denied } : undefined);
   return [
     judged("SecretValid", secretFault),
@@ -75,6 +80,10 @@ function findingsOf(connection: Connection, view: ConnectionView): Finding[] {
     judged("Ready", fault),
   ];
 }
+
+const PAUSED =
+  `The annotation ${ANNOTATIONS.paused} pauses it: its heartbeat goes on, and nothing ` +
+  "else is written on either side";
 
 const judged = (type: string, fault: Fault | undefined): Finding =>
   fault ? finding(type, false, fault.reason, fault.message) : finding(type, true, "AsExpected");

@@ -17,6 +17,7 @@ import { isPendingAgain, isSameStatus } from "../conditions.ts";
 import { allBindings } from "../consumer_caches.ts";
 import { deniedRetryMs } from "../denied_retry.ts";
 import { addCleanup, learned, removeCleanup } from "../finalizer.ts";
+import { isPaused } from "../pause.ts";
 import { CrdRefusedError } from "../schema/consumer_crd.ts";
 import { isPulledBy } from "../schema/install_crd.ts";
 import { isMadeBy } from "./auto_bind.ts";
@@ -60,8 +61,9 @@ export async function reconcileConnection(
     await addCleanup(consumer, CONNECTIONS, found, signal),
   );
   const { view, outcome } = await look(deps, connection, signal);
-  const taken = view.exportedApis && await takeOffers(deps, connection, signal);
-  await store(deps, connection, { ...view, ...taken }, signal);
+  const isResting = isPaused(connection);
+  const taken = !isResting && view.exportedApis && await takeOffers(deps, connection, signal);
+  await store(deps, connection, { ...view, ...taken, isPaused: isResting }, signal);
   return outcome;
 }
 
@@ -206,7 +208,7 @@ async function store(
     if (!now || now.status === before?.status && now.reason === before.reason) continue;
     const { status: judged, reason, message } = now;
     log.info("Connection changed", { connection: name, type, status: judged, reason, message });
-    if (judged === "False" && reason !== "Pending") {
+    if (judged === "False" && !["Pending", "Paused"].includes(reason)) {
       recordEvent(connection, "Warning", reason, message || `${type} is False`);
     }
   }

@@ -8,7 +8,8 @@ import { isForbidden, isServerFailure } from "../../common/kube/kube_error.ts";
 import type { Log } from "../../common/log/log.ts";
 import type { Links } from "../connections/links.ts";
 import { isCredentialRefused, type ProviderLink } from "../connections/provider_link.ts";
-import { allBindings, type ConsumerCaches, providerOf } from "../consumer_caches.ts";
+import { allBindings, connectionFacts, type ConsumerCaches } from "../consumer_caches.ts";
+import { deniedRetryMs } from "../denied_retry.ts";
 import { missingVerbs } from "../rights.ts";
 import { reasonOf } from "../sync/refusals.ts";
 import type { Allowed } from "./never_copied.ts";
@@ -33,7 +34,6 @@ export interface RelatedDeps {
   readonly reportsOf: (what: string) => CacheReports;
 }
 
-const DENIED_RETRY_MS = 30_000;
 const READ = ["get", "list", "watch"];
 const WRITE = ["list", "watch", "create", "patch", "delete"];
 
@@ -45,7 +45,8 @@ export async function reconcileRelated(
 ): Promise<Outcome> {
   const { links, related, caches } = deps;
   const link = links.get(connection);
-  if (!link) {
+  const facts = connectionFacts(caches);
+  if (!link || facts.isPaused(connection)) {
     related.stop(connection);
     return done;
   }
@@ -87,7 +88,7 @@ async function reconcileKind(
     // Without rules there may be copies of earlier ones, but nothing can be done about them.
     const state = hasRules ? { fault: { message: verdict.lacks } } : { isEmpty: true };
     related.rest(link.name, kind, { identity, ...state });
-    if (hasRules) related.lookLater(link.name, DENIED_RETRY_MS);
+    if (hasRules) related.lookLater(link.name, deniedRetryMs());
     return;
   }
   const sync = new RelatedSync({
@@ -145,7 +146,7 @@ function optionsFor(deps: RelatedDeps, link: ProviderLink, kind: RelatedKind, id
     log.warn("a cluster refuses a right", { reason: reasonOf(error) });
     const message = `Related ${resource} ${direction} are not copied: ${reasonOf(error)}`;
     related.rest(link.name, kind, { identity, fault: { message } });
-    related.lookLater(link.name, DENIED_RETRY_MS);
+    related.lookLater(link.name, deniedRetryMs());
   };
   return {
     kind,
@@ -178,6 +179,6 @@ function optionsFor(deps: RelatedDeps, link: ProviderLink, kind: RelatedKind, id
 
 const relationTo = (caches: ConsumerCaches, own: string): Viewer["relationTo"] => (other) => {
   if (!caches.connections.get({ name: other })) return "gone";
-  const provider = providerOf(caches);
-  return provider(other) === provider(own) ? "sibling" : "stranger";
+  const { providerOf } = connectionFacts(caches);
+  return providerOf(other) === providerOf(own) ? "sibling" : "stranger";
 };

@@ -4,6 +4,7 @@ import {
   type RelatedResource,
   type RelatedResourceSelector,
 } from "../../common/api/resources.ts";
+import { isPaused } from "../pause.ts";
 import { type AnyBinding, byAge, isNamespaced } from "../bindings/coverage.ts";
 
 /** Which objects are copied, and which way. */
@@ -62,8 +63,7 @@ const uidOf = ({ metadata }: AnyBinding): string => metadata.uid ?? "";
 
 /** The policy Orphan leaves copies on the provider only. */
 function isFrozen(binding: AnyBinding, direction: RelatedKind["direction"]): boolean {
-  const { annotations } = binding.metadata;
-  return isDeleting(binding)
-    ? direction === "FromConsumer" && annotations?.[ANNOTATIONS.deletionPolicy] === "Orphan"
-    : annotations?.[ANNOTATIONS.paused] === "true";
+  const isOrphaning = isDeleting(binding) && direction === "FromConsumer" &&
+    binding.metadata.annotations?.[ANNOTATIONS.deletionPolicy] === "Orphan";
+  return isOrphaning || isPaused(binding);
 }

@@ -11,11 +11,13 @@ import type { RecordEvent } from "../../common/kube/event_recorder.ts";
 import { keyText } from "../../common/kube/paths.ts";
 import type { Log } from "../../common/log/log.ts";
 import { all, type Runnable } from "../../common/time/runnable.ts";
-import { Contents } from "./contents.ts";
-import { contentFields, covers } from "./drift.ts";
+import type { CarryRules } from "./carried.ts";
+import { clear, Contents } from "./contents.ts";
+import { covers } from "./drift.ts";
 import { CHANGES, DELETIONS, Fights } from "./fights.ts";
 import { reconcileObject, whenBack } from "./reconcile_object.ts";
 import { ProviderNamespaces } from "./provider_namespaces.ts";
+import { type LeftoverRules, Leftovers, type ReportLeftovers } from "./leftovers.ts";
 import {
   type ConsumerRecord,
   consumerRecord,
@@ -33,6 +35,7 @@ import {
   type SyncContext,
 } from "./sync_context.ts";
 import { syncSummary } from "./sync_summary.ts";
+import { expectedFields, syncedFields } from "./synced_fields.ts";
 import { Tally } from "./tally.ts";
 
 /** What the sync of one API works with. */
@@ -47,12 +50,18 @@ export interface ApiSyncOptions {
   /** The only namespace that the credential reaches; undefined if it reaches all. */
   readonly namespace: string | undefined;
   readonly coverageOf: (namespace: string) => NamespaceCoverage;
+  /** Returns when the binding was made that covers the API. */
+  readonly boundSince: () => string;
+  /** Labels and annotations that are carried to copies. */
+  readonly carry: CarryRules;
+  readonly leftoverRules: LeftoverRules;
   readonly recordEvent: RecordEvent;
   readonly log: Log;
   readonly metrics: { readonly controller: ShowController };
   readonly reports: (side: "consumer" | "provider") => CacheReports;
   readonly onSynced: (direction: "up" | "down", ms: number) => void;
   readonly onDenied: (error: unknown) => void;
+  readonly onLeftovers: ReportLeftovers;
   /** Called when counts may have changed. */
   readonly onProgress: () => void;
 }
@@ -64,6 +73,10 @@ export interface SyncCounts {
   readonly held: (namespace?: string) => number;
   /** Objects in conflict, by namespace and in all. */
   readonly conflicts: (namespace?: string) => number;
+  /** Objects that show why they are not synced, by namespace and in all. */
+  readonly refused: (namespace?: string) => number;
+  /** Copies without an object, by namespace and in all. */
+  readonly leftovers: (namespace?: string) => number;
 }
 
 const MANAGER = FIELD_MANAGERS.konnector;
@@ -82,6 +95,8 @@ export class ApiSync {
   readonly #fieldSets = new Map<string, unknown>();
   readonly #held = new Tally();
   readonly #conflicts = new Tally();
+  readonly #refused = new Tally();
+  readonly #leftovers: Leftovers;
 
   constructor(options: ApiSyncOptions) {
     const { type, clusterUid, namespace, reports } = options;
@@ -113,6 +128,10 @@ export class ApiSync {
       namespaces: new ProviderNamespaces(),
       wake: (namespace) => this.#wake(namespace),
     };
+    this.#leftovers = new Leftovers(this.#context, options.leftoverRules, (...found) => {
+      options.onLeftovers(...found);
+      options.onProgress();
+    });
     objects.onChange((change) => this.#objectChanged(change));
     copies.onChange((change) => this.#copyChanged(change));
   }
@@ -123,6 +142,7 @@ export class ApiSync {
     const { consumer, provider, log, metrics } = this.#options;
     return all(
       (signal) => copies.run(provider, signal),
+      this.#leftovers.run,
       async (signal) => {
         // The provider's list comes first: equal hashes then settle while the objects arrive.
         await copies.whenSynced(signal);
@@ -155,6 +175,8 @@ export class ApiSync {
       objects: this.#context.objects.size,
       held: (namespace) => this.#held.count(namespace),
       conflicts: (namespace) => this.#conflicts.count(namespace),
+      refused: (namespace) => this.#refused.count(namespace),
+      leftovers: (namespace) => this.#leftovers.count(namespace),
     };
   }
 
@@ -204,14 +226,15 @@ export class ApiSync {
     objects: Cache<ConsumerRecord>,
     copies: Cache<ProviderRecord>,
   ): ConsumerRecord {
-    const record = consumerRecord(item, objects.hasSynced ? performance.now() : 0);
+    const { carry } = this.#options;
+    const record = consumerRecord(item, carry, objects.hasSynced ? performance.now() : 0);
     const copy = copies.get(record.metadata);
-    const isSynced = copy?.syncedHash === record.hash;
-    if (isSynced) record.content = undefined;
+    if (copy?.syncedHash === record.hash) clear(record);
     if (objects.hasSynced) return record;
     this.#context.contents.trim(record);
     if (copy) {
-      copy.isSuspect = !covers(this.#fieldSets.get(copy.owned), contentFields(item as object));
+      const expected = expectedFields(syncedFields(item, carry));
+      copy.isSuspect = !covers(this.#fieldSets.get(copy.owned), expected);
     }
     return record;
   }
@@ -224,6 +247,7 @@ export class ApiSync {
     const namespace = metadata.namespace ?? "";
     this.#held.change(namespace, holds(before), holds(after));
     this.#conflicts.change(namespace, before?.mark !== undefined, after?.mark !== undefined);
+    this.#refused.change(namespace, isFaulty(before), isFaulty(after));
     if (before && after && before.metadata.uid === after.metadata.uid) {
       after.statusWrittenAt = before.statusWrittenAt ?? -Infinity;
       if (writer || before.heardAt > 0 && before.hash === after.hash) {
@@ -260,6 +284,8 @@ export class ApiSync {
     notesFor(this.#context, key).isLost = true;
   }
 }
+
+const isFaulty = (record: ConsumerRecord | undefined): boolean => record?.shownError !== undefined;
 
 const holds = (record: ConsumerRecord | undefined): boolean =>
   record !== undefined && hasFinalizer(record, SYNCER_FINALIZER);

@@ -1,6 +1,7 @@
 import { ANNOTATIONS, LABELS } from "../../common/api/names.ts";
 import type { ResourceType } from "../../common/api/resources.ts";
 import type { ObjectKey } from "../../common/kube/paths.ts";
+import type { Carried } from "./carried.ts";
 
 /** The marks of a copy. */
 export interface Marks {
@@ -32,15 +33,23 @@ export function guardFields(guard: Guard) {
   return guard === "absent" ? { resourceVersion: CREATE_ONLY } : { uid: guard.uid };
 }
 
+/** What an apply brings to a copy, as JSON texts. */
+export interface AppliedTexts {
+  readonly content: string;
+  /** Labels and annotations. */
+  readonly carried?: string | undefined;
+}
+
 /** Builds the JSON text of an apply: identity, guard and marks, then the content as it is. */
 export function appliedObject(
   type: ResourceType,
   { name, namespace }: ObjectKey,
   guard: Guard,
   marks: Marks,
-  content: string,
+  { content, carried = "{}" }: AppliedTexts,
 ): string {
   const { labels, annotations } = clusterMarks(marks.clusterUid);
+  const carries = JSON.parse(carried) as Carried;
   const head = JSON.stringify({
     apiVersion: type.group === "" ? type.version : `${type.group}/${type.version}`,
     kind: type.kind,
@@ -48,8 +57,10 @@ export function appliedObject(
       name,
       ...(namespace ? { namespace } : {}),
       ...guardFields(guard),
-      labels,
+      // Our marks come last, so that nothing can replace them.
+      labels: { ...carries.labels, ...labels },
       annotations: {
+        ...carries.annotations,
         ...annotations,
         [ANNOTATIONS.consumerObjectUid]: marks.objectUid,
         [ANNOTATIONS.connection]: marks.connection,

@@ -11,7 +11,7 @@ const MARKS = {
 };
 
 const built = (guard: Guard, content: string, key = { namespace: "n", name: "a" }) =>
-  appliedObject(TYPE, key, guard, MARKS, content);
+  appliedObject(TYPE, key, guard, MARKS, { content });
 
 Deno.test("appliedObject() has identity and marks, and the content as it is", () => {
   const content = '{"spec":{"n":9223372036854775807},"data":[1.50]}';
@@ -51,6 +51,19 @@ Deno.test("appliedObject() is guarded", async (t) => {
 });
 
 Deno.test("appliedObject() accepts an object without content or namespace", () => {
-  const text = appliedObject(TYPE, { name: "a" }, "absent", MARKS, "{}");
+  const text = appliedObject(TYPE, { name: "a" }, "absent", MARKS, { content: "{}" });
   assert.equal("namespace" in JSON.parse(text).metadata, false);
+});
+
+Deno.test("appliedObject() carries labels and annotations, but none that replace a mark", () => {
+  const carried = JSON.stringify({
+    labels: { team: "a", "core.xbind.io/managed": "false" },
+    annotations: { note: "b", "core.xbind.io/consumer-object-uid": "other" },
+  });
+  const text = appliedObject(TYPE, { name: "a" }, "none", MARKS, { content: "{}", carried });
+  const { labels, annotations } = JSON.parse(text).metadata;
+  assert.equal(labels.team, "a");
+  assert.equal(annotations.note, "b");
+  assert.equal(labels["core.xbind.io/managed"], "true");
+  assert.equal(annotations["core.xbind.io/consumer-object-uid"], "object");
 });

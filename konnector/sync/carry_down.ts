@@ -3,12 +3,14 @@ import { type Outcome, requeueAfter } from "../../common/control/controller.ts";
 import { conflictWith, type DownStep } from "./plan_sync.ts";
 import { type ConsumerRecord, ownerOf, type ProviderRecord } from "./records.ts";
 import { isStalePatch, reasonOf, refusalOf } from "./refusals.ts";
-import { notesFor, type SyncContext } from "./sync_context.ts";
+import { faultOf, notesFor, type SyncContext } from "./sync_context.ts";
 import { lookAgainSoon, tell, type Turn } from "./turn.ts";
 import {
   addFinalizer,
+  clearError,
   clearMark,
   markConflict,
+  markError,
   removeFinalizer,
   writeStatus,
 } from "./write_consumer.ts";
@@ -45,6 +47,10 @@ export async function carryDown(
       return await onConsumer(() => showConflict(sync, turn, object, copy));
     case "clearMark":
       return await onConsumer(() => clearMark(sync, object, signal));
+    case "markError":
+      return await onConsumer(() => showError(sync, turn, object));
+    case "clearError":
+      return await onConsumer(() => hideError(sync, object, signal));
   }
 }
 
@@ -103,6 +109,27 @@ async function showConflict(
   await markConflict(sync, object, conflict, signal);
   sync.log.warn("an object is in conflict", { object: at, conflict });
   tell(sync, object, "Warning", conflict, CONFLICT_NOTES[conflict]);
+}
+
+/** Shows on the object why its content is not applied. */
+async function showError(
+  sync: SyncContext,
+  { key, signal }: Turn,
+  object: ConsumerRecord,
+): Promise<void> {
+  const fault = faultOf(sync, key, object);
+  if (fault === undefined) return;
+  tell(sync, object, "Warning", "Rejected", fault);
+  await markError(sync, object, fault, signal);
+}
+
+async function hideError(
+  sync: SyncContext,
+  object: ConsumerRecord,
+  signal: AbortSignal,
+): Promise<void> {
+  await clearError(sync, object, signal);
+  tell(sync, object, "Normal", "Accepted", "The fault that kept it from being synced is over");
 }
 
 /** Does something on the consumer. If the object changed meanwhile, its event comes. */

@@ -1,7 +1,7 @@
 import { type Outcome, requeueAfter } from "../../common/control/controller.ts";
 import type { UpStep } from "./plan_sync.ts";
 import { type ConsumerRecord, type ProviderRecord, takeOver } from "./records.ts";
-import { reasonOf, refusalOf } from "./refusals.ts";
+import { reasonOf, refusalOf, shownReason } from "./refusals.ts";
 import { notesFor, type SyncContext } from "./sync_context.ts";
 import { lookAgainSoon, tell, type Turn } from "./turn.ts";
 import { contentOf } from "./write_consumer.ts";
@@ -123,7 +123,6 @@ async function apply(
 
 function accepted(sync: SyncContext, key: string, object: ConsumerRecord): void {
   const notes = sync.notes.get(key);
-  if (notes?.refused) tell(sync, object, "Normal", "Accepted", "The provider accepts it again");
   const { writtenStatusHash } = notes ?? {};
   if (writtenStatusHash === undefined) sync.notes.delete(key);
   else sync.notes.set(key, { writtenStatusHash });
@@ -155,10 +154,9 @@ function refused(
       notesFor(sync, key).refused = {
         hash: object.hash,
         at: performance.now(),
-        message: reasonOf(error),
+        reason: `The provider refused it: ${shownReason(error)}`,
       };
       sync.log.warn("the provider refused an object", { object: key, reason: reasonOf(error) });
-      tell(sync, object, "Warning", "Rejected", `The provider refused it: ${reasonOf(error)}`);
       return undefined;
     default:
       notesFor(sync, key).isUncertain = true; // the write may have been carried out

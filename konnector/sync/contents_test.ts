@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { Contents } from "./contents.ts";
 
-const objectWith = (content: string | undefined) => ({ content });
+const objectWith = (content: string | undefined, carried?: string) => ({ content, carried });
 
 Deno.test("Contents keeps contents while there is room", () => {
   const contents = new Contents(10);
-  const [first, second, third] = ["12345", "12345", "1"].map(objectWith);
+  const [first, second, third] = ["12345", "12345", "1"].map((text) => objectWith(text));
   assert.ok(first && second && third);
   [first, second, third].forEach((object) => contents.hold(object));
   assert.deepEqual([first.content, second.content, third.content], ["12345", "12345", undefined]);
@@ -31,4 +31,14 @@ Deno.test("Contents bounds a list, whatever becomes of its objects", () => {
   const listed = Array.from({ length: 5 }, () => objectWith("1234"));
   listed.forEach((object) => contents.trim(object));
   assert.equal(listed.filter(({ content }) => content !== undefined).length, 2);
+});
+
+Deno.test("Contents counts carried labels and annotations, and drops them with the content", () => {
+  const contents = new Contents(10);
+  const [first, second] = [objectWith("1234", "1234"), objectWith("12", "1")];
+  contents.hold(first);
+  contents.hold(second);
+  assert.deepEqual([first.carried, second.content, second.carried], ["1234", undefined, undefined]);
+  contents.drop(first);
+  assert.equal(first.carried, undefined);
 });

@@ -1,11 +1,4 @@
-/** A part of an object, or a field set of `managedFields`. */
-type Fields = Readonly<Record<string, unknown>>;
-
-const IDENTITY = ["apiVersion", "kind", "metadata", "status"];
-
-/** Returns what is synced of an object: everything but its identity and its status. */
-export const contentFields = (object: object): Fields =>
-  Object.fromEntries(Object.entries(object).filter(([name]) => !IDENTITY.includes(name)));
+import { type Fields, isFields } from "./fields.ts";
 
 /**
  * Tells whether a field set has every field of the content. The API server takes a field out of our
@@ -40,9 +33,3 @@ export function contains(whole: unknown, part: unknown): boolean {
 
 /** Both come from API servers, which sort fields. */
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
-
-/** An integer of 64 bits is held as raw JSON, which is an object without fields of its own. */
-const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value) && !isRaw(value);
-
-const isRaw = (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON;

@@ -7,11 +7,17 @@ export interface PlannedObject {
   readonly hasFinalizer: boolean;
   readonly isOrphaning: boolean;
   readonly isReplaceable: boolean;
+  /** Whether a copy that exists is left as it is. */
+  readonly isCreateOnly: boolean;
+  /** Whether nothing may be written. */
+  readonly isPaused: boolean;
   readonly generation: number;
   readonly hash: string;
   readonly statusHash: string;
   /** The conflict that its annotation shows. */
   readonly mark: string | undefined;
+  /** The fault that its annotation shows. */
+  readonly shownError: string | undefined;
 }
 
 /** The object of that name on the provider, as far as the plan depends on it. */
@@ -36,6 +42,8 @@ export type Coverage =
   | "drain"
   /** Its binding goes: leave the copy behind. */
   | "orphan"
+  /** Its binding or Connection is paused: write nothing. */
+  | "paused"
   /** Its namespace is bound, but the credential does not reach it. */
   | "outOfReach"
   /** No binding covers it. */
@@ -51,8 +59,8 @@ export interface Situation {
   readonly hasStatusSubresource: boolean;
   /** Whether `copy` may be out of date, because an answer was lost or the watch is broken. */
   readonly isUncertain: boolean;
-  /** The content that the provider refused. */
-  readonly refusedHash: string | undefined;
+  /** Why the object's content is not applied: the provider refused it, or a wish is wrong. */
+  readonly fault: string | undefined;
   /** The provider's status that was written last, if the consumer stored another. */
   readonly writtenStatusHash: string | undefined;
 }
@@ -74,6 +82,8 @@ const DOWN_STEPS = [
   "writeStatus",
   "markConflict",
   "clearMark",
+  "markError",
+  "clearError",
 ] as const;
 
 /** A step on the consumer. */
@@ -89,7 +99,7 @@ export const isDownStep = (step: Step): step is DownStep =>
 /** Decides the next step for one object. */
 export function planSync(situation: Situation): Step {
   const { object, coverage } = situation;
-  if (!object) return "none";
+  if (!object || object.isPaused || coverage === "paused") return "none";
   if (object.isDeleting || coverage === "drain" || coverage === "orphan") {
     return planLeaving(object, situation);
   }
@@ -101,35 +111,52 @@ function planLeaving(
   object: PlannedObject,
   { copy, coverage, isUncertain }: Situation,
 ): Step {
-  if (!object.hasFinalizer) return object.mark && !object.isDeleting ? "clearMark" : "none";
+  if (!object.hasFinalizer) return object.isDeleting ? "none" : planTidying(object);
   if (object.isOrphaning || coverage === "orphan") return "removeFinalizer";
   if (isUncertain) return "lookAtCopy";
   if (copy?.owner !== "ours") return "removeFinalizer";
   return copy.isDeleting ? "wait" : "deleteCopy";
 }
 
+/** Takes our annotations off an object that stays, and is not synced any more. */
+function planTidying(object: PlannedObject): Step {
+  if (object.mark) return "clearMark";
+  return object.shownError ? "clearError" : "none";
+}
+
 function planStaying(object: PlannedObject, situation: Situation): Step {
-  const { copy, conflictPolicy, isUncertain, refusedHash } = situation;
+  const { copy, conflictPolicy, isUncertain, fault } = situation;
   if (!object.hasFinalizer) return "addFinalizer";
   if (isUncertain) return "lookAtCopy";
   if (copy?.isDeleting) return "wait";
-  const isRefused = refusedHash === object.hash;
-  if (!copy) return isRefused ? "none" : "createCopy";
+  if (!copy) return fault === undefined ? "createCopy" : planFault(object, fault);
   if (copy.owner !== "ours") {
     const conflict = conflictWith(copy.owner, conflictPolicy);
-    if (!conflict) return isRefused ? "none" : "adoptCopy";
-    return object.mark === conflict ? "none" : "markConflict";
+    if (!conflict) return fault === undefined ? "adoptCopy" : planFault(object, fault);
+    return object.mark === conflict ? planFault(object, undefined) : "markConflict";
   }
   if (object.mark) return "clearMark";
-  if (isRefused) {
-    if (object.isReplaceable) return "replaceCopy";
-  } else {
-    // A repair brings the copy up to date as well. It is slowed down if it has to be repeated.
-    if (copy.isDrifted) return "repairCopy";
-    if (isBehind(object, copy, situation)) return "updateCopy";
-    if (copy.isSuspect) return "compareCopy";
-  }
+  const upward = planUpward(object, copy, situation);
+  if (upward !== "none") return upward;
+  const shown = planFault(object, fault);
+  if (shown !== "none") return shown;
   return lacksStatus(object, copy, situation) ? "writeStatus" : "none";
+}
+
+/** The copy is ours, and gets the content of its object. */
+function planUpward(object: PlannedObject, copy: PlannedCopy, situation: Situation): Step {
+  if (object.isCreateOnly) return "none";
+  if (situation.fault !== undefined) return object.isReplaceable ? "replaceCopy" : "none";
+  // A repair brings the copy up to date as well. It is slowed down if it has to be repeated.
+  if (copy.isDrifted) return "repairCopy";
+  if (isBehind(object, copy, situation)) return "updateCopy";
+  return copy.isSuspect ? "compareCopy" : "none";
+}
+
+/** Shows the fault on the object, once, and takes an old one off. */
+function planFault({ shownError }: PlannedObject, fault: string | undefined): Step {
+  if (shownError === fault) return "none";
+  return fault === undefined ? "clearError" : "markError";
 }
 
 /**

@@ -15,10 +15,13 @@ const OBJECT: PlannedObject = {
   hasFinalizer: true,
   isOrphaning: false,
   isReplaceable: false,
+  isCreateOnly: false,
+  isPaused: false,
   generation: 2,
   hash: "new",
   statusHash: "status",
   mark: undefined,
+  shownError: undefined,
 };
 
 const COPY: PlannedCopy = {
@@ -38,7 +41,7 @@ const SETTLED: Situation = {
   conflictPolicy: "Fail",
   hasStatusSubresource: true,
   isUncertain: false,
-  refusedHash: undefined,
+  fault: undefined,
   writtenStatusHash: undefined,
 };
 
@@ -63,8 +66,45 @@ Deno.test("planSync()", async (t) => {
     ["adds the finalizer first", { object: { hasFinalizer: false }, copy: null }, "addFinalizer"],
     ["looks when it is not certain", { isUncertain: true, copy: null }, "lookAtCopy"],
     ["creates a missing copy", { copy: null }, "createCopy"],
-    ["does not repeat what is refused", { copy: null, refusedHash: "new" }, "none"],
-    ["tries again what changed since", { copy: null, refusedHash: "old" }, "createCopy"],
+    ["does not repeat what is refused, and says why", { copy: null, fault: "big" }, "markError"],
+    ["says it once", { copy: null, fault: "big", object: { shownError: "big" } }, "none"],
+    ["corrects it", { copy: null, fault: "big", object: { shownError: "red" } }, "markError"],
+    ["tries again before it takes it off", {
+      copy: null,
+      object: { shownError: "big" },
+    }, "createCopy"],
+    ["takes it off when all is in sync", { object: { shownError: "big" } }, "clearError"],
+    ["takes it off when the fault is a conflict", {
+      object: { shownError: "big", mark: "ForeignObjectExists" },
+      copy: { owner: "unmarked" },
+    }, "clearError"],
+    ["says why it cannot adopt", {
+      copy: { owner: "unmarked" },
+      conflictPolicy: "Adopt",
+      fault: "big",
+    }, "markError"],
+    ["leaves a copy alone with the policy CreateOnly", {
+      object: { isCreateOnly: true },
+      copy: { syncedHash: "old", isDrifted: true, isSuspect: true, consumerGeneration: 1 },
+    }, "none"],
+    ["creates a copy with the policy CreateOnly", {
+      object: { isCreateOnly: true },
+      copy: null,
+    }, "createCopy"],
+    ["writes the status with the policy CreateOnly", {
+      object: { isCreateOnly: true },
+      copy: { syncedHash: "old", statusHash: "newer" },
+    }, "writeStatus"],
+    ["deletes the copy with the policy CreateOnly", {
+      object: { isCreateOnly: true, isDeleting: true },
+    }, "deleteCopy"],
+    ["does nothing while the object is paused", {
+      object: { isPaused: true, isDeleting: true },
+    }, "none"],
+    ["does nothing while the binding is paused", {
+      coverage: "paused",
+      copy: { syncedHash: "old", statusHash: "newer" },
+    }, "none"],
     ["updates an old copy", { copy: { syncedHash: "old" } }, "updateCopy"],
     ["updates the generation", { copy: { consumerGeneration: 1 } }, "updateCopy"],
     [
@@ -79,8 +119,9 @@ Deno.test("planSync()", async (t) => {
       "repairCopy",
     ],
     ["does not repair with refused content", {
+      object: { shownError: "big" },
       copy: { isDrifted: true },
-      refusedHash: "new",
+      fault: "big",
     }, "none"],
     ["compares a suspect copy", { copy: { isSuspect: true } }, "compareCopy"],
     ["updates rather than compares", {
@@ -90,7 +131,7 @@ Deno.test("planSync()", async (t) => {
     ["replaces what cannot be changed", {
       object: { isReplaceable: true },
       copy: { syncedHash: "old" },
-      refusedHash: "new",
+      fault: "big",
     }, "replaceCopy"],
     ["marks a conflict", { copy: { owner: "unmarked" } }, "markConflict"],
     ["marks it once", {
@@ -121,8 +162,9 @@ Deno.test("planSync()", async (t) => {
       writtenStatusHash: "newer",
     }, "none"],
     ["writes the status of refused content", {
+      object: { shownError: "big" },
       copy: { statusHash: "newer", syncedHash: "old" },
-      refusedHash: "new",
+      fault: "big",
     }, "writeStatus"],
     ["deletes the copy first", { object: { isDeleting: true } }, "deleteCopy"],
     ["waits until it is gone", {
@@ -156,6 +198,10 @@ Deno.test("planSync()", async (t) => {
       coverage: "drain",
       object: { hasFinalizer: false, mark: "ForeignObjectExists" },
     }, "clearMark"],
+    ["takes the error off with its binding", {
+      coverage: "drain",
+      object: { hasFinalizer: false, shownError: "big" },
+    }, "clearError"],
   ];
   for (const [name, changes, expected] of cases) {
     await t.step(name, () => assert.equal(planSync(situation(changes)), expected));
@@ -180,7 +226,7 @@ function after(step: Step, now: Situation, world: World): Situation {
     object: { ...object, ...change },
   });
   const made = { ...COPY, syncedHash: object.hash, consumerGeneration: object.generation };
-  const refused = { ...now, refusedHash: object.hash };
+  const refused = { ...now, fault: "big" };
   switch (step) {
     case "lookAtCopy":
       return { ...now, isUncertain: false };
@@ -209,7 +255,7 @@ function after(step: Step, now: Situation, world: World): Situation {
       };
     case "replaceCopy":
       if (world.refusesCreation) return withObject({ isReplaceable: false });
-      return { ...now, copy: undefined, refusedHash: undefined };
+      return { ...now, copy: undefined, fault: undefined };
     case "writeStatus":
       return world.prunesStatus
         ? { ...now, writtenStatusHash: copy?.statusHash }
@@ -219,6 +265,11 @@ function after(step: Step, now: Situation, world: World): Situation {
       return withObject({ mark: conflictWith(copy.owner, conflictPolicy) });
     case "clearMark":
       return withObject({ mark: undefined });
+    case "markError":
+      assert.ok(now.fault);
+      return withObject({ shownError: now.fault });
+    case "clearError":
+      return withObject({ shownError: undefined });
     default:
       assert.fail(`${step} is no step to carry out`);
   }
@@ -232,10 +283,13 @@ const anyObject: fc.Arbitrary<PlannedObject> = fc.record({
   hasFinalizer: flag,
   isOrphaning: flag,
   isReplaceable: flag,
+  isCreateOnly: flag,
+  isPaused: flag,
   generation: fc.constantFrom(1, 2),
   hash,
   statusHash,
   mark: fc.constantFrom(undefined, "ForeignObjectExists", "OwnedByAnother", "other"),
+  shownError: fc.constantFrom(undefined, "big", "red"),
 });
 const anyCopy: fc.Arbitrary<PlannedCopy> = fc.record({
   owner: fc.constantFrom("ours", "previous", "unmarked", "another"),
@@ -249,11 +303,18 @@ const anyCopy: fc.Arbitrary<PlannedCopy> = fc.record({
 const anySituation: fc.Arbitrary<Situation> = fc.record({
   object: fc.option(anyObject, { nil: undefined }),
   copy: fc.option(anyCopy, { nil: undefined }),
-  coverage: fc.constantFrom<Coverage[]>("sync", "drain", "orphan", "outOfReach", "none"),
+  coverage: fc.constantFrom<Coverage[]>(
+    "sync",
+    "drain",
+    "orphan",
+    "paused",
+    "outOfReach",
+    "none",
+  ),
   conflictPolicy: fc.constantFrom("Fail", "Adopt"),
   hasStatusSubresource: flag,
   isUncertain: flag,
-  refusedHash: fc.option(hash, { nil: undefined }),
+  fault: fc.constantFrom(undefined, "big", "red"),
   writtenStatusHash: fc.option(statusHash, { nil: undefined }),
 });
 const anyWorld: fc.Arbitrary<World> = fc.record({
@@ -276,6 +337,45 @@ Deno.test("planSync() ends from every situation, and never comes back to one", (
         seen.add(text);
         now = after(step, now, world);
       }
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
+Deno.test("planSync() writes nothing while a pause lasts", () => {
+  fc.assert(
+    fc.property(anySituation, (situation) => {
+      if (!situation.object?.isPaused && situation.coverage !== "paused") return;
+      assert.equal(planSync(situation), "none");
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
+Deno.test("planSync() never changes an existing copy with the policy CreateOnly", () => {
+  const changes: Step[] = ["updateCopy", "repairCopy", "replaceCopy", "compareCopy"];
+  fc.assert(
+    fc.property(anySituation, (situation) => {
+      if (!situation.object?.isCreateOnly) return;
+      assert.ok(!changes.includes(planSync(situation)));
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
+Deno.test("planSync() ends with the fault on the object, or with none", () => {
+  fc.assert(
+    fc.property(anySituation, anyWorld, (start, world) => {
+      let now = start;
+      for (let step; (step = planSync(now)) !== "none";) {
+        if (step === "wait") return;
+        now = after(step, now, world);
+      }
+      const { object, coverage, copy, fault } = now;
+      if (!object || object.isPaused || object.isDeleting || coverage !== "sync") return;
+      const isConflict = copy && copy.owner !== "ours" &&
+        conflictWith(copy.owner, now.conflictPolicy) !== undefined;
+      assert.equal(object.shownError, isConflict ? undefined : fault);
     }),
     { numRuns: 5_000 },
   );

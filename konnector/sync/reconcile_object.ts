@@ -4,20 +4,24 @@ import { done, type Outcome, requeueAfter } from "../../common/control/controlle
 import { carryDown } from "./carry_down.ts";
 import { carryUp } from "./carry_up.ts";
 import { isDownStep, planSync, type Situation } from "./plan_sync.ts";
-import { type ConsumerRecord, ownerOf, type ProviderRecord } from "./records.ts";
-import { forget, type Notes, parseKey, type SyncContext } from "./sync_context.ts";
+import { type ConsumerRecord, hashOf, ownerOf, type ProviderRecord } from "./records.ts";
+import { faultOf, forget, parseKey, REFUSED_RETRY_MS, type SyncContext } from "./sync_context.ts";
 import { lookAgainSoon, tell, type Turn } from "./turn.ts";
 
 /** No object needs more steps in a row. */
 const MOST_STEPS = 8;
 /** Our watch does not report foreign objects, so a conflict is looked at again after this time. */
 const CONFLICT_LOOK_MS = 60_000;
-/** Quotas and webhooks change without an event. */
-const REFUSED_RETRY_MS = 600_000;
 /** How soon to look again for a provider that is away; twice that at most. */
 const AWAY_LOOK_MS = 2_000;
 const OUT_OF_REACH = "The provider's credential is for one namespace only, so this object is not " +
   "synced; the condition PermissionDenied of the binding names the namespace";
+
+const PAUSED =
+  "It is paused by the annotation core.xbind.io/paused of itself, its binding or its " +
+  "Connection, so its copy is not deleted; it stays until the annotation is taken off";
+const AWAY = "The provider cannot be reached, so its copy cannot be deleted; it stays until the " +
+  "provider is back, or until it has the annotation core.xbind.io/deletion-policy: Orphan";
 
 /** Brings an object and its copy together, step by step, until nothing is left to do. */
 export async function reconcileObject(
@@ -32,7 +36,7 @@ export async function reconcileObject(
     const step = planSync(situationOf(sync, turn, object, copy));
     if (!object || step === "none") return settled(sync, turn, object, copy);
     if (step === "wait") return lookAgainSoon();
-    if (step === "lookAtCopy" && isAway(sync)) return whenBack();
+    if (step === "lookAtCopy" && isAway(sync)) return untilBack(sync, object);
     const outcome = isDownStep(step)
       ? await carryDown(sync, turn, step, object, copy)
       : await carryUp(sync, turn, step, object, copy);
@@ -42,6 +46,11 @@ export async function reconcileObject(
 }
 
 const isAway = ({ copies }: SyncContext): boolean => copies.brokenForMs() !== undefined;
+
+function untilBack(sync: SyncContext, object: ConsumerRecord): Outcome {
+  if (isDeleting(object)) tell(sync, object, "Warning", "ProviderUnreachable", AWAY);
+  return whenBack();
+}
 
 /** Waits for a cluster that is away. The broken watch is reported once, for all objects. */
 export const whenBack = (): Outcome => requeueAfter(AWAY_LOOK_MS * (1 + Math.random()));
@@ -60,18 +69,23 @@ function situationOf(
 ): Situation {
   const { clusterUid, type, notes, coverageOf } = sync;
   const known = notes.get(key);
+  const fault = object && faultOf(sync, key, object);
   // The cache does not have foreign objects, so a conflict that is shown has to be looked at.
   const isUnseen = object?.mark !== undefined && copy === undefined;
   return {
     object: object && {
       isDeleting: isDeleting(object),
       hasFinalizer: hasFinalizer(object, SYNCER_FINALIZER),
-      isOrphaning: object.isOrphaning,
-      isReplaceable: object.isReplaceable && known?.refused?.isFinal !== true,
+      isOrphaning: object.wishes.isOrphaning,
+      isReplaceable: object.wishes.isReplaceable && object.wishes.problem === undefined &&
+        known?.refused?.isFinal !== true,
+      isCreateOnly: object.wishes.isCreateOnly,
+      isPaused: object.wishes.isPaused,
       generation: object.metadata.generation ?? 0,
       hash: object.hash,
       statusHash: object.statusHash,
       mark: object.mark,
+      shownError: object.shownError,
     },
     copy: copy && {
       owner: ownerOf(copy, { clusterUid, objectUid: object?.metadata.uid }),
@@ -86,15 +100,10 @@ function situationOf(
     ...coverageOf(at.namespace ?? ""),
     hasStatusSubresource: type.hasStatusSubresource,
     isUncertain: live === undefined && (isAway(sync) || isUnseen || known?.isUncertain === true),
-    refusedHash: isStillRefused(known) ? known.refused.hash : undefined,
+    fault: fault === undefined ? undefined : hashOf(fault),
     writtenStatusHash: known?.writtenStatusHash,
   };
 }
-
-const isStillRefused = (
-  notes: Notes | undefined,
-): notes is Notes & Required<Pick<Notes, "refused">> =>
-  notes?.refused !== undefined && performance.now() - notes.refused.at < REFUSED_RETRY_MS;
 
 /** Nothing is left to do: drops the contents, and says when to look again. */
 function settled(
@@ -110,12 +119,19 @@ function settled(
     forget(sync, key);
     return done;
   }
-  if (sync.coverageOf(at.namespace ?? "").coverage === "outOfReach") {
-    tell(sync, object, "Warning", "Forbidden", OUT_OF_REACH);
-  }
-  if (notes?.seen) {
-    notes.isUncertain = true; // for the next look
-    return requeueAfter(CONFLICT_LOOK_MS);
-  }
+  const { coverage } = sync.coverageOf(at.namespace ?? "");
+  if (coverage === "outOfReach") tell(sync, object, "Warning", "Forbidden", OUT_OF_REACH);
+  if (notes?.seen) notes.isUncertain = true; // for the next look
+  if (coverage === "paused" || object.wishes.isPaused) return paused(sync, object);
+  if (notes?.seen) return requeueAfter(CONFLICT_LOOK_MS);
   return notes?.refused?.hash === object.hash ? requeueAfter(REFUSED_RETRY_MS) : done;
+}
+
+/** Nothing is written while a pause lasts. Its end is an event. */
+function paused(sync: SyncContext, object: ConsumerRecord): Outcome {
+  object.heardAt = 0; // the pause is no latency
+  if (isDeleting(object) && hasFinalizer(object, SYNCER_FINALIZER)) {
+    tell(sync, object, "Warning", "Paused", PAUSED);
+  }
+  return done;
 }

@@ -2,25 +2,29 @@ import * as crypto from "node:crypto";
 import { ANNOTATIONS, LABELS, SYNCER_FINALIZER } from "../../common/api/names.ts";
 import type { KubeObject, ObjectMeta } from "../../common/api/resources.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
+import { CARRY_NOTHING, type CarryRules } from "./carried.ts";
+import { syncedFields } from "./synced_fields.ts";
 import { translateStatus } from "./translate_status.ts";
+import type { Wishes } from "./wishes.ts";
 
 /** Why an object cannot be synced: the provider has an object of that name which is not its copy. */
 export type Conflict = "ForeignObjectExists" | "OwnedByAnother";
 
 /** What the konnector remembers of an object on the consumer. */
 export interface ConsumerRecord extends MetadataObject {
-  /** Hash of everything but metadata and status. */
+  /** Hash of everything that is synced of it. */
   readonly hash: string;
   /** Hash of the status; empty without one. */
   readonly statusHash: string;
   /** The conflict that its annotation shows. */
   readonly mark: string | undefined;
-  /** Whether the provider keeps its copy when the object goes. */
-  readonly isOrphaning: boolean;
-  /** Whether a copy that cannot be changed is deleted and made again. */
-  readonly isReplaceable: boolean;
-  /** Everything but metadata and status, as JSON text. It is kept only until it is synced. */
+  /** Hash of the annotation that shows why it is not synced; undefined without one. */
+  readonly shownError: string | undefined;
+  readonly wishes: Wishes;
+  /** The synced content as JSON text. It is kept only until it is synced. */
   content: string | undefined;
+  /** The carried labels and annotations as JSON text, kept as long as the content. */
+  carried: string | undefined;
   /** When this process heard of a change that is not synced yet, on the monotonic clock; or 0. */
   heardAt: number;
   /** When its status was last written. */
@@ -84,18 +88,25 @@ export const hashOf = (text: string): string =>
   crypto.hash("sha256", text, "hex").slice(0, HASH_LENGTH);
 
 /** Reads an object of the consumer. Its content is part of the record. */
-export function consumerRecord(item: unknown, heardAt = 0): ConsumerRecord {
-  const { apiVersion: _, kind: __, metadata, status, ...fields } = item as RawObject;
-  const content = JSON.stringify(fields);
-  const annotations = metadata.annotations;
+export function consumerRecord(
+  item: unknown,
+  rules: CarryRules = CARRY_NOTHING,
+  heardAt = 0,
+): ConsumerRecord {
+  const { metadata, status } = item as RawObject;
+  const synced = syncedFields(item, rules);
+  const content = JSON.stringify(synced.content);
+  const carried = synced.carried && JSON.stringify(synced.carried);
+  const shown = metadata.annotations?.[ANNOTATIONS.syncError];
   return {
     metadata: identityOf(metadata),
-    hash: hashOf(content),
+    hash: hashOf(carried === undefined ? content : carried + content),
     statusHash: status === undefined ? "" : hashOf(JSON.stringify(status)),
-    mark: annotations?.[ANNOTATIONS.conflict],
-    isOrphaning: annotations?.[ANNOTATIONS.deletionPolicy] === "Orphan",
-    isReplaceable: annotations?.[ANNOTATIONS.replace] === "true",
+    mark: metadata.annotations?.[ANNOTATIONS.conflict],
+    shownError: shown === undefined ? undefined : hashOf(shown),
+    wishes: synced.wishes,
     content,
+    carried,
     heardAt,
   };
 }

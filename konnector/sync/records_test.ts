@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { parseLossless } from "../../common/kube/lossless_json.ts";
 import {
   consumerRecord,
+  hashOf,
   type Owner,
   ownerOf,
   type ProviderRecord,
@@ -40,11 +41,58 @@ Deno.test("consumerRecord() tells content, status and wishes apart", () => {
     "core.xbind.io/replace": "true",
   };
   const wishing = consumerRecord({ ...base, metadata: { ...base.metadata, annotations } });
-  assert.equal(wishing.hash, record.hash);
+  assert.equal(wishing.content, record.content);
+  assert.equal(wishing.carried, '{"annotations":{"core.xbind.io/deletion-policy":"Orphan"}}');
   assert.deepEqual(
-    [wishing.mark, wishing.isOrphaning, wishing.isReplaceable],
+    [wishing.mark, wishing.wishes.isOrphaning, wishing.wishes.isReplaceable],
     ["ForeignObjectExists", true, true],
   );
+});
+
+Deno.test("consumerRecord() keeps a hash of the shown error", () => {
+  const record = (text?: string) =>
+    consumerRecord({
+      metadata: { name: "a", annotations: text ? { "core.xbind.io/sync-error": text } : {} },
+    });
+  assert.equal(record().shownError, undefined);
+  assert.equal(record("x").shownError, hashOf("x"));
+  assert.equal(record("x").hash, record().hash);
+});
+
+Deno.test("consumerRecord() hashes labels and annotations only if they are carried", () => {
+  const rules = { labels: ["team", "example.org/*"], annotations: ["note"] };
+  const item = (labels: object, annotations = {}) => ({
+    metadata: { name: "a", labels, annotations },
+    spec: { n: 1 },
+  });
+  const plain = consumerRecord(item({ team: "a" }));
+  assert.equal(plain.carried, undefined);
+  assert.equal(consumerRecord(item({}), rules).hash, plain.hash);
+  assert.equal(
+    consumerRecord(item({ other: "b", "sub.example.org/x": "c" }), rules).hash,
+    plain.hash,
+  );
+  const carrying = consumerRecord(item({ team: "a", "example.org/x": "c" }, { note: "d" }), rules);
+  assert.notEqual(carrying.hash, plain.hash);
+  assert.equal(carrying.content, plain.content);
+  assert.deepEqual(JSON.parse(carrying.carried ?? ""), {
+    labels: { team: "a", "example.org/x": "c" },
+    annotations: { note: "d" },
+  });
+});
+
+Deno.test("consumerRecord() leaves ignored fields out of content and hash", () => {
+  const item = (size: number, paths: string) => ({
+    metadata: { name: "a", annotations: { "core.xbind.io/ignored-paths": paths } },
+    spec: { size, list: [{ n: 1 }], deep: { kept: 1, left: 2 } },
+  });
+  const paths = "/spec/size, /spec/deep/left,/spec/missing/field";
+  const record = consumerRecord(item(1, paths));
+  assert.equal(record.content, '{"spec":{"list":[{"n":1}],"deep":{"kept":1}}}');
+  assert.equal(record.hash, consumerRecord(item(2, paths)).hash);
+  assert.equal(record.wishes.problem, undefined);
+  const wrong = consumerRecord(item(1, "/spec/list/0/n"));
+  assert.match(wrong.wishes.problem ?? "", /ignored-paths is wrong: .*leads into a list/);
 });
 
 Deno.test("consumerRecord() tells neighbouring integers of 64 bits apart", () => {

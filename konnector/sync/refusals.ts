@@ -1,4 +1,5 @@
 import { KubeError } from "../../common/kube/kube_error.ts";
+import { UNSAFE_CHARACTERS } from "../../common/unsafe_characters.ts";
 
 /** How a provider turned a write down. */
 export type Refusal =
@@ -43,3 +44,11 @@ export const isStalePatch = (error: unknown): boolean =>
 /** Shortens an error to the reason that the API server gave. */
 export const reasonOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).replace(/^Cannot [^:]*: /, "");
+
+const LONGEST_REASON = 400;
+
+/** Returns the reason in a form for an annotation: one line of bounded length. */
+export function shownReason(error: unknown): string {
+  const line = reasonOf(error).replace(UNSAFE_CHARACTERS, " ").replace(/\s+/g, " ").trim();
+  return line.length <= LONGEST_REASON ? line : `${line.slice(0, LONGEST_REASON - 1)}…`;
+}

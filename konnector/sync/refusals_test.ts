@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { KubeError } from "../../common/kube/kube_error.ts";
-import { isStalePatch, reasonOf, type Refusal, refusalOf } from "./refusals.ts";
+import { isStalePatch, reasonOf, type Refusal, refusalOf, shownReason } from "./refusals.ts";
 
 const kubeError = (status: number, reason: string, message: string) =>
   new KubeError(`Cannot apply as "n/a": ${message}`, { status, reason });
@@ -63,4 +63,11 @@ Deno.test("isStalePatch()", async (t) => {
 Deno.test("reasonOf() leaves out what we tried", () => {
   assert.equal(reasonOf(kubeError(403, "Forbidden", "no: never")), "no: never");
   assert.equal(reasonOf("text"), "text");
+});
+
+Deno.test("shownReason() is one line of bounded length", () => {
+  assert.equal(shownReason(new Error("Cannot apply A: too\n\u001b[31m big ")), "too [31m big");
+  const long = shownReason(new Error("x".repeat(10_000)));
+  assert.equal(long.length, 400);
+  assert.ok(long.endsWith("…"));
 });

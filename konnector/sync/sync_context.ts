@@ -4,6 +4,7 @@ import type { KubeClient } from "../../common/kube/client.ts";
 import type { RecordEvent } from "../../common/kube/event_recorder.ts";
 import type { ObjectKey } from "../../common/kube/paths.ts";
 import type { Log } from "../../common/log/log.ts";
+import type { CarryRules } from "./carried.ts";
 import type { Contents } from "./contents.ts";
 import type { Fights } from "./fights.ts";
 import type { Coverage } from "./plan_sync.ts";
@@ -21,19 +22,25 @@ export interface NamespaceCoverage {
   readonly conflictPolicy: ConflictPolicy;
 }
 
+/** A content that the provider refused. */
+export interface Refused {
+  readonly hash: string;
+  /** When, on the monotonic clock. */
+  readonly at: number;
+  /** Why, in the provider's words. */
+  readonly reason: string;
+  /** Whether it refuses it for a new copy as well. */
+  readonly isFinal?: true;
+}
+
 /** What is remembered of an object besides its records. Most objects have no notes. */
 export interface Notes {
   /** The object on the provider that is not our copy. Our watch does not report it. */
   seen?: ProviderRecord;
   /** The answer to a write was lost, or the object has to be looked at again. */
   isUncertain?: boolean;
-  /** The content that the provider refused, when and why; also whether for a new copy as well. */
-  refused?: {
-    readonly hash: string;
-    readonly at: number;
-    readonly message: string;
-    readonly isFinal?: true;
-  };
+  /** The content that the provider refused. */
+  refused?: Refused;
   /** The copy that we deleted. */
   deletedUid?: string | undefined;
   /** Another writer deleted the copy. */
@@ -58,6 +65,10 @@ export interface SyncContext {
   readonly notes: Map<string, Notes>;
   readonly changes: Fights;
   readonly deletions: Fights;
+  /** Returns when the binding was made that covers the API. */
+  readonly boundSince: () => string;
+  /** Labels and annotations that are carried to copies. */
+  readonly carry: CarryRules;
   readonly namespaces: ProviderNamespaces;
   /** Looks again at the objects of a namespace. */
   readonly wake: (namespace: string) => void;
@@ -96,4 +107,19 @@ export function notesFor({ notes }: Pick<SyncContext, "notes">, key: string): No
   const known = notes.get(key) ?? {};
   notes.set(key, known);
   return known;
+}
+
+/** Quotas and webhooks change without an event, so refused content is tried again after this time. */
+export const REFUSED_RETRY_MS = 600_000;
+
+/** Returns why the content of an object is not applied at present. */
+export function faultOf(
+  { notes }: Pick<SyncContext, "notes">,
+  key: string,
+  { hash, wishes }: ConsumerRecord,
+): string | undefined {
+  if (wishes.problem !== undefined) return wishes.problem;
+  const refused = notes.get(key)?.refused;
+  const isStill = refused?.hash === hash && performance.now() - refused.at < REFUSED_RETRY_MS;
+  return isStill ? refused.reason : undefined;
 }

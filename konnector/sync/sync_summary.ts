@@ -16,7 +16,7 @@ export function syncSummary(sync: SyncContext, conflicts: number): SyncSummary {
     if (!object || object.hash !== refused.hash) continue;
     rejected++;
     if (problems.length >= MOST_PROBLEMS) continue;
-    problems.push(problemOf(sync, object, "Rejected", refused.message));
+    problems.push(problemOf(sync, object, "Rejected", refused.reason));
   }
   // Most APIs have no conflict, and then nothing is searched.
   let left = conflicts;

@@ -29,7 +29,7 @@ function syncOf(
   } as unknown as SyncContext;
 }
 
-const refused = (hash: string): Notes => ({ refused: { hash, at: 0, message: "too large" } });
+const refused = (hash: string): Notes => ({ refused: { hash, at: 0, reason: "too large" } });
 const place = { api: "widgets.example.org", namespace: "team" };
 
 Deno.test("syncSummary() lists rejected objects, then those in conflict", () => {

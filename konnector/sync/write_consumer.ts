@@ -7,7 +7,6 @@ import { type ConsumerRecord, consumerRecord } from "./records.ts";
 import type { SyncContext } from "./sync_context.ts";
 
 const MANAGER = FIELD_MANAGERS.konnector;
-const CONFLICT_PATH = `/metadata/annotations/${ANNOTATIONS.conflict.replace("/", "~1")}`;
 
 /** Puts our finalizer on an object, so that its copy is deleted before it. */
 export async function addFinalizer(
@@ -38,28 +37,56 @@ export async function removeFinalizer(
   ]);
 }
 
-/** Shows on an object why it is not synced. */
-export async function markConflict(
+/** Shows on an object that another one has its name on the provider. */
+export const markConflict = (
   sync: SyncContext,
-  { metadata }: ConsumerRecord,
+  object: ConsumerRecord,
   conflict: string,
   signal: AbortSignal,
-): Promise<void> {
-  const { namespace, name, uid, resourceVersion } = metadata;
-  const annotations = { [ANNOTATIONS.conflict]: conflict };
-  const change = { metadata: { uid, resourceVersion: resourceVersion ?? "", annotations } };
-  const answer = await sync.consumer
-    .mergePatch(sync.type, { namespace, name }, change, MANAGER, signal);
-  sync.objects.learn(answer, MANAGER);
-}
+): Promise<void> => annotate(sync, object, ANNOTATIONS.conflict, conflict, signal);
 
 /** Takes the mark of a conflict off an object. */
-export async function clearMark(
+export const clearMark = (
   sync: SyncContext,
-  { metadata }: ConsumerRecord,
+  object: ConsumerRecord,
+  signal: AbortSignal,
+): Promise<void> => takeOff(sync, object, ANNOTATIONS.conflict, signal);
+
+/** Shows on an object why its content is not applied. */
+export const markError = (
+  sync: SyncContext,
+  object: ConsumerRecord,
+  fault: string,
+  signal: AbortSignal,
+): Promise<void> => annotate(sync, object, ANNOTATIONS.syncError, fault, signal);
+
+/** Takes that off an object. */
+export const clearError = (
+  sync: SyncContext,
+  object: ConsumerRecord,
+  signal: AbortSignal,
+): Promise<void> => takeOff(sync, object, ANNOTATIONS.syncError, signal);
+
+async function annotate(
+  { consumer, type, objects }: SyncContext,
+  { metadata: { namespace, name, uid, resourceVersion = "" } }: ConsumerRecord,
+  annotation: string,
+  value: string,
   signal: AbortSignal,
 ): Promise<void> {
-  await patch(sync, metadata, signal, [{ op: "remove", path: CONFLICT_PATH }]);
+  const change = { metadata: { uid, resourceVersion, annotations: { [annotation]: value } } };
+  const answer = await consumer.mergePatch(type, { namespace, name }, change, MANAGER, signal);
+  objects.learn(answer, MANAGER);
+}
+
+async function takeOff(
+  sync: SyncContext,
+  { metadata }: ConsumerRecord,
+  annotation: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const path = `/metadata/annotations/${annotation.replace("/", "~1")}`;
+  await patch(sync, metadata, signal, [{ op: "remove", path }]);
 }
 
 /** Writes the provider's status to an object. The test of the UID keeps it off a later object. */
@@ -83,7 +110,7 @@ export async function writeStatus(
  * the object goes: another konnector may have deleted its copy for that reason.
  */
 export async function contentOf(
-  { consumer, type }: SyncContext,
+  { consumer, type, carry }: SyncContext,
   record: ConsumerRecord,
   signal: AbortSignal,
 ): Promise<ConsumerRecord & { readonly content: string } | undefined> {
@@ -91,7 +118,7 @@ export async function contentOf(
   if (held) return held;
   const found = await consumer.find(type, keyOf(record), signal);
   if (!found || found.metadata.uid !== record.metadata.uid || isDeleting(found)) return undefined;
-  return withContent(consumerRecord(found));
+  return withContent(consumerRecord(found, carry));
 }
 
 /** Copies the record, because its content is dropped when a newer one replaces it. */

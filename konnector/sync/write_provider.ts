@@ -3,9 +3,10 @@ import { NAMESPACES } from "../../common/api/resources.ts";
 import { isAlreadyExists, isForbidden, isNotFound } from "../../common/kube/kube_error.ts";
 import { keyOf, type ObjectKey } from "../../common/kube/paths.ts";
 import { appliedObject, clusterMarks, type Guard } from "./applied_object.ts";
-import { contains, contentFields } from "./drift.ts";
+import { contains } from "./drift.ts";
 import { type ConsumerRecord, type ProviderRecord, providerRecord } from "./records.ts";
 import type { SyncContext } from "./sync_context.ts";
+import { expectedFields, syncedFields } from "./synced_fields.ts";
 
 const MANAGER = FIELD_MANAGERS.konnector;
 
@@ -53,12 +54,12 @@ export async function tryMakingAnew(
 
 function copyText(
   { type, connection, clusterUid }: SyncContext,
-  { metadata, hash, content }: WholeObject,
+  { metadata, hash, content, carried }: WholeObject,
   guard: Guard,
 ): string {
   const { namespace, name, uid = "", generation = 0 } = metadata;
   const marks = { clusterUid, objectUid: uid, connection, hash, generation };
-  return appliedObject(type, { namespace, name }, guard, marks, content);
+  return appliedObject(type, { namespace, name }, guard, marks, { content, carried });
 }
 
 /** Reads the object of that name on the provider, whomever it belongs to. */
@@ -73,7 +74,7 @@ export async function lookAtCopy(
 
 /** Tells whether a copy has the content of its object. Undefined if one of them was replaced. */
 export async function hasContent(
-  { consumer, provider, type }: SyncContext,
+  { consumer, provider, type, carry }: SyncContext,
   object: ConsumerRecord,
   copy: ProviderRecord,
   signal: AbortSignal,
@@ -85,7 +86,7 @@ export async function hasContent(
   const isBoth = wanted?.metadata.uid === object.metadata.uid &&
     stored?.metadata.uid === copy.metadata.uid;
   if (!wanted || !isBoth) return undefined;
-  return contains(stored, contentFields(wanted));
+  return contains(stored, expectedFields(syncedFields(wanted, carry)));
 }
 
 /** Deletes exactly this copy. Returns false if it was gone already. */

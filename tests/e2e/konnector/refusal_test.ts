@@ -1,52 +1,26 @@
 import assert from "node:assert/strict";
 import { ANNOTATIONS } from "../../../common/api/names.ts";
-import type { KubeObject } from "../../../common/api/resources.ts";
-import { uniqueName } from "../../support/planes/kube.ts";
 import {
+  admissionPolicy,
   aWhile,
-  createPolicy,
   keyIn,
   meddleWith,
   told,
   writesAfter,
+  writesOf,
 } from "../../support/worlds/konnector_steps.ts";
-import { type Bound, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { KonnectorWorld } from "../../support/worlds/konnector_world.ts";
 
 const world = await KonnectorWorld.start();
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
-
-const ADMISSION = "admissionregistration.k8s.io/v1";
-const matching = ({ type }: Bound) => ({
-  resourceRules: [{
-    apiGroups: [type.group],
-    apiVersions: ["*"],
-    operations: ["CREATE", "UPDATE"],
-    resources: [type.plural],
-  }],
-});
-
-/** Sets up a policy on the provider with its binding. Returns the name. */
-async function policy(kind: "Validating" | "Mutating", spec: object, binding: object) {
-  const name = uniqueName("policy");
-  const parts: [string, object][] = [
-    [`${kind}AdmissionPolicy`, spec],
-    [`${kind}AdmissionPolicyBinding`, { policyName: name, ...binding }],
-  ];
-  for (const [kind, spec] of parts) {
-    const object = { apiVersion: ADMISSION, kind, metadata: { name }, spec };
-    const plural = kind.toLowerCase().replace(/y$/, "ies").replace(/binding$/, "bindings");
-    await createPolicy(world, object as KubeObject & { spec: object }, plural);
-  }
-  return name;
-}
 
 Deno.test("an object that the provider refuses says why, and is synced once it may be", async () => {
   const bound = await world.bind("judged");
   const { type } = bound;
   const at = keyIn(bound, "big");
-  await policy("Validating", {
+  await admissionPolicy(world, "Validating", {
     failurePolicy: "Fail",
-    matchConstraints: matching(bound),
+    matchConstraints: writesOf(bound),
     validations: [{
       expression: "object.spec.size < 10",
       messageExpression: "'size ' + string(object.spec.size) + ' is above the limit'",
@@ -84,10 +58,10 @@ Deno.test("a field that admission changes is accepted as stored", async () => {
   const bound = await world.bind("mutated");
   const { type } = bound;
   const at = keyIn(bound, "a");
-  await policy("Mutating", {
+  await admissionPolicy(world, "Mutating", {
     failurePolicy: "Fail",
     reinvocationPolicy: "Never",
-    matchConstraints: matching(bound),
+    matchConstraints: writesOf(bound),
     mutations: [{
       patchType: "JSONPatch",
       jsonPatch: {
@@ -128,9 +102,9 @@ Deno.test("an immutable field is refused; with the annotation the copy is replac
   const bound = await world.bind("fixed");
   const { type } = bound;
   const at = keyIn(bound, "a");
-  await policy("Validating", {
+  await admissionPolicy(world, "Validating", {
     failurePolicy: "Fail",
-    matchConstraints: matching(bound),
+    matchConstraints: writesOf(bound),
     validations: [
       {
         expression: "oldObject == null || object.spec.zone == oldObject.spec.zone",

@@ -11,7 +11,7 @@ import {
 } from "../../../common/api/resources.ts";
 import { uniqueName } from "../../support/planes/kube.ts";
 import { heapOf, READABLE_HEAP } from "../../support/programs/heap.ts";
-import { aWhile, createPolicy } from "../../support/worlds/konnector_steps.ts";
+import { admissionPolicy, aWhile } from "../../support/worlds/konnector_steps.ts";
 import { type Bound, isGone, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
 import { RelatedSteps, rule } from "../../support/worlds/related_steps.ts";
 
@@ -139,33 +139,21 @@ Deno.test("malformed answers of a provider are reported, and nothing of them is 
 Deno.test("a refused Secret is reported without the words of the provider", async () => {
   const namespace = uniqueName("quoting");
   const name = uniqueName("quoting");
-  const api = "admissionregistration.k8s.io/v1";
-  await createPolicy(world, {
-    apiVersion: api,
-    kind: "ValidatingAdmissionPolicy",
-    metadata: { name },
-    spec: {
-      matchConstraints: {
-        resourceRules: [{
-          apiGroups: [""],
-          apiVersions: ["v1"],
-          operations: ["CREATE", "UPDATE"],
-          resources: ["secrets"],
-        }],
-        namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } },
-      },
-      validations: [{
-        expression: "false",
-        messageExpression: "'no: ' + string(object.data.value)",
+  await admissionPolicy(world, "Validating", {
+    matchConstraints: {
+      resourceRules: [{
+        apiGroups: [""],
+        apiVersions: ["v1"],
+        operations: ["CREATE", "UPDATE"],
+        resources: ["secrets"],
       }],
+      namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } },
     },
-  }, "validatingadmissionpolicies");
-  await createPolicy(world, {
-    apiVersion: api,
-    kind: "ValidatingAdmissionPolicyBinding",
-    metadata: { name },
-    spec: { policyName: name, validationActions: ["Deny"] },
-  }, "validatingadmissionpolicybindings");
+    validations: [{
+      expression: "false",
+      messageExpression: "'no: ' + string(object.data.value)",
+    }],
+  }, { validationActions: ["Deny"] });
   await provider.makeNamespace(namespace);
   const bound = await world.bind("quote", {
     relatedResources: [rule("secrets", "FromConsumer", { names: [name] })],

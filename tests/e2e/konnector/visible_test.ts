@@ -16,9 +16,14 @@ import {
   konnectorManifest,
 } from "../../../common/consumer/konnector_manifest.ts";
 import { VERSION } from "../../../common/version.ts";
-import { uniqueName } from "../../support/planes/kube.ts";
 import { Konnector } from "../../support/programs/konnector.ts";
-import { aWhile, createPolicy, keyIn, told } from "../../support/worlds/konnector_steps.ts";
+import {
+  admissionPolicy,
+  aWhile,
+  keyIn,
+  told,
+  writesOf,
+} from "../../support/worlds/konnector_steps.ts";
 import { type Bound, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
 
 const world = await KonnectorWorld.start();
@@ -28,27 +33,10 @@ Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 const A_HEARTBEAT = { timeoutMs: 60_000 };
 
 /** Lets the provider refuse objects whose size is 10 or more. */
-async function refuseLarge({ type }: Bound): Promise<void> {
-  const name = uniqueName("policy");
-  const apiVersion = "admissionregistration.k8s.io/v1";
-  const kind = "ValidatingAdmissionPolicy";
-  const resourceRules = [{
-    apiGroups: [type.group],
-    apiVersions: ["*"],
-    operations: ["CREATE", "UPDATE"],
-    resources: [type.plural],
-  }];
+async function refuseLarge(bound: Bound): Promise<void> {
   const validations = [{ expression: "object.spec.size < 10", message: "it is too large" }];
-  const parts: [kind: string, plural: string, spec: object][] = [
-    [kind, "validatingadmissionpolicies", { matchConstraints: { resourceRules }, validations }],
-    [`${kind}Binding`, "validatingadmissionpolicybindings", {
-      policyName: name,
-      validationActions: ["Deny"],
-    }],
-  ];
-  for (const [kind, plural, spec] of parts) {
-    await createPolicy(world, { apiVersion, kind, metadata: { name }, spec } as never, plural);
-  }
+  const spec = { matchConstraints: writesOf(bound), validations };
+  await admissionPolicy(world, "Validating", spec, { validationActions: ["Deny"] });
   await aWhile(2_000); // the policy takes effect
 }
 

@@ -1,9 +1,9 @@
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import type { FieldManager } from "../../../common/api/names.ts";
-import { EVENTS, type KubeObject, type ResourceType } from "../../../common/api/resources.ts";
+import { EVENTS, type ResourceType } from "../../../common/api/resources.ts";
 import type { PatchStep } from "../../../common/kube/client.ts";
 import { type ObjectKey, objectPath } from "../../../common/kube/paths.ts";
-import type { Connected } from "../planes/kube.ts";
+import { type Connected, uniqueName } from "../planes/kube.ts";
 import type { Bound, Instance, KonnectorWorld } from "./konnector_world.ts";
 
 /** Where an object of a bound API is. */
@@ -95,11 +95,33 @@ export async function writesAfter(
 export const ofObjects = ({ consumer, provider }: Record<"consumer" | "provider", string[]>) =>
   [...consumer, ...provider].filter((write) => !/ (connections|clusterbindings)\//.test(write));
 
-/** Creates a cluster-scoped object of Kubernetes on a provider. */
-export async function createPolicy(
+/** Selects the writes of a bound API's objects, for an admission policy. */
+export const writesOf = ({ type }: Pick<Bound, "type">) => ({
+  resourceRules: [{
+    apiGroups: [type.group],
+    apiVersions: ["*"],
+    operations: ["CREATE", "UPDATE"],
+    resources: [type.plural],
+  }],
+});
+
+/** Sets up an admission policy on the provider with its binding. Returns their name. */
+export async function admissionPolicy(
   { provider }: Pick<KonnectorWorld, "provider">,
-  object: KubeObject & { readonly spec: object },
-  plural: string,
-): Promise<void> {
-  await provider.kube.request("POST", `/apis/${object.apiVersion}/${plural}`, object);
+  kind: "Validating" | "Mutating",
+  spec: object,
+  binding: object,
+): Promise<string> {
+  const name = uniqueName("policy");
+  const parts: [string, object][] = [
+    [`${kind}AdmissionPolicy`, spec],
+    [`${kind}AdmissionPolicyBinding`, { policyName: name, ...binding }],
+  ];
+  for (const [kind, spec] of parts) {
+    const apiVersion = "admissionregistration.k8s.io/v1";
+    const object = { apiVersion, kind, metadata: { name }, spec };
+    const plural = kind.toLowerCase().replace(/y$/, "ies").replace(/binding$/, "bindings");
+    await provider.kube.request("POST", `/apis/${apiVersion}/${plural}`, object);
+  }
+  return name;
 }

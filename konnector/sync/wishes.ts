@@ -1,0 +1,79 @@
+import { ANNOTATIONS } from "../../common/api/names.ts";
+import { parseIgnoredPaths, type Path } from "./ignored_paths.ts";
+
+/** What the annotations of an object on the consumer ask for. */
+export interface Wishes {
+  /** Whether the provider keeps its copy when the object goes. */
+  readonly isOrphaning: boolean;
+  /** Whether a copy that cannot be changed is deleted and made again. */
+  readonly isReplaceable: boolean;
+  /** Whether a copy that exists is left as it is. */
+  readonly isCreateOnly: boolean;
+  /** Whether nothing is written, on either side. */
+  readonly isPaused: boolean;
+  /** Fields that are not synced. */
+  readonly ignored: readonly Path[];
+  /** Why a wish is not understood. Then nothing is applied, because that might do harm. */
+  readonly problem: string | undefined;
+}
+
+type Annotations = Readonly<Record<string, string>>;
+
+const NO_WISHES: Wishes = {
+  isOrphaning: false,
+  isReplaceable: false,
+  isCreateOnly: false,
+  isPaused: false,
+  ignored: [],
+  problem: undefined,
+};
+const READ = [
+  ANNOTATIONS.deletionPolicy,
+  ANNOTATIONS.replace,
+  ANNOTATIONS.syncPolicy,
+  ANNOTATIONS.paused,
+  ANNOTATIONS.ignoredPaths,
+] as const;
+
+/** Many objects have the same wishes, and share them. */
+const known = new Map<string, Wishes>();
+const MOST_KNOWN = 1_000;
+
+/** Reads the wishes of an object. Most objects have none. */
+export function wishesOf(annotations: Annotations | undefined): Wishes {
+  if (!annotations || !READ.some((name) => Object.hasOwn(annotations, name))) return NO_WISHES;
+  const text = JSON.stringify(READ.map((name) => annotations[name]));
+  const shared = known.get(text);
+  if (shared) return shared;
+  if (known.size >= MOST_KNOWN) known.clear();
+  const wishes = parse(annotations);
+  known.set(text, wishes);
+  return wishes;
+}
+
+/** Gives wishes a problem, in the form `annotation: problem`. */
+export const withProblem = (wishes: Wishes, annotation: string, problem: string): Wishes => ({
+  ...wishes,
+  problem: `The annotation ${annotation} is wrong: ${problem}`,
+});
+
+function parse(annotations: Annotations): Wishes {
+  const { [ANNOTATIONS.syncPolicy]: policy, [ANNOTATIONS.paused]: paused } = annotations;
+  const ignored = parseIgnoredPaths(annotations[ANNOTATIONS.ignoredPaths] ?? "");
+  const wishes: Wishes = {
+    isOrphaning: annotations[ANNOTATIONS.deletionPolicy] === "Orphan",
+    isReplaceable: annotations[ANNOTATIONS.replace] === "true",
+    isCreateOnly: policy === "CreateOnly",
+    isPaused: paused === "true",
+    ignored: "paths" in ignored ? ignored.paths : [],
+    problem: undefined,
+  };
+  if ("problem" in ignored) return withProblem(wishes, ANNOTATIONS.ignoredPaths, ignored.problem);
+  if (policy !== undefined && policy !== "CreateOnly") {
+    return withProblem(wishes, ANNOTATIONS.syncPolicy, "its only value is CreateOnly");
+  }
+  if (paused !== undefined && !["true", "false"].includes(paused)) {
+    return withProblem(wishes, ANNOTATIONS.paused, "it is neither true nor false");
+  }
+  return wishes;
+}
