@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import { ANNOTATIONS } from "../../../common/api/names.ts";
+import {
+  CLUSTER_BINDINGS,
+  condition,
+  CONNECTIONS,
+  CRDS,
+  EVENTS,
+  type KubeObject,
+} from "../../../common/api/resources.ts";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { aWhile, keyIn, meddle, told, writesAfter } from "../../support/worlds/konnector_steps.ts";
+import { type Bound, isGone, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+
+const world = await KonnectorWorld.start();
+const { consumer, provider } = world;
+Deno.test.afterAll(() => world[Symbol.asyncDispose]());
+Deno.test.afterEach(() => {
+  world.providerProxy.faults = () => undefined;
+  world.consumerProxy.faults = () => undefined;
+});
+
+const BINDING = { type: CLUSTER_BINDINGS as unknown as Bound["type"], namespace: "" };
+
+/** Binds an API, and waits until these objects have copies. */
+async function boundWith(prefix: string, ...names: string[]): Promise<Bound> {
+  const bound = await world.bind(prefix);
+  for (const name of names) {
+    await world.create(bound, name);
+    await world.onProvider(bound.type, keyIn(bound, name));
+  }
+  return bound;
+}
+
+/** The provider breaks all connections, or refuses every credential. */
+const OUTAGES = {
+  "is away": { reason: "ProviderUnreachable", fault: { kind: "resetBefore" } },
+  "refuses the credential": { reason: "CredentialsRejected", fault: { kind: "status", code: 401 } },
+} as const;
+
+for (const [what, { reason, fault }] of Object.entries(OUTAGES)) {
+  Deno.test(`an unbind goes on after its time-out if the provider ${what}`, async () => {
+    await world.restart("--unbind-timeout=8s");
+    const bound = await boundWith("lost", "a", "b");
+    const { name, api, type } = bound;
+    world.providerProxy.faults = () => fault;
+    world.providerProxy.cutStreams();
+    await world.hasCondition(CONNECTIONS, { name }, "Connected", "False", reason);
+    await consumer.kube.delete(CLUSTER_BINDINGS, { name });
+    const draining = await world.onConsumer(
+      CLUSTER_BINDINGS,
+      { name },
+      (found) => condition(found, "Ready")?.message.includes("cannot be reached") === true,
+    );
+    assert.equal(condition(draining, "Ready")?.reason, "DrainingObjects");
+    assert.match(condition(draining, "Ready")?.message ?? "", /^2 objects .* lasts 8s/);
+    const { metadata } = await consumer.kube.get(type, keyIn(bound, "a"));
+    assert.equal(metadata.finalizers?.length, 1);
+    await isGone(consumer.kube, CLUSTER_BINDINGS, { name });
+    await isGone(consumer.kube, CRDS, { name: api });
+    const { note } = await told(world, BINDING, name, "ProviderLost");
+    assert.match(note, new RegExp(`2 objects were released.*${api} ${bound.namespace}/a`));
+    for (const each of ["a", "b"]) assert.ok(await provider.kube.get(type, keyIn(bound, each)));
+  });
+}
+
+Deno.test("an unbind waits for a provider that comes back in time, and takes the copies", async () => {
+  await world.restart("--unbind-timeout=1m");
+  const bound = await boundWith("back", "a");
+  const { name, type } = bound;
+  world.providerProxy.faults = () => ({ kind: "resetBefore" });
+  world.providerProxy.cutStreams();
+  await consumer.kube.delete(type, keyIn(bound, "a"));
+  assert.match((await told(world, bound, "a", "ProviderUnreachable")).note, /cannot be reached/);
+  await consumer.kube.delete(CLUSTER_BINDINGS, { name });
+  await world.onConsumer(
+    CLUSTER_BINDINGS,
+    { name },
+    (found) => condition(found, "Ready")?.message.includes("cannot be reached") === true,
+  );
+  world.providerProxy.faults = () => undefined;
+  await isGone(consumer.kube, CLUSTER_BINDINGS, { name });
+  assert.equal(await provider.kube.find(type, keyIn(bound, "a")), undefined);
+});
+
+Deno.test("an unbind is never forced while the provider can be reached", async () => {
+  await world.restart("--unbind-timeout=1s");
+  const bound = await boundWith("slow", "a");
+  const { name, type } = bound;
+  const at = keyIn(bound, "a");
+  await meddle(world, bound, "a", [
+    { op: "add", path: "/metadata/finalizers", value: ["example.org/slow"] },
+  ]);
+  await consumer.kube.delete(CLUSTER_BINDINGS, { name });
+  await world.onProvider(type, at, ({ metadata }) => metadata.deletionTimestamp !== undefined);
+  await aWhile(5_000);
+  assert.ok(await consumer.kube.get(CLUSTER_BINDINGS, { name }));
+  assert.equal((await consumer.kube.get(type, at)).metadata.finalizers?.length, 1);
+  await meddle(world, bound, "a", [{ op: "remove", path: "/metadata/finalizers" }]);
+  await isGone(consumer.kube, CLUSTER_BINDINGS, { name });
+  await isGone(provider.kube, type, at);
+});
+
+/** Deletes objects while no konnector runs, and takes their finalizers off by hand. */
+async function loseObjects(bound: Bound, ...names: string[]): Promise<void> {
+  await world.kill();
+  for (const name of names) {
+    const at = keyIn(bound, name);
+    const metadata = { finalizers: null };
+    await consumer.kube.patchFields(bound.type, at, { metadata }, "xbind-installer");
+    await consumer.kube.delete(bound.type, at);
+    await isGone(consumer.kube, bound.type, at);
+  }
+}
+
+const leftoversOf = async ({ api }: Bound): Promise<string | undefined> => {
+  const address = await world.konnector.addressOf("/metrics");
+  const text = await (await fetch(`${address}/metrics`)).text();
+  return new RegExp(`xbind_sync_leftovers{api="${api}"} (\\d+)`).exec(text)?.[1];
+};
+
+Deno.test("copies without an object are reported, and deleted if the konnector is told so", async () => {
+  const bound = await boundWith("left", "kept", "lost");
+  const { name, type } = bound;
+  const annotations = { [ANNOTATIONS.deletionPolicy]: "Orphan" };
+  await world.create(bound, "orphan", { spec: { size: 1 } }, { annotations });
+  await world.onProvider(type, keyIn(bound, "orphan"));
+  await consumer.kube.delete(type, keyIn(bound, "orphan"));
+  await isGone(consumer.kube, type, keyIn(bound, "orphan"));
+  await loseObjects(bound, "lost");
+  const reported = await writesAfter(world, async () => {
+    await world.restart("--leftovers-interval=1s");
+    const { note } = await told(world, BINDING, name, "Leftovers");
+    assert.match(note, new RegExp(`1 copies of .* left alone: ${bound.namespace}/lost$`));
+    await world.onConsumer(
+      CLUSTER_BINDINGS,
+      { name },
+      (found) => condition(found, "Synced")?.message.includes("1 copies") === true,
+    );
+  });
+  assert.deepEqual(reported.provider, []);
+  assert.equal(await leftoversOf(bound), "1");
+
+  await world.restart("--leftovers=delete", "--leftovers-interval=3s");
+  await eventually("both sides are known", async () => await leftoversOf(bound) !== undefined);
+  world.consumerProxy.faults = ({ path }) =>
+    path.includes(type.plural) && path.includes("watch=") ? { kind: "resetBefore" } : undefined;
+  world.consumerProxy.cutStreams();
+  await aWhile(10_000);
+  assert.ok(await provider.kube.find(type, keyIn(bound, "lost")), "a broken watch deletes nothing");
+  world.consumerProxy.faults = () => undefined;
+  await isGone(provider.kube, type, keyIn(bound, "lost"));
+  const event = await eventually("an Event tells of the deletion", async () => {
+    const all = await consumer.kube.list(EVENTS, { namespace: "default" });
+    return all.find(({ note }) => note?.includes("were deleted"));
+  });
+  assert.match(event.note ?? "", new RegExp(`${bound.namespace}/lost$`));
+  for (const each of ["kept", "orphan"]) {
+    assert.ok(await provider.kube.get(type, keyIn(bound, each)), each);
+  }
+});
+
+Deno.test("copies of an earlier binding are reported, and never deleted", async () => {
+  const bound = await boundWith("earlier", "a");
+  const { name, api, type } = bound;
+  const binding = bound.bundle[2] as KubeObject;
+  const annotations = { [ANNOTATIONS.deletionPolicy]: "Orphan" };
+  await world.apply([{ ...binding, metadata: { name, annotations } }]);
+  await consumer.kube.delete(CLUSTER_BINDINGS, { name });
+  await isGone(consumer.kube, CLUSTER_BINDINGS, { name });
+  await isGone(consumer.kube, CRDS, { name: api });
+  await aWhile(1_000); // times of objects count seconds
+  await world.restart("--leftovers=delete", "--leftovers-interval=1s");
+  await world.apply([binding]);
+  await world.ready(bound);
+  const { note } = await told(world, BINDING, name, "Leftovers");
+  assert.match(note, /left alone/);
+  assert.ok(await provider.kube.get(type, keyIn(bound, "a")));
+});
