@@ -138,9 +138,10 @@ Deno.test("the clusters view shows names, versions and problems that konnectors 
     await card.getByRole("heading", { name: "prod-eu" }).waitFor();
     await card.getByText("konnector 1.2.3").waitFor();
     assert.match(await cluster(page, SECOND).locator(".notice").innerText(), /here and in prod-eu/);
-    await picture(page, "named_cluster");
     await page.getByRole("searchbox").fill("prod-eu");
     await shows(page, [LIVE]);
+    await card.getByText("4 on the cluster").first().waitFor();
+    await picture(page, "named_cluster");
     await card.getByRole("button", { name: "1 in conflict, 1 rejected" }).click();
     const dialog = page.getByRole("dialog", { name: "PostgreSQL" });
     const problem = dialog.getByRole("table", { name: "Objects that are not synced" })

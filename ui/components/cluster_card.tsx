@@ -117,6 +117,9 @@ function BindingRow(
             ))}
           </ul>
         )}
+        {binding.sync
+          ? <span class="muted small">{`${binding.sync.objects} on the cluster`}</span>
+          : null}
         {problems
           ? (
             <button type="button" class="link problem" onClick={() => onOpen(name)}>
