@@ -1,13 +1,21 @@
 import type { RelatedResource } from "../../common/api/resources.ts";
+import { selectorSummary } from "../../common/api/selector.ts";
+
+const LONGEST_SUMMARY = 200;
 
 /** Lists the objects that the konnector copies besides those of the API. */
 export const copyNotes = (rules: readonly RelatedResource[]): string[] =>
-  rules.map(({ resource, direction }) => {
+  rules.map(({ resource, direction, selector }) => {
     const way = direction === "FromConsumer"
       ? "from this cluster to the provider"
       : "from the provider to this cluster";
-    return `the konnector will also copy ${resource} ${way}`;
+    const which = selectorSummary(selector);
+    const what = which === undefined ? `all ${resource}` : `${resource} (${shortened(which)})`;
+    return `the konnector will also copy ${what} ${way}`;
   });
+
+const shortened = (text: string): string =>
+  text.length > LONGEST_SUMMARY ? `${text.slice(0, LONGEST_SUMMARY)}…` : text;
 
 /** Warns about rights that the credential may have on the provider, in at most one note. */
 export const openingNotes = (rules: readonly RelatedResource[]): string[] => {

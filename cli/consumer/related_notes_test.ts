@@ -7,11 +7,16 @@ const SECRETS_IN: RelatedResource = { resource: "secrets", direction: "FromConsu
 const MAPS_OUT: RelatedResource = { resource: "configmaps", direction: "FromProvider" };
 const MAPS_IN: RelatedResource = { resource: "configmaps", direction: "FromConsumer" };
 
-Deno.test("copyNotes() describes each rule and its direction", () => {
-  assert.deepEqual(copyNotes([SECRETS_OUT, MAPS_IN]), [
-    "the konnector will also copy secrets from the provider to this cluster",
-    "the konnector will also copy configmaps from this cluster to the provider",
+Deno.test("copyNotes() describes each rule, what it selects and its direction", () => {
+  const named = { ...SECRETS_OUT, selector: { names: ["ca", "b"] } };
+  assert.deepEqual(copyNotes([SECRETS_OUT, MAPS_IN, named]), [
+    "the konnector will also copy all secrets from the provider to this cluster",
+    "the konnector will also copy all configmaps from this cluster to the provider",
+    "the konnector will also copy secrets (names: ca, b) from the provider to this cluster",
   ]);
+  const names = Array.from({ length: 250 }, (_, index) => `name-${index}`);
+  const [long = ""] = copyNotes([{ ...SECRETS_OUT, selector: { names } }]);
+  assert.ok(long.length < 300, "a long list is cut");
 });
 
 Deno.test("openingNotes() lists the rights of the credential in one note", async (t) => {
