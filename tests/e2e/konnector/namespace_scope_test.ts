@@ -11,10 +11,14 @@ import {
 import { auditEvents } from "../../../scripts/controlplane/audit_events.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { boundaryOf } from "../../support/planes/issuer_samples.ts";
-import { KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { uniqueName } from "../../support/planes/kube.ts";
+import { aWhile } from "../../support/worlds/konnector_steps.ts";
+import { isGone, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { DIRECTIONS, RelatedSteps, rule } from "../../support/worlds/related_steps.ts";
 
 const world = await KonnectorWorld.start("--issuer-scope=Namespace");
 const { consumer, provider } = world;
+const related = new RelatedSteps(world);
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 
 const EVENTS: ResourceType<KubeObject & { reason?: string; note?: string }> = {
@@ -70,6 +74,34 @@ Deno.test("a credential for one namespace syncs that namespace only", async () =
   }
   await world.gone(type, { namespace: boundary, name: "in" });
   await world.gone(type, { namespace, name: "out" });
+});
+
+Deno.test("related Secrets are copied within the boundary only", async () => {
+  const label = uniqueName("label");
+  const { name, namespace, grant } = await world.bind("bounded", {
+    relatedResources: DIRECTIONS.map(([direction]) => rule("secrets", direction, { label })),
+  });
+  const boundary = boundaryOf(grant);
+  for (const [, from] of DIRECTIONS) {
+    for (const place of [boundary, namespace]) {
+      await related.put(from, "secrets", { namespace: place, name: from }, from, {
+        labels: [label],
+      });
+    }
+  }
+  for (const [, from, to] of DIRECTIONS) {
+    await related.has(to, "secrets", { namespace: boundary, name: from }, from);
+  }
+  await aWhile();
+  for (const [, from, to] of DIRECTIONS) {
+    assert.equal(await related.find(to, "secrets", { namespace, name: from }), undefined);
+  }
+  await consumer.kube.delete(CLUSTER_BINDINGS, { name });
+  await isGone(consumer.kube, CLUSTER_BINDINGS, { name });
+  for (const [, from, to] of DIRECTIONS) {
+    assert.equal(await related.find(to, "secrets", { namespace: boundary, name: from }), undefined);
+    await related.has(from, "secrets", { namespace: boundary, name: from }, from);
+  }
 });
 
 Deno.test("a cluster-scoped API is Forbidden", async () => {

@@ -9,7 +9,9 @@ import {
   type KubeObject,
   LEASES,
   NAMESPACES,
+  type RelatedResource,
   type ResourceType,
+  SECRETS,
   SERVICE_ACCOUNTS,
 } from "../../../common/api/resources.ts";
 import type { Clusters, Instances } from "../../../common/api/wire.ts";
@@ -124,6 +126,51 @@ Deno.test("a user binds, uses, lists and unbinds an Export", async (t) => {
     assert.ok(await provider.kube.get(TYPE, KEY));
   });
 
+  await t.step("a related Secret of the consumer is shown once, under its Export", async () => {
+    const selector = { labelSelector: { matchLabels: { "example.org/input": "yes" } } };
+    const relatedResources: RelatedResource[] = [
+      { resource: "secrets", direction: "FromConsumer", selector },
+    ];
+    await provider.edit(EXPORTS, { name: exportName }, {
+      spec: { defaults: { relatedResources } },
+    });
+    await provider.offerReady("other", [WIDGETS], { defaults: { relatedResources } });
+    await eventually("the rule arrives", async () => {
+      await world.lines(wait);
+      const { spec } = await kube.get(CLUSTER_BINDINGS, { name: grant });
+      return spec.relatedResources?.length === 1;
+    });
+    const labels = selector.labelSelector.matchLabels;
+    for (const name of ["input", "private"]) {
+      const metadata = { name, namespace: "default", ...(name === "input" ? { labels } : {}) };
+      const secret = { apiVersion: "v1", kind: "Secret", metadata, stringData: { a: "b" } };
+      await kube.create(SECRETS, secret, FIELD_MANAGERS.installer);
+    }
+    const rows = await eventually("the Secret is listed", async () => {
+      const found = JSON.stringify(await list("instances"));
+      return found.includes('"related":true') && found;
+    });
+    const { uid } = (await kube.get(NAMESPACES, { name: "kube-system" })).metadata;
+    assert.equal(rows.split('"name":"input"').length, 2, rows);
+    assert.doesNotMatch(rows, /private/);
+    const listed: Instances = JSON.parse(
+      (await world.lines(["instances", exportName, "-o", "json"])).join("\n"),
+    );
+    const { createdAt: _, identity, ...row } = listed.instances.find(({ related }) => related) ??
+      assert.fail(rows);
+    assert.ok(identity);
+    assert.deepEqual(row, {
+      api: "secrets",
+      related: true,
+      direction: "FromConsumer",
+      namespace: "default",
+      name: "input",
+      clusterUID: uid,
+    });
+    const table = (await world.lines(["instances", exportName])).join("\n");
+    assert.match(table, /input/);
+  });
+
   await t.step("unbind leaves nothing behind", async () => {
     await world.fails(["unbind", exportName], 2, /it would delete 1 object on this cluster/);
     assert.ok(await kube.get(TYPE, KEY));
@@ -131,6 +178,9 @@ Deno.test("a user binds, uses, lists and unbinds an Export", async (t) => {
     assert.equal(unbind.code, 0, `${unbind.stderr}\n${konnector.lines.join("\n")}`);
     assert.deepEqual(await world.boundKinds(), []);
     assert.equal(await provider.kube.find(TYPE, KEY), undefined);
+    const input = { namespace: "default", name: "input" };
+    assert.equal(await provider.kube.find(SECRETS, input), undefined);
+    assert.ok(await kube.get(SECRETS, input), "the consumer keeps its own");
     await isGone(kube, CRDS, { name: WIDGETS });
     const { status: { namespace = "" } = {} } = await provider.kube.get(GRANTS, { name: grant });
     assert.deepEqual(await provider.kube.list(LEASES, { namespace }), []);
