@@ -69,7 +69,7 @@ const pause = (
 /** Restarts the konnector, and returns which writes that causes once it knows the objects. */
 const writesOnRestart = (...flags: string[]) =>
   world.writesDuring(async () => {
-    await world.restart(...flags);
+    await world.restart({ flags });
     const address = await world.konnector.addressOf("/metrics");
     await eventually("the objects are known", async () => {
       const text = await (await fetch(`${address}/metrics`)).text();
@@ -268,7 +268,7 @@ Deno.test("labels and annotations are carried if the konnector is told so", asyn
   await synced("unlabelled", { size: 1 });
   const flags = ["--carry-labels=team,example.org/*", "--carry-annotations=note"];
   const started = await world.writesDuring(async () => {
-    await world.restart(...flags);
+    await world.restart({ flags });
     await world.onProvider(type, at, ({ metadata }) => metadata.labels?.["team"] === "red");
     await aWhile();
   });

@@ -40,7 +40,7 @@ const OUTAGES = {
 
 for (const [what, { reason, fault }] of Object.entries(OUTAGES)) {
   Deno.test(`an unbind goes on after its time-out if the provider ${what}`, async () => {
-    await world.restart("--unbind-timeout=8s");
+    await world.restart({ flags: ["--unbind-timeout=8s"] });
     const bound = await boundWith("lost", "a", "b");
     const { name, api, type } = bound;
     world.providerProxy.faults = () => fault;
@@ -65,7 +65,7 @@ for (const [what, { reason, fault }] of Object.entries(OUTAGES)) {
 }
 
 Deno.test("an unbind waits for a provider that comes back in time, and takes the copies", async () => {
-  await world.restart("--unbind-timeout=1m");
+  await world.restart({ flags: ["--unbind-timeout=1m"] });
   const bound = await boundWith("back", "a");
   const { name, type } = bound;
   world.providerProxy.faults = () => ({ kind: "resetBefore" });
@@ -84,7 +84,7 @@ Deno.test("an unbind waits for a provider that comes back in time, and takes the
 });
 
 Deno.test("an unbind is never forced while the provider can be reached", async () => {
-  await world.restart("--unbind-timeout=1s");
+  await world.restart({ flags: ["--unbind-timeout=1s"] });
   const bound = await boundWith("slow", "a");
   const { name, type } = bound;
   const at = keyIn(bound, "a");
@@ -129,7 +129,7 @@ Deno.test("copies without an object are reported, and deleted if the konnector i
   await isGone(consumer.kube, type, keyIn(bound, "orphan"));
   await loseObjects(bound, "lost");
   const reported = await writesAfter(world, async () => {
-    await world.restart("--leftovers-interval=1s");
+    await world.restart({ flags: ["--leftovers-interval=1s"] });
     const { note } = await told(world, BINDING, name, "Leftovers");
     assert.match(note, new RegExp(`1 copies of .* left alone: ${bound.namespace}/lost$`));
     await world.onConsumer(
@@ -141,7 +141,7 @@ Deno.test("copies without an object are reported, and deleted if the konnector i
   assert.deepEqual(reported.provider, []);
   assert.equal(await leftoversOf(bound), "1");
 
-  await world.restart("--leftovers=delete", "--leftovers-interval=3s");
+  await world.restart({ flags: ["--leftovers=delete", "--leftovers-interval=3s"] });
   await eventually("both sides are known", async () => await leftoversOf(bound) !== undefined);
   world.consumerProxy.faults = ({ path }) =>
     path.includes(type.plural) && path.includes("watch=") ? { kind: "resetBefore" } : undefined;
@@ -170,7 +170,7 @@ Deno.test("copies of an earlier binding are reported, and never deleted", async 
   await isGone(consumer.kube, CLUSTER_BINDINGS, { name });
   await isGone(consumer.kube, CRDS, { name: api });
   await aWhile(1_000); // times of objects count seconds
-  await world.restart("--leftovers=delete", "--leftovers-interval=1s");
+  await world.restart({ flags: ["--leftovers=delete", "--leftovers-interval=1s"] });
   await world.apply([binding]);
   await world.ready(bound);
   const { note } = await told(world, BINDING, name, "Leftovers");
