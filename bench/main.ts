@@ -19,12 +19,12 @@ import { GrowingProvider } from "./growing_provider.ts";
 import { benchGrowth } from "./growth.ts";
 import { benchHeartbeatFlood } from "./heartbeat_flood.ts";
 import { benchIssuer } from "./issuer.ts";
-import {
-  benchKonnectorLatency,
-  benchKonnectorScale,
-  benchKonnectorThroughput,
-} from "./konnector.ts";
 import { benchKonnectorFanout, benchKonnectorFleet } from "./konnector_fleet.ts";
+import { benchKonnectorLatency } from "./konnector_latency.ts";
+import { benchKonnectorRecovery } from "./konnector_recovery.ts";
+import { benchKonnectorRest } from "./konnector_rest.ts";
+import { benchKonnectorScale } from "./konnector_scale.ts";
+import { benchKonnectorThroughput } from "./konnector_throughput.ts";
 import { benchKubeCalls } from "./kube_calls.ts";
 import { benchMemory } from "./memory.ts";
 import { type BenchOptions, parseOptions, USAGE } from "./options.ts";
@@ -45,6 +45,8 @@ const SCENARIOS: readonly Scenario[] = [
   { name: "konnector-latency", modes: ["quick", "full"], run: benchKonnectorLatency },
   { name: "konnector-throughput", modes: ["quick", "full"], run: benchKonnectorThroughput },
   { name: "konnector-scale", modes: ["full"], run: benchKonnectorScale },
+  { name: "konnector-rest", modes: ["full"], run: benchKonnectorRest },
+  { name: "konnector-recovery", modes: ["full", "faults"], run: benchKonnectorRecovery },
   { name: "konnector-fleet", modes: ["full"], run: benchKonnectorFleet },
   { name: "konnector-fanout", modes: ["full"], run: benchKonnectorFanout },
   { name: "kube-calls", modes: ["quick", "full"], run: benchKubeCalls },
