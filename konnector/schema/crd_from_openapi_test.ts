@@ -142,14 +142,14 @@ Deno.test("schemas become what a CRD may have", async (t) => {
         type: "object",
         "x-kubernetes-embedded-resource": true,
         ...preserve,
-        properties: { metadata: { allOf: [{ $ref: `${REF}${OBJECT_META}` }] } },
+        required: ["kind", "apiVersion"],
+        properties: {
+          apiVersion: text,
+          kind: text,
+          metadata: { allOf: [{ $ref: `${REF}${OBJECT_META}` }] },
+        },
       },
-      {
-        type: "object",
-        "x-kubernetes-embedded-resource": true,
-        ...preserve,
-        properties: { metadata: { type: "object" } },
-      },
+      { type: "object", "x-kubernetes-embedded-resource": true, ...preserve },
     ],
     [
       "a type that contains itself",

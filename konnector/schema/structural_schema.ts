@@ -78,7 +78,6 @@ export function structuralSchema(root: Schema, schemas: Schemas): Schema {
       result["properties"] = Object.fromEntries(
         Object.entries(properties).map(([name, each]) => [name, inner(schemaOf(each) ?? ANYTHING)]),
       );
-      embeddedMetadata(result);
     } else {
       const additional = schema["additionalProperties"];
       const others = schemaOf(additional);
@@ -95,7 +94,8 @@ export function structuralSchema(root: Schema, schemas: Schemas): Schema {
     const hasType = typeof result["type"] === "string" ||
       result["x-kubernetes-int-or-string"] === true;
     if (!hasType) result[PRESERVE] = true;
-    return result;
+    const isEmbedded = result["x-kubernetes-embedded-resource"] === true;
+    return isEmbedded ? withoutCommonFields(result) : result;
   };
 
   const resolve = (
@@ -134,11 +134,19 @@ function isPlain(value: unknown, depth = 0): boolean {
   return Object.values(value).every((each) => isPlain(each, depth + 1));
 }
 
-/** The metadata of an object in an object is known without a schema. */
-function embeddedMetadata(schema: Record<string, unknown>): void {
-  if (schema["x-kubernetes-embedded-resource"] !== true) return;
-  const { metadata, ...properties } = schema["properties"] as Record<string, unknown>;
-  if (metadata) schema["properties"] = { ...properties, metadata: { type: "object" } };
+const COMMON_FIELDS = ["apiVersion", "kind", "metadata"];
+
+/** The fields that every object has are known without a schema, also of one in another. */
+function withoutCommonFields(schema: Record<string, unknown>): Record<string, unknown> {
+  const { properties, required, ...rest } = schema;
+  const others = Object.entries(properties ?? {}).filter(([name]) => !COMMON_FIELDS.includes(name));
+  const names: unknown[] = Array.isArray(required) ? required : [];
+  const needed = names.filter((name) => !COMMON_FIELDS.includes(String(name)));
+  return {
+    ...rest,
+    ...(others.length > 0 ? { properties: Object.fromEntries(others) } : {}),
+    ...(needed.length > 0 ? { required: needed } : {}),
+  };
 }
 
 /** Every object has these three fields. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { FIELD_MANAGERS, LABELS } from "../../../common/api/names.ts";
 import {
   CLUSTER_BINDINGS,
+  CLUSTER_ROLE_BINDINGS,
   type ClusterBinding,
   condition,
   type Connection,
@@ -351,4 +352,19 @@ Deno.test("Auto reads OpenAPI while the credential may not list CRDs", async () 
   assert.deepEqual(connection.status?.exportedAPIs?.map((each) => each.name), [place.api]);
   await bindThrough(name, place.api);
   await syncsWhole(place);
+  const object = await consumer.kube.get(place.type, keyIn(place, "whole"));
+
+  await provider.create(CLUSTER_ROLE_BINDINGS, {
+    metadata: { name: `${name}-admin` },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
+    subjects: [{ kind: "ServiceAccount", name, namespace: "default" }],
+  });
+  await eventually("it reads CRDs", async () => {
+    const { status } = await consumer.kube.get(CONNECTIONS, { name });
+    return status?.activeSchemaSource === "CRD";
+  }, { timeoutMs: 60_000 });
+  await world.hasCondition(CONNECTIONS, { name }, "SchemaInSync", "True");
+  await world.isReady(CLUSTER_BINDINGS, { name });
+  await syncs(place, "later");
+  assert.deepEqual(await consumer.kube.get(place.type, keyIn(place, "whole")), object);
 });
