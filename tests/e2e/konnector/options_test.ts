@@ -282,6 +282,19 @@ const CONTENT = {
   },
 };
 
+/** Waits until the provider publishes the schemas of both versions of an API. */
+async function isPublished({ group, kind }: Bound["type"]): Promise<void> {
+  for (const version of ["v1beta1", "v1"]) {
+    const path = `/openapi/v3/apis/${group}/${version}`;
+    await eventually(`${path} is published`, async () => {
+      const { components: { schemas } } = await provider.kube.request<{
+        components: { schemas: object };
+      }>("GET", path);
+      return Object.keys(schemas).some((name) => name.endsWith(`.${version}.${kind}`));
+    });
+  }
+}
+
 /** Binds an API through a Connection by its name. */
 const bindThrough = async (name: string, ...apis: string[]): Promise<ClusterBinding> => {
   const binding = {
@@ -305,14 +318,12 @@ async function syncsWhole(place: Pick<Bound, "type" | "namespace">): Promise<voi
 
 Deno.test("source OpenAPI puts a CRD together from what the provider publishes", async () => {
   const [place, other] = [await define("openapi", typedCrd), await define("others")];
+  await isPublished(place.type);
   const { metadata: { name } } = await connect("openapi", { schema: { source: "OpenAPI" } });
   const connection = await world.isReady(CONNECTIONS, { name });
   assert.equal(connection.status?.activeSchemaSource, "OpenAPI");
-  await eventually("the API is published", async () => {
-    const { status } = await consumer.kube.get(CONNECTIONS, { name });
-    const listed = status?.exportedAPIs?.find((each) => each.name === place.api);
-    return listed?.versions?.length === 2 && listed.scope === "Namespaced";
-  }, { timeoutMs: 60_000 });
+  const listed = connection.status?.exportedAPIs?.find((each) => each.name === place.api);
+  assert.deepEqual([listed?.versions?.length, listed?.scope], [2, "Namespaced"]);
   await bindThrough(name, place.api);
   const { spec } = await consumer.kube.get(CRDS, { name: place.api });
   assert.deepEqual(spec.versions.map((each) => [each.name, each.storage]), [
@@ -342,10 +353,7 @@ Deno.test("Auto reads OpenAPI while the credential may not list CRDs", async () 
     { apiGroups: [""], resources: ["namespaces"], verbs: ["get", "create"] },
     { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["*"] },
   ];
-  await eventually("the API is published", async () => {
-    const { paths } = await provider.kube.request<{ paths: object }>("GET", "/openapi/v3");
-    return `apis/${group}/v1` in paths;
-  });
+  await isPublished(place.type);
   const { metadata: { name } } = await connect("weak", {}, rules);
   const connection = await world.isReady(CONNECTIONS, { name });
   assert.equal(connection.status?.activeSchemaSource, "OpenAPI");
