@@ -25,6 +25,7 @@ import { schemaFaults } from "./bindings/schema_faults.ts";
 import { UnboundApis } from "./bindings/unbound_apis.ts";
 import { type Config, PROGRAM } from "./config.ts";
 import { clusterIdentity } from "./connections/cluster_identity.ts";
+import { connectionMetrics } from "./connection_metrics.ts";
 import { Links } from "./connections/links.ts";
 import { clockNews } from "./connections/provider_clock.ts";
 import { reconcileConnection } from "./connections/reconcile_connection.ts";
@@ -74,6 +75,7 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
   const lag = new EventLoopLag();
   lag.show(metrics);
   const show = syncMetrics(metrics);
+  const showLinks = connectionMetrics(metrics, caches);
 
   const lead: Runnable = async (signal) => {
     await Promise.all(needed.map((cache) => cache.whenSynced(signal)));
@@ -121,6 +123,7 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
       due: (api, ms) => queues.apis.addAfter(api, ms),
     }, log);
     using _ = show(apis);
+    using _shown = showLinks(links);
     using related = new Related({
       changed: wake.relatedChanged,
       due: (connection, ms) => queues.related.addAfter(connection, ms),

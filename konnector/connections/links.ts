@@ -38,6 +38,11 @@ export class Links implements Disposable {
     return link && this.#started.has(link) ? link : undefined;
   }
 
+  /** Iterates over the links that may be used. */
+  [Symbol.iterator](): Iterator<ProviderLink> {
+    return this.#started.values();
+  }
+
   /** Returns the link for this kubeconfig and source, and opens it if there is none. */
   async open(
     name: string,

@@ -68,6 +68,7 @@ export class ProviderLink implements Disposable {
   #toldOfClock = false;
   #comparesVersions: boolean | undefined;
   #heartbeatDenied: string | undefined;
+  #beatAtMs: number | undefined;
 
   private constructor(
     options: LinkOptions,
@@ -131,6 +132,7 @@ export class ProviderLink implements Disposable {
     };
     const { kube, heartbeat } = this;
     const arrived = async (signal: AbortSignal) => {
+      this.#beatAtMs = Date.now();
       this.#tellOfClock();
       this.#allowHeartbeat(undefined);
       await this.#probe(log, signal);
@@ -156,6 +158,11 @@ export class ProviderLink implements Disposable {
   /** Why the provider cannot be used at present; undefined if it can. */
   get failure(): unknown {
     return this.#failure;
+  }
+
+  /** When a heartbeat last arrived, in milliseconds since 1970. */
+  get beatAtMs(): number | undefined {
+    return this.#beatAtMs;
   }
 
   /** For how long the provider has been away; undefined if it is not. */
