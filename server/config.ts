@@ -38,6 +38,23 @@ const COMBINATIONS: readonly Combination<typeof FLAGS>[] = [
     problem: "--enable-apply needs --enable-gateway: the route belongs to the gateway",
   },
   {
+    reads: ["authorization", "enable-gateway", "enable-issuer"],
+    isWrong: (config) =>
+      config.authorization === "Kubernetes" && !config.enableGateway && !config.enableIssuer,
+    problem: "--authorization=Kubernetes needs --enable-gateway or --enable-issuer: " +
+      "only these ask who may do what",
+  },
+  {
+    reads: ["authorization-revoke", "authorization"],
+    isWrong: (config) => config.authorizationRevoke && config.authorization !== "Kubernetes",
+    problem: "--authorization-revoke needs --authorization=Kubernetes",
+  },
+  {
+    reads: ["authorization-revoke", "enable-issuer"],
+    isWrong: (config) => config.authorizationRevoke && !config.enableIssuer,
+    problem: "--authorization-revoke needs --enable-issuer: the issuer takes the rights away",
+  },
+  {
     reads: ["enable-gateway", "enable-issuer", "enable-reaper", "install-crds"],
     isWrong: (config) =>
       !config.enableGateway && !config.enableIssuer && !config.enableReaper && !config.installCrds,
@@ -99,6 +116,11 @@ export const configWarnings = (config: Config): readonly string[] => {
     ],
   ];
   const otherWarnings: readonly [boolean, string][] = [
+    [
+      config.authorization === "Kubernetes" && config.enableGateway && !config.oidcMock &&
+      config.oidcGroupsClaim === "",
+      "--authorization=Kubernetes without --oidc-groups-claim: RBAC can name users, but no groups",
+    ],
     [
       config.reaperDeleteBoundary && !config.reaperRevoke,
       "--reaper-delete-boundary has no effect without --reaper-revoke",

@@ -31,6 +31,10 @@ Deno.test("parseConfig() returns typed, frozen settings", () => {
     oidcMock: false,
     oidcMockListen: "",
     kubernetesAuth: false,
+    authorization: "None",
+    authorizationUserPrefix: "xbind:",
+    authorizationGroupPrefix: "xbind:",
+    authorizationRevoke: false,
     sessionTtlMs: 43_200_000,
     cookieSigningKey: undefined,
     cookieEncryptionKey: undefined,
@@ -71,12 +75,18 @@ Deno.test("parseConfig() reads any flag from the environment, and a flag overrid
     "cidr,…": ["10.0.0.0/8", "10.0.0.0/9"],
     "json|console": ["json", "console"],
     "Cluster|Namespace": ["Namespace", "Cluster"],
+    "None|Kubernetes": ["None", "Kubernetes"],
+    prefix: ["a:", "b:"],
     "info|warn|error|panic": ["info", "panic"],
     "iso8601|epoch|millis|nano|rfc3339|rfc3339nano": ["nano", "epoch"],
     "": ["true", "false"],
   };
   // With a way to log in, every combination of switches is valid.
-  const base = { XBIND_OIDC_ISSUER_URL: "https://x", XBIND_OIDC_CLIENT_ID: "x" };
+  const base = {
+    XBIND_OIDC_ISSUER_URL: "https://x",
+    XBIND_OIDC_CLIENT_ID: "x",
+    XBIND_AUTHORIZATION: "Kubernetes",
+  };
   const settings = (args: readonly string[], env: Env) => reveal(run(args, { ...base, ...env }));
   for (const [name, { placeholder }] of Object.entries(FLAGS)) {
     await t.step(name, () => {
@@ -130,6 +140,11 @@ Deno.test("parseConfig() refuses bad values, naming the flag", async (t) => {
     ["--reaper-hold-percent=-1", /^--reaper-hold-percent: "-1" is not a number/],
     ["--reaper-max-percent=100.5", /^--reaper-max-percent: "100.5" is too large: .* at most 100/],
     ["--reaper-max-percent=10%", /^--reaper-max-percent: "10%" is not a number/],
+    ["--authorization=kubernetes", /^--authorization: "kubernetes" is not one of None, Kubernetes/],
+    ["--authorization-user-prefix=", /^--authorization-user-prefix: "" is empty/],
+    ["--authorization-group-prefix=system:", /^--authorization-group-prefix: .* of Kubernetes/],
+    ["--authorization-group-prefix=sys", /^--authorization-group-prefix: .* of Kubernetes/],
+    ["--authorization-user-prefix=a b", /^--authorization-user-prefix: "a b" is not a prefix/],
     ["--leader-election-id=Backend", /^--leader-election-id: "Backend" is not a DNS subdomain/],
     ["--rate-limit=-1", /^--rate-limit: "-1" is not a number/],
     ["--apply-deny-cidrs=10.0.0.0/8,x", /^--apply-deny-cidrs: "x" is not a CIDR/],
@@ -199,6 +214,20 @@ Deno.test("parseConfig() refuses combinations that cannot work", async (t) => {
     ["nothing but CRDs", OFF, []],
     ["nothing at all", NOTHING, [isIdle]],
     ["only the reaper", [...NOTHING, "--enable-reaper"], []],
+    ["authorization that nobody asks for", [...OFF, "--authorization=Kubernetes"], [
+      /^--authorization=Kubernetes needs --enable-gateway or --enable-issuer/,
+    ]],
+    [
+      "authorization with an issuer only",
+      ["--enable-gateway=false", "--authorization=Kubernetes"],
+      [],
+    ],
+    ["revoking without authorization", [...OIDC, "--authorization-revoke"], [
+      /^--authorization-revoke needs --authorization=Kubernetes/,
+    ]],
+    ["revoking without an issuer", [
+      ...[...OIDC, "--authorization-revoke", "--authorization=Kubernetes", "--enable-issuer=false"],
+    ], [/^--authorization-revoke needs --enable-issuer/]],
     ["apply and nothing else", [...NOTHING, "--enable-apply"], [needsGateway, isIdle]],
   ];
   for (const [name, args, expected] of cases) {

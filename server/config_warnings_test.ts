@@ -25,6 +25,9 @@ Deno.test("configWarnings() names risky and useless settings", async (t) => {
       /^--oidc-issuer-url is not https/,
     ]],
     ["scopes without openid", [...OIDC, ...KEYS, "--oidc-scopes=email"], [/lacks openid/]],
+    ["authorization without groups", [...OIDC, ...KEYS, "--authorization=Kubernetes"], [
+      /^--authorization=Kubernetes without --oidc-groups-claim/,
+    ]],
     ["an idle boundary switch", ["--enable-gateway=false", "--reaper-delete-boundary"], [
       /^--reaper-delete-boundary has no effect without --reaper-revoke/,
     ]],

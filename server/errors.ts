@@ -15,6 +15,37 @@ export const unauthenticated = (reason: string, cause?: unknown) =>
 /** Refuses a request of a signed-in caller, such as a cross-site POST. */
 export const forbidden = (message: string) => new XbindError("FORBIDDEN", message);
 
+/** What a caller was refused, for the audit log. */
+export interface Refusal {
+  readonly subject: string;
+  /** The name under which RBAC knows the caller. */
+  readonly user: string;
+  readonly verb: "get" | "bind";
+  readonly export: string;
+}
+
+/** The provider's RBAC does not allow it. */
+export class AccessRefused extends XbindError {
+  override readonly name = "AccessRefused";
+
+  constructor(code: "FORBIDDEN" | "EXPORT_NOT_FOUND", message: string, readonly refusal: Refusal) {
+    super(code, message);
+  }
+}
+
+/** Refuses a bind, and names what is missing. */
+export const mayNotBind = (refusal: Refusal) =>
+  new AccessRefused(
+    "FORBIDDEN",
+    `Cannot bind Export "${refusal.export}": ${refusal.user} lacks the verb "bind" on ` +
+      `exports.catalog.xbind.io "${refusal.export}"; ask the provider for it`,
+    refusal,
+  );
+
+/** Refuses an Export that the caller may not see, exactly as if it did not exist. */
+export const mayNotSee = (refusal: Refusal) =>
+  new AccessRefused("EXPORT_NOT_FOUND", exportNotFound(refusal.export).message, refusal);
+
 /** Reports that the provider has no Export of that name. */
 export const exportNotFound = (name: string) =>
   new XbindError("EXPORT_NOT_FOUND", `Cannot find Export "${name}"`);

@@ -8,6 +8,7 @@ import {
   keyBytes,
   listenAddress,
   loopbackAddress,
+  namePrefix,
   plainUrl,
   redirectUrl,
   scope,
@@ -107,6 +108,27 @@ const LOGIN = {
   ),
 } as const;
 
+const AUTHORIZATION = {
+  "authorization": oneOf(
+    ["None", "Kubernetes"],
+    "Who may see and bind what: every signed-in caller everything (None), or what the provider's RBAC allows (Kubernetes)",
+  ),
+  "authorization-user-prefix": text(
+    "xbind:",
+    "Put before the subject of a signed-in caller to make the user name that RBAC knows",
+    namePrefix,
+  ),
+  "authorization-group-prefix": text(
+    "xbind:",
+    "Put before each group of a signed-in caller to make the group name that RBAC knows",
+    namePrefix,
+  ),
+  "authorization-revoke": flag(
+    false,
+    "Take the rights of a Grant away while RBAC does not let its owner bind the Export; they return with the permission",
+  ),
+} as const;
+
 const SESSIONS = {
   "session-ttl": duration("12h", "How long the session token and its cookie are valid"),
   "cookie-signing-key": secret(
@@ -187,6 +209,7 @@ export const FLAG_GROUPS = {
   Modules: MODULES,
   Gateway: GATEWAY,
   Login: LOGIN,
+  Authorization: AUTHORIZATION,
   Sessions: SESSIONS,
   "Issued credentials": CREDENTIALS,
   Reaper: REAPER,
@@ -200,6 +223,7 @@ export const FLAGS = {
   ...MODULES,
   ...GATEWAY,
   ...LOGIN,
+  ...AUTHORIZATION,
   ...SESSIONS,
   ...CREDENTIALS,
   ...REAPER,

@@ -30,13 +30,28 @@ export const PROVIDER_INFO = record({
 /** Who offers this, and how to sign in. */
 export type ProviderInfo = Infer<typeof PROVIDER_INFO>;
 
-/** `GET /api/me`; also the identity in a session and in a Grant. */
-export const IDENTITY = record({ subject: name("Identifies the person or account") }, {
+const IDENTITY_DETAILS = {
   displayName: text("Name for people"),
-  groups: list(text("Group for people; never a permission")),
-});
-/** A person or an account: the subject identifies, the rest is metadata. */
+  groups: list(text("Group; a permission only if the provider's RBAC decides")),
+};
+/** The identity in a session and in a Grant. */
+export const IDENTITY = record(
+  { subject: name("Identifies the person or account") },
+  IDENTITY_DETAILS,
+);
+/** A person or an account: the subject identifies. Groups count only if RBAC decides. */
 export type Identity = Infer<typeof IDENTITY>;
+
+/** `GET /api/me` */
+export const ME = record({ subject: name("Identifies the person or account") }, {
+  ...IDENTITY_DETAILS,
+  kubernetes: record({
+    user: text("User name"),
+    groups: list(text("Group name")),
+  }),
+});
+/** The caller, and the names by which the provider's RBAC knows the caller, if it decides. */
+export type Me = Infer<typeof ME>;
 
 const CATALOG_RELATED_RESOURCE = record({
   resource: text("secrets or configmaps"),
@@ -54,6 +69,7 @@ const CATALOG_EXPORT = record({
   iconURL: text("URL of its icon"),
   docs: text("URL of its documentation"),
   relatedResources: list(CATALOG_RELATED_RESOURCE),
+  bindable: flag("False if the caller may not bind it; otherwise absent"),
 });
 /** One Ready Export as people see it. */
 export type CatalogExport = Infer<typeof CATALOG_EXPORT>;

@@ -320,10 +320,13 @@ export class KubeClient {
     path: string,
     body?: unknown,
     signal?: AbortSignal,
+    headers: Readonly<Record<string, string | string[]>> = {},
   ): Promise<T> {
+    const sent = body === undefined ? undefined : jsonBody("application/json", body);
     return await this.#call(method, path, `${method.toLowerCase()} ${path}`, {
       signal,
-      ...(body === undefined ? {} : jsonBody("application/json", body)),
+      ...sent,
+      headers: { ...sent?.headers, ...headers },
     });
   }
 

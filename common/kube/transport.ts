@@ -49,7 +49,7 @@ export interface TransportRequest {
   readonly path: string;
   /** For error messages: `Cannot get secrets "a/b"`. */
   readonly attempt: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
   readonly body?: string;
   /** The limit for the whole exchange, or for the head of a stream. Excludes getting credentials. */
   readonly timeoutMs: number;

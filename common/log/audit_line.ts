@@ -14,6 +14,7 @@ export const AUDIT_CODES = {
   "kubeconfig": "request",
   "review": "request",
   "issued-token": "request",
+  "access": "request",
   "grant.provisioned": "issuer",
   "grant.not-provisioned": "issuer",
   "grant.revoked": "issuer",

@@ -5,6 +5,8 @@ export interface AuditEvent {
   verb: string;
   requestURI: string;
   user: { username: string; groups?: string[] };
+  /** The user as whom the request was sent, if that is another. */
+  impersonatedUser?: { username: string; groups?: string[] };
   userAgent?: string;
   objectRef?: {
     apiGroup?: string;

@@ -8,6 +8,7 @@ import {
   isReadyFor,
 } from "../../common/api/resources.ts";
 import type { BindResult, Identity } from "../../common/api/wire.ts";
+import type { Authorizer } from "../authorization/authorizer.ts";
 import type { Config } from "../config.ts";
 import { providerFailed } from "../../common/errors.ts";
 import { exportNotFound, exportNotReady, grantNotReady } from "../errors.ts";
@@ -48,6 +49,8 @@ export interface BoundGrantDeps {
     readonly grants: Pick<Cache<Grant>, "get" | "learn" | "waitFor" | "waitForAbsence">;
   };
   readonly now: () => Date;
+  /** Present with `--authorization=Kubernetes`. */
+  readonly authorizer?: Pick<Authorizer, "checkBind"> | undefined;
   /** For tests; otherwise `ISSUER_WAIT_MS`. */
   readonly issuerWaitMs?: number;
   /** By Grant; otherwise all binds of this process share one. */
@@ -115,6 +118,8 @@ export async function boundGrant(
   const until = new Date(now().getTime() + issuerWaitMs);
   using limit = deadline(issuerWaitMs, caller, () => grantNotReady(name));
   using _slot = await slots?.enter(identity.subject, limit.signal);
+  if (!isDnsSubdomain(exportName)) throw exportNotFound(exportName.slice(0, 253));
+  await deps.authorizer?.checkBind(identity, exportName, caller);
   try {
     const wanted = grantFor(identity, await readyExport(kube, exportName, caller));
     using _turn = await turns.enter(name, limit.signal);
@@ -131,7 +136,6 @@ async function readyExport(
   exportName: string,
   caller: AbortSignal,
 ): Promise<Export> {
-  if (!isDnsSubdomain(exportName)) throw exportNotFound(exportName.slice(0, 253));
   const found = await kube.find(EXPORTS, { name: exportName }, caller);
   if (!found) throw exportNotFound(exportName);
   if (isDeleting(found) || !isReady(found)) throw exportNotReady(exportName);

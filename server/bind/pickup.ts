@@ -2,6 +2,7 @@ import { Buffer } from "node:buffer";
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { type Grant, GRANTS, isDeleting } from "../../common/api/resources.ts";
 import { providerFailed } from "../../common/errors.ts";
+import type { Authorizer } from "../authorization/authorizer.ts";
 import { pickupGone } from "../errors.ts";
 import type { Cache } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
@@ -100,6 +101,8 @@ export type PickupRefusal = "malformed" | "unknown" | "deleting" | "expired" | "
 export interface ConsumePickupDeps {
   readonly kube: KubeClient;
   readonly now: () => Date;
+  /** Present with `--authorization=Kubernetes`. */
+  readonly authorizer?: Pick<Authorizer, "checkPickup"> | undefined;
   /** Gets the reason of a refusal; the Grant is known unless the token is malformed. */
   readonly onRefused?: (why: PickupRefusal, grant?: string) => void;
 }
@@ -127,7 +130,7 @@ export async function consumePickup(
 }
 
 async function consume(
-  { kube, now, onRefused }: ConsumePickupDeps,
+  { kube, now, authorizer, onRefused }: ConsumePickupDeps,
   token: PickupToken,
   signal: AbortSignal,
 ): Promise<Grant> {
@@ -141,6 +144,8 @@ async function consume(
       onRefused?.(refusal ?? "unknown", token.grant);
       throw pickupGone();
     }
+    // The owner may have lost the permission since the bind. The pickup is not spent then.
+    await authorizer?.checkPickup(grant.spec.identity, grant.spec.exportName, signal);
     const { resourceVersion = "", uid } = grant.metadata;
     const annotations = {
       [ANNOTATIONS.pickupConsumed]: at.toISOString(),

@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import type { ErrorBody, Identity, ProviderInfo } from "../../common/api/wire.ts";
+import type { ErrorBody, ProviderInfo } from "../../common/api/wire.ts";
 import type { ApplyDeps } from "../bind/apply.ts";
 import type { BindDeps } from "../bind/bind.ts";
 import type { Config } from "../config.ts";
@@ -19,6 +19,7 @@ import { apply } from "./routes/apply.ts";
 import { bind } from "./routes/bind.ts";
 import { bundle, type BundleRouteDeps } from "./routes/bundle.ts";
 import { catalog, clusters, instances, type InventoryRouteDeps } from "./routes/inventory.ts";
+import { me } from "./routes/me.ts";
 import { callback, login, type LoginDeps, logout } from "./routes/login.ts";
 import { securityHeaders } from "./http/security_headers.ts";
 import { staticAssets, staticPage } from "./http/static_files.ts";
@@ -75,7 +76,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
   app.get("/api/bundle/:token", bundle(deps.pickup)); // the token is the credential
 
   // With a session or, with --kubernetes-auth, a token of the provider cluster.
-  app.get("/api/me", caller, (c) => c.json<Identity>(c.get("identity")));
+  app.get("/api/me", caller, me(deps.inventory));
   app.get("/api/catalog", caller, catalog(deps.inventory));
   app.get("/api/catalog/:export/instances", caller, instances(deps.inventory));
   app.get("/api/clusters", caller, clusters(deps.inventory));

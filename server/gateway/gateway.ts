@@ -1,4 +1,5 @@
 import { EXPORTS } from "../../common/api/resources.ts";
+import { Authorizer } from "../authorization/authorizer.ts";
 import { applySlots, bindSlots, pickupSlots } from "../bind/slots.ts";
 import type { Config } from "../config.ts";
 import { ApiCaches } from "../inventory/api_caches.ts";
@@ -71,7 +72,10 @@ export async function gateway(deps: GatewayDeps, stopping: AbortSignal): Promise
     restHost: kube.transport.target.server,
     externalCaPem: deps.externalCaPem,
   };
-  const binding = { kube, caches, config, now, provider };
+  const authorizer = config.authorization === "Kubernetes"
+    ? new Authorizer({ kube, prefixes: config })
+    : undefined;
+  const binding = { kube, caches, config, now, provider, authorizer };
   const appDeps: AppDeps = {
     config,
     auth: {
@@ -85,6 +89,7 @@ export async function gateway(deps: GatewayDeps, stopping: AbortSignal): Promise
       inventory: new Inventory({ caches, outage, apis, log }),
       exports: caches.exports,
       kube,
+      authorizer,
     },
     outage,
     bind: { ...binding, slots: bindSlots() },

@@ -7,8 +7,8 @@ import {
   CATALOG,
   CLUSTERS,
   ERROR_BODY,
-  IDENTITY,
   INSTANCES,
+  ME,
   PROVIDER_INFO,
 } from "../../common/api/wire.ts";
 import type { JsonSchema } from "../../common/shape.ts";
@@ -19,7 +19,7 @@ import type { Config } from "../config.ts";
 const SCHEMAS = {
   Error: ERROR_BODY.schema,
   ProviderInfo: PROVIDER_INFO.schema,
-  Me: IDENTITY.schema,
+  Me: ME.schema,
   Catalog: CATALOG.schema,
   Instances: INSTANCES.schema,
   Clusters: CLUSTERS.schema,
@@ -35,7 +35,7 @@ const ref = (name: SchemaName): JsonSchema => ({ $ref: `#/components/schemas/${n
 const FAILURES: Record<number, string> = {
   400: "The request is malformed",
   401: "The caller is not authenticated",
-  403: "A page of another site sent the request",
+  403: "A page of another site sent the request, or the caller may not bind the Export",
   404: "There is no such Export",
   410: "The pickup is unknown, expired or used",
   413: "The body is too large",
@@ -166,7 +166,7 @@ const OPERATIONS: Record<string, Operation> = {
         "application/json": { schema: ref("Bundle") },
       },
     },
-    failures: [410, 429, 502, 503],
+    failures: [403, 410, 429, 502, 503],
   },
   "GET /api/me": {
     summary: "Identity of the caller",

@@ -27,7 +27,7 @@ export function* countingHeartbeats(
 }
 
 /**
- * Display names of identities. A cluster that one identity uses has one name; a cluster that several
+ * Texts of identities, such as display names. A cluster that one identity uses has one name; a cluster that several
  * use has one for each Grant. `identityIn` looks them up.
  */
 export type Attribution = Texts;
@@ -48,8 +48,18 @@ export const attributionKey = (consumerUid: string, grant = ""): string =>
 interface Owner {
   readonly subject: string;
   readonly grant: string;
-  readonly displayName: string;
+  readonly text: string;
 }
+
+/** Says which text stands for an identity. */
+export type TextOfIdentity = (identity: Grant["spec"]["identity"]) => string;
+
+/** Shows an identity to people. */
+export const displayNameOf: TextOfIdentity = ({ displayName }) =>
+  typeof displayName === "string" ? displayName : "";
+
+/** Tells an identity from all others. */
+export const subjectOf: TextOfIdentity = ({ subject }) => subject;
 
 /**
  * Finds the identities of each consumer cluster by its heartbeats. A cluster with heartbeats for two
@@ -60,13 +70,14 @@ export function attributionOf(
   grants: Iterable<Grant>,
   heartbeats: HeartbeatLookup,
   report: ReportBroken = () => {},
+  textOf: TextOfIdentity = displayNameOf,
 ): Attribution {
   const ownersByUid = new Map<string, Owner[]>();
   for (const grant of grants) {
     try {
-      const { subject, displayName: name } = grant.spec.identity;
-      const displayName = typeof name === "string" ? name : "";
-      const owner = { subject, grant: grant.metadata.name, displayName };
+      const { identity } = grant.spec;
+      const { subject } = identity;
+      const owner = { subject, grant: grant.metadata.name, text: textOf(identity) };
       for (const { consumerUid } of countingHeartbeats(heartbeats, grant)) {
         const others = ownersByUid.get(consumerUid);
         if (others) others.push(owner);
@@ -82,9 +93,9 @@ export function attributionOf(
     // Grants of one identity can have different display names. That of the first Grant by name
     // counts, so that the result does not depend on the order of the cache.
     if (!isShared) owners.sort((a, b) => compare(a.grant, b.grant));
-    for (const { grant, displayName } of owners) {
+    for (const { grant, text } of owners) {
       const key = isShared ? attributionKey(uid, grant) : attributionKey(uid);
-      if (displayName && !identities.has(key)) identities.set(key, displayName);
+      if (text && !identities.has(key)) identities.set(key, text);
     }
   }
   return identities;
@@ -97,4 +108,14 @@ export function exportsByGrant(grants: Iterable<Grant>): Texts {
     if (typeof spec?.exportName === "string") exports.set(name, spec.exportName);
   }
   return exports;
+}
+
+/** Returns the subject of each Grant. */
+export function subjectsByGrant(grants: Iterable<Grant>): Texts {
+  const subjects = new Map<string, string>();
+  for (const { metadata: { name }, spec } of grants) {
+    const subject: unknown = spec?.identity?.subject;
+    if (typeof subject === "string") subjects.set(name, subject);
+  }
+  return subjects;
 }

@@ -30,6 +30,8 @@ export interface InstanceSources {
   readonly problems?: readonly Problem[];
   /** Returns the Export of a Grant, if the Grant exists. */
   readonly exportOf: (grant: string) => string | undefined;
+  /** Tells whether the caller may see the object; otherwise all are shown. */
+  readonly isVisible?: (metadata: ObjectMeta) => boolean;
   readonly report?: ReportBroken;
 }
 
@@ -74,7 +76,7 @@ const asList = <T>(value: T[] | undefined): T[] => Array.isArray(value) ? value 
 
 function* apiRows(sources: InstanceSources, offer: Export, api: string): Generator<Instance> {
   for (const { metadata } of sources.managedObjects(api) ?? []) {
-    if (!isOf(sources, offer, metadata)) continue;
+    if (!isOf(sources, offer, metadata) || sources.isVisible?.(metadata) === false) continue;
     yield { api, ...place(metadata), ...origin(sources, metadata), ...created(metadata) };
   }
 }
@@ -92,7 +94,7 @@ function* relatedRows(
     if (!matchesNames(rule, metadata.name)) continue;
     const isShown = direction === "FromProvider" ||
       isCopyFor(rule, metadata) && isOf(sources, offer, metadata);
-    if (!isShown) continue;
+    if (!isShown || sources.isVisible?.(metadata) === false) continue;
     yield {
       api: resource,
       related: true,

@@ -1,11 +1,19 @@
 import type { Collection, Export, Grant } from "../../common/api/resources.ts";
 import { errorChain } from "../../common/errors.ts";
+import { ANNOTATIONS, boundaryName } from "../../common/api/names.ts";
+import type { CatalogRights } from "../authorization/catalog_rights.ts";
 import type { Cache } from "../../common/kube/cache.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
 import type { Log } from "../../common/log/log.ts";
 import type { ApiCaches } from "./api_caches.ts";
 import type { ApiObjects } from "./api_watch.ts";
-import { attributionOf, exportsByGrant, identityIn } from "./attribution.ts";
+import {
+  attributionOf,
+  exportsByGrant,
+  identityIn,
+  subjectOf,
+  subjectsByGrant,
+} from "./attribution.ts";
 import {
   ageSeconds,
   type AwaitableCache,
@@ -14,10 +22,12 @@ import {
   whenAvailable,
 } from "./availability.ts";
 import { catalogOf, type ReportBroken } from "./catalog.ts";
+import { catalogFor, type CatalogParts, catalogParts } from "./catalog_view.ts";
 import { clusterNameIn, type ClusterReports, clusterReports } from "./cluster_reports.ts";
 import { ClusterList } from "./clusters.ts";
 import type { Heartbeat, HeartbeatIndex } from "../provider/heartbeats.ts";
 import { apiNamesOf, instancesOf, relatedRulesOf } from "./instances.ts";
+import { KeptViews } from "./kept_views.ts";
 import { Memo, type Texts, TextsMemo } from "./memo.ts";
 import { type Answer, Snapshot } from "./snapshot.ts";
 
@@ -31,7 +41,7 @@ export interface InventoryDeps {
   readonly caches: {
     readonly exports: View<Export>;
     readonly collections: View<Collection>;
-    readonly grants: View<Grant>;
+    readonly grants: View<Grant> & Pick<Cache<Grant, "boundary">, "find">;
     readonly heartbeats:
       & View<Heartbeat>
       & Pick<Cache<Heartbeat, HeartbeatIndex>, "find" | "crowded">;
@@ -47,7 +57,9 @@ export interface InventoryAnswer extends Answer {
   readonly ageSeconds?: number;
 }
 
-const MAX_KEPT_BYTES = 32 * 1024 * 1024;
+/** Looks up what the caller may do with the Exports of these names. */
+export type RightsFor = (exportNames: () => readonly string[]) => Promise<CatalogRights>;
+
 const MAX_REPORTED = 1_000;
 
 /**
@@ -57,16 +69,23 @@ const MAX_REPORTED = 1_000;
 export class Inventory {
   readonly #deps: InventoryDeps;
   readonly #changes: Readonly<Record<keyof InventoryDeps["caches"], () => number>>;
+  readonly #catalogParts = new Memo<CatalogParts>();
   readonly #catalog = new Snapshot();
+  /** By what callers may see and bind. */
+  readonly #ownCatalogs = new KeptViews();
   readonly #clusterList = new ClusterList();
   readonly #clusters = new Snapshot();
-  /** By Export, the most recently used last. */
-  readonly #instances = new Map<string, Snapshot>();
+  /** By subject. */
+  readonly #ownClusters = new KeptViews();
+  /** By Export, and by subject if that sees only its own. */
+  readonly #instances = new KeptViews();
   readonly #grantedApis = new Memo<readonly string[]>();
   readonly #attribution = new TextsMemo();
   readonly #exportByGrant = new TextsMemo();
   readonly #reports = new Memo<ClusterReports>();
   readonly #clusterNames = new TextsMemo();
+  readonly #owners = new TextsMemo();
+  readonly #subjectByGrant = new TextsMemo();
   readonly #reported = new Set<string>();
 
   constructor(deps: InventoryDeps) {
@@ -80,41 +99,52 @@ export class Inventory {
     };
   }
 
-  /** Answers `GET /api/catalog`. */
-  async catalog(signal?: AbortSignal): Promise<InventoryAnswer> {
+  /** Answers `GET /api/catalog`: all of it, or what the rights allow. */
+  async catalog(signal?: AbortSignal, rightsFor?: RightsFor): Promise<InventoryAnswer> {
     const { caches: { exports, collections }, outage } = this.#deps;
     const age = await whenAvailable("list the catalog", [exports, collections, outage], signal);
     const version = [this.#changes.exports(), this.#changes.collections()];
-    const answer = this.#catalog.get(version, () => ({
-      value: JSON.stringify(catalogOf(exports.values(), collections.values(), this.#report)),
+    const parts = this.#catalogParts.get(version, () => ({
+      value: catalogParts(catalogOf(exports.values(), collections.values(), this.#report)),
     }));
-    return withAge(answer, age);
+    if (!rightsFor) {
+      return withAge(this.#catalog.get([parts], () => ({ value: parts.whole })), age);
+    }
+    const rights = await rightsFor(() => parts.names);
+    const view = this.#ownCatalogs.of(rights.key);
+    return withAge(view.get([parts], () => ({ value: catalogFor(parts, rights) })), age);
   }
 
-  /** Answers `GET /api/clusters`. */
-  async clusters(signal?: AbortSignal): Promise<InventoryAnswer> {
+  /** Answers `GET /api/clusters`: all of them, or those of one subject. */
+  async clusters(signal?: AbortSignal, owner?: string): Promise<InventoryAnswer> {
     const { caches: { grants, heartbeats }, outage } = this.#deps;
     await whenAvailable("list the clusters", [grants, heartbeats, outage], signal);
-    const names = this.#grantedApis.get([this.#changes.grants()], () => ({
-      value: [...new Set([...grants.values()].flatMap(apiNamesOf))],
-    }));
+    const names = owner === undefined
+      ? this.#grantedApis.get([this.#changes.grants()], () => ({
+        value: [...new Set([...grants.values()].flatMap(apiNamesOf))],
+      }))
+      : [...new Set([...this.#grantsOf(owner)].flatMap(apiNamesOf))];
     const objects = await this.#lookUp(
       names,
       (api) => this.#deps.apis.managedObjects(api, signal),
     );
     // The names are part of the version: an API that a new Grant added is looked up the next time.
     const version = [
-      names,
+      ...(owner === undefined ? [names] : names),
       this.#changes.grants(),
       this.#changes.heartbeats(),
       ...versions(objects),
     ];
-    const answer = this.#clusters.get(version, (nowMs) => {
+    const snapshot = owner === undefined ? this.#clusters : this.#ownClusters.of(owner);
+    const boundary = owner === undefined ? undefined : boundaryName(owner);
+    const answer = snapshot.get(version, (nowMs) => {
       const { json, ...rest } = this.#clusterList.view({
-        grants: grants.values(),
+        grants: owner === undefined ? grants.values() : this.#grantsOf(owner),
         heartbeats,
         syncedCounts: (api, uid, grant) => objects.get(api)?.countOf(uid, grant),
-        crowded: heartbeats.crowded,
+        crowded: heartbeats.crowded.filter(({ namespace }) =>
+          (boundary ?? namespace) === namespace
+        ),
         nowMs,
         report: this.#report,
       });
@@ -123,8 +153,11 @@ export class Inventory {
     return withAge(answer, viewAge([grants, heartbeats, outage, ...present(objects)]));
   }
 
-  /** Answers `GET /api/catalog/{export}/instances` for an existing Export, Ready or not. */
-  async instances(offer: Export, signal?: AbortSignal): Promise<InventoryAnswer> {
+  /**
+   * Answers `GET /api/catalog/{export}/instances` for an existing Export, Ready or not: all objects,
+   * or those of one subject.
+   */
+  async instances(offer: Export, signal?: AbortSignal, owner?: string): Promise<InventoryAnswer> {
     const { caches: { grants, heartbeats }, outage, apis } = this.#deps;
     await whenAvailable("list the instances", [grants, heartbeats, outage], signal);
     const rules = relatedRulesOf(offer, this.#report);
@@ -138,8 +171,10 @@ export class Inventory {
       this.#lookUp(fromProvider, (rule) => apis.providerObjects(rule, signal)),
     ]);
     const { attribution, exportByGrant, clusterNames, problems } = this.#origins();
+    const ownerOf = owner === undefined ? undefined : this.#ownerOf();
     const { name, uid, resourceVersion } = offer.metadata;
-    const problemsText = problems.get(name) ?? "[]";
+    const shown = owner === undefined ? problems : this.#problemsOf(owner);
+    const problemsText = shown.get(name) ?? "[]";
     const version = [
       uid,
       resourceVersion,
@@ -147,9 +182,11 @@ export class Inventory {
       exportByGrant,
       clusterNames,
       problemsText,
+      ...(ownerOf?.version ?? []),
       ...[objects, copies, originals].flatMap(versions),
     ];
-    const answer = this.#instancesOf(name).get(version, () => ({
+    const snapshot = this.#instances.of(JSON.stringify([name, owner]));
+    const answer = snapshot.get(version, () => ({
       value: JSON.stringify(instancesOf(offer, {
         managedObjects: (api) => objects.get(api)?.values(),
         managedCopies: (resource) => copies.get(resource)?.values(),
@@ -158,6 +195,7 @@ export class Inventory {
         clusterNameOf: (consumerUid, grant) => clusterNameIn(clusterNames, consumerUid, grant),
         problems: JSON.parse(problemsText),
         exportOf: (grant) => exportByGrant.get(grant),
+        ...(ownerOf ? { isVisible: (metadata) => ownerOf.find(metadata) === owner } : {}),
         report: this.#report,
       })),
     }));
@@ -187,19 +225,39 @@ export class Inventory {
     };
   }
 
-  /** Returns the snapshot of an Export, and drops the least recently used ones over the limit. */
-  #instancesOf(name: string): Snapshot {
-    const snapshot = this.#instances.get(name) ?? new Snapshot();
-    this.#instances.delete(name);
-    this.#instances.set(name, snapshot);
-    let bytes = 0;
-    for (const { sizeBytes } of this.#instances.values()) bytes += sizeBytes;
-    for (const [oldest, { sizeBytes }] of this.#instances) {
-      if (bytes <= MAX_KEPT_BYTES || oldest === name) break;
-      this.#instances.delete(oldest);
-      bytes -= sizeBytes;
+  /** Finds the subject of an object: that of the Grant it names, else that of its cluster. */
+  #ownerOf(): { version: Texts[]; find: (metadata: Export["metadata"]) => string | undefined } {
+    const { grants, heartbeats } = this.#deps.caches;
+    const [grantChanges, beats] = [this.#changes.grants(), this.#changes.heartbeats()];
+    const bySubject = this.#subjectByGrant.get(
+      [grantChanges],
+      () => subjectsByGrant(grants.values()),
+    );
+    const owners = this.#owners.get(
+      [grantChanges, beats],
+      () => attributionOf(grants.values(), heartbeats, this.#report, subjectOf),
+    );
+    return {
+      version: [bySubject, owners],
+      find: ({ annotations }) => {
+        const grant = annotations?.[ANNOTATIONS.connection];
+        const named = grant === undefined ? undefined : bySubject.get(grant);
+        const uid = annotations?.[ANNOTATIONS.consumerClusterUid];
+        return named ?? (uid === undefined ? undefined : identityIn(owners, uid, undefined));
+      },
+    };
+  }
+
+  /** Returns what the clusters of one subject report, by Export. */
+  #problemsOf(owner: string): Texts {
+    const { heartbeats } = this.#deps.caches;
+    return clusterReports(this.#grantsOf(owner), heartbeats, this.#report).problems;
+  }
+
+  *#grantsOf(owner: string): Generator<Grant> {
+    for (const grant of this.#deps.caches.grants.find("boundary", boundaryName(owner))) {
+      if (grant.spec.identity.subject === owner) yield grant;
     }
-    return snapshot;
   }
 
   async #lookUp<K>(

@@ -5,6 +5,7 @@ export interface OtherValue {
 }
 
 const SECRET = { "cookieKeys.existingSecret": "keys" };
+const RBAC_DECIDES = { "authorization.mode": "Kubernetes" };
 const MONITOR = { "metrics.serviceMonitor.enabled": true };
 const CONFIG_MAP = { existingConfigMap: "cas" };
 
@@ -50,6 +51,12 @@ export const OTHER_VALUES: Readonly<Record<string, OtherValue>> = {
   },
   "oidc.mock.listen": { other: "127.0.0.1:9000" },
   kubernetesAuth: { other: true },
+  "authorization.mode": { other: "Kubernetes" },
+  "authorization.userPrefix": { other: "acme:" },
+  "authorization.groupPrefix": { other: "acme:" },
+  "authorization.revoke": { other: true, given: RBAC_DECIDES },
+  "authorization.bulkReviews": { other: false, given: RBAC_DECIDES },
+  "authorization.sampleRoles": { other: false, given: RBAC_DECIDES },
   "session.ttl": { other: "1h" },
   "cookieKeys.existingSecret": { other: "keys" },
   "cookieKeys.signingKey": { other: "hmac", given: SECRET },

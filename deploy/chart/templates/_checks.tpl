@@ -7,6 +7,15 @@
 {{- if and .apply.enabled (not .gateway.enabled) -}}
 {{- fail "apply.enabled needs gateway.enabled: the route belongs to the gateway" -}}
 {{- end -}}
+{{- if and (eq .authorization.mode "Kubernetes") (not (or .gateway.enabled .issuer.enabled)) -}}
+{{- fail "authorization.mode Kubernetes needs gateway.enabled or issuer.enabled: only these ask who may do what" -}}
+{{- end -}}
+{{- if and .authorization.revoke (ne .authorization.mode "Kubernetes") -}}
+{{- fail "authorization.revoke needs authorization.mode Kubernetes" -}}
+{{- end -}}
+{{- if and .authorization.revoke (not .issuer.enabled) -}}
+{{- fail "authorization.revoke needs issuer.enabled: the issuer takes the rights away" -}}
+{{- end -}}
 {{- if and .cookieKeys.require .gateway.enabled (not .cookieKeys.existingSecret) -}}
 {{- fail (printf "cookieKeys.require is true and cookieKeys.existingSecret is empty; make the Secret with:\n%s\nand set cookieKeys.existingSecret=xbind-cookie-keys" (include "xbind-backend.makeCookieKeys" $)) -}}
 {{- end -}}

@@ -29,6 +29,10 @@ ConfigMap or Secret, which is mounted. `of` is the module without which the flag
 - {flag: oidc-mock, value: oidc.mock.enabled, of: gateway}
 - {flag: oidc-mock-listen, value: oidc.mock.listen, of: gateway}
 - {flag: kubernetes-auth, value: kubernetesAuth, of: gateway}
+- {flag: authorization, value: authorization.mode}
+- {flag: authorization-user-prefix, value: authorization.userPrefix}
+- {flag: authorization-group-prefix, value: authorization.groupPrefix}
+- {flag: authorization-revoke, value: authorization.revoke, of: issuer}
 - {flag: session-ttl, value: session.ttl, of: gateway}
 - {flag: cookie-signing-key, secret: cookieKeys.existingSecret, key: cookieKeys.signingKey, of: gateway}
 - {flag: cookie-encryption-key, secret: cookieKeys.existingSecret, key: cookieKeys.encryptionKey, of: gateway}

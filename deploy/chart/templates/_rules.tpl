@@ -40,6 +40,20 @@ existing objects through a watch.
   resources: [tokenreviews]
   verbs: [create]
 {{- end }}
+{{- if eq .Values.authorization.mode "Kubernetes" }}
+- apiGroups: [authorization.k8s.io]
+  resources: [subjectaccessreviews]
+  verbs: [create]
+{{- if .Values.authorization.bulkReviews }}
+{{- /* Both are needed to impersonate, and only for this question: what may the user do? */}}
+- apiGroups: [authentication.k8s.io]
+  resources: [users, groups]
+  verbs: ["impersonate:user-info"]
+- apiGroups: [authorization.k8s.io]
+  resources: [selfsubjectrulesreviews]
+  verbs: ["impersonate-on:user-info:create"]
+{{- end }}
+{{- end }}
 {{- end -}}
 
 {{- define "xbind-backend.rules.issuer" -}}
@@ -78,6 +92,11 @@ existing objects through a watch.
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create]
+{{- if eq .Values.authorization.mode "Kubernetes" }}
+- apiGroups: [authorization.k8s.io]
+  resources: [subjectaccessreviews]
+  verbs: [create]
+{{- end }}
 {{- end -}}
 
 {{- define "xbind-backend.rules.reaper" -}}

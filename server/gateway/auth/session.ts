@@ -10,7 +10,7 @@ import {
 import { SEALED_TYPES, sealedTypeOf } from "../../../common/api/session_token.ts";
 import type { Identity } from "../../../common/api/wire.ts";
 import { unauthenticated } from "../../errors.ts";
-import { ExpiringMap } from "./expiring_map.ts";
+import { ExpiringMap } from "../../../common/time/expiring_map.ts";
 
 /** The state of a login while the browser is at the identity provider. */
 export interface LoginState {

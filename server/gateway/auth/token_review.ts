@@ -7,7 +7,7 @@ import { KubeError } from "../../../common/kube/kube_error.ts";
 import { sleep, untilAborted } from "../../../common/time/wait.ts";
 import { deadline } from "../../../common/time/deadline.ts";
 import { Rate } from "../../../common/time/rate.ts";
-import { ExpiringMap } from "./expiring_map.ts";
+import { ExpiringMap } from "../../../common/time/expiring_map.ts";
 import { boundaryAccountOf, IssuedTokenError } from "./issued_token.ts";
 import type { Identity } from "../../../common/api/wire.ts";
 

@@ -3,6 +3,9 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { ErrorBody } from "../../../common/api/wire.ts";
 import { type ErrorCode, XbindError } from "../../../common/errors.ts";
 import { isServerFailure, KubeError } from "../../../common/kube/kube_error.ts";
+import { auditLine } from "../../../common/log/audit_line.ts";
+import type { Log } from "../../../common/log/log.ts";
+import { AccessRefused } from "../../errors.ts";
 import type { Env } from "../env.ts";
 
 /** The HTTP status of each error code. */
@@ -35,6 +38,7 @@ export const errorResponse = (onOutage: () => void): ErrorHandler<Env> => (error
   }
   const status = known ? STATUS[known.code] : 500;
   const log = c.get("log");
+  logRefusal(log, known);
   if (!known) log.error("a request failed unexpectedly", { error });
   else if (status >= 500) log.warn("a request failed", { errorCode: known.code, error });
   if (status === 401) c.header("WWW-Authenticate", "Bearer");
@@ -45,6 +49,13 @@ export const errorResponse = (onOutage: () => void): ErrorHandler<Env> => (error
   return c.req.path.startsWith("/api/auth/")
     ? c.text(`${message}\n`, status)
     : c.json<ErrorBody>({ error: message }, status);
+};
+
+/** Logs what RBAC refused, however the route told it to the caller. */
+const logRefusal = (log: Log, error: XbindError | undefined): void => {
+  const refused = error?.cause instanceof AccessRefused ? error.cause : error;
+  if (!(refused instanceof AccessRefused)) return;
+  log.info("access refused", auditLine("access", refused.code, { ...refused.refusal }));
 };
 
 /** Hides messages of Kubernetes, which may name addresses and objects of other users. */

@@ -2,7 +2,8 @@ import type { Context, Handler } from "hono";
 import { EXPORTS } from "../../../common/api/resources.ts";
 import { providerFailed } from "../../../common/errors.ts";
 import { exportNotFound } from "../../errors.ts";
-import type { Inventory, InventoryAnswer } from "../../inventory/inventory.ts";
+import type { Authorizer } from "../../authorization/authorizer.ts";
+import type { Inventory, InventoryAnswer, RightsFor } from "../../inventory/inventory.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
 import { isDnsSubdomain } from "../../../common/api/names.ts";
 import type { Env } from "../env.ts";
@@ -13,25 +14,45 @@ export interface InventoryRouteDeps {
   readonly inventory: Inventory;
   readonly exports: ConstructorParameters<typeof Inventory>[0]["caches"]["exports"];
   readonly kube: KubeClient;
+  /** Present with `--authorization=Kubernetes`. */
+  readonly authorizer?: Authorizer | undefined;
 }
 
 /** Handles `GET /api/catalog`. */
-export const catalog = ({ inventory }: InventoryRouteDeps): Handler<Env> => async (c) =>
-  answer(c, await inventory.catalog(c.req.raw.signal));
+export const catalog =
+  ({ inventory, authorizer }: InventoryRouteDeps): Handler<Env> => async (c) => {
+    const identity = c.get("identity");
+    const { signal } = c.req.raw;
+    const rightsFor: RightsFor | undefined = authorizer &&
+      ((exportNames) => authorizer.catalogRights(identity, exportNames, signal));
+    return answer(c, await inventory.catalog(signal, rightsFor));
+  };
 
 /** Handles `GET /api/clusters`. */
-export const clusters = ({ inventory }: InventoryRouteDeps): Handler<Env> => async (c) =>
-  answer(c, await inventory.clusters(c.req.raw.signal));
+export const clusters = (deps: InventoryRouteDeps): Handler<Env> => async (c) =>
+  answer(c, await deps.inventory.clusters(c.req.raw.signal, await ownerToShow(deps, c)));
 
 /** Handles `GET /api/catalog/:export/instances`. */
 export const instances =
   (deps: InventoryRouteDeps): Handler<Env, "/api/catalog/:export/instances"> => async (c) => {
     const name = c.req.param("export");
+    const { signal } = c.req.raw;
     if (!isDnsSubdomain(name)) throw exportNotFound(name.slice(0, 253));
+    await deps.authorizer?.checkSee(c.get("identity"), name, signal);
     const offer = deps.exports.get({ name }) ?? await findLive(deps.kube, name);
     if (!offer) throw exportNotFound(name);
-    return answer(c, await deps.inventory.instances(offer, c.req.raw.signal));
+    return answer(c, await deps.inventory.instances(offer, signal, await ownerToShow(deps, c)));
   };
+
+/** Returns the subject whose inventory the caller sees; undefined means everybody's. */
+async function ownerToShow(
+  { authorizer }: InventoryRouteDeps,
+  c: Context<Env>,
+): Promise<string | undefined> {
+  const identity = c.get("identity");
+  if (!authorizer || await authorizer.mayListGrants(identity, c.req.raw.signal)) return undefined;
+  return identity.subject;
+}
 
 /** Reads the Export from the API server, because the cache may be stale. */
 async function findLive(kube: KubeClient, name: string) {

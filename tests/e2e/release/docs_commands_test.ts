@@ -5,7 +5,7 @@ import { ownPlane } from "../../support/planes/control_planes.ts";
 import { Terminal } from "../../support/programs/docs_commands.ts";
 
 /** The pages whose commands must all work. */
-const PAGES = ["README.md", "docs/quick-start.md"];
+const PAGES = ["README.md", "docs/quick-start.md", "docs/who-may-bind.md"];
 
 for (const page of PAGES) {
   Deno.test(`the commands of ${page} work as printed`, async (t) => {

@@ -10,7 +10,7 @@ export interface SealedSessions {
   /** The same keys as flags. */
   readonly flags: readonly string[];
   /** Makes a session token; the same word is the same identity. */
-  seal(who: string): Promise<string>;
+  seal(who: string, groups?: readonly string[]): Promise<string>;
 }
 
 /** The subject of a sealed session. */
@@ -26,6 +26,10 @@ export async function sealedSessions(): Promise<SealedSessions> {
       `--cookie-signing-key=${keys.signingKey.toBase64()}`,
       `--cookie-encryption-key=${keys.encryptionKey.toBase64()}`,
     ],
-    seal: (who) => codec.sealSession({ subject: sealedSubject(who) }),
+    seal: (who, groups) =>
+      codec.sealSession({
+        subject: sealedSubject(who),
+        ...(groups ? { groups: [...groups] } : {}),
+      }),
   };
 }

@@ -1,0 +1,138 @@
+import type { Identity } from "../../common/api/wire.ts";
+import type { KubeClient } from "../../common/kube/client.ts";
+import { forEachAtOnce } from "../../common/time/slots.ts";
+import { mayNotBind, mayNotSee, type Refusal } from "../errors.ts";
+import { AccessReviews, EXPORT_ACCESS, GRANT_ACCESS, reviewFailed } from "./access_reviews.ts";
+import { type CatalogRights, catalogRights, includes, type Names } from "./catalog_rights.ts";
+import { Kept } from "./kept.ts";
+import { type KubeUser, kubeUserOf, type NamePrefixes } from "./kube_user.ts";
+import { ReviewPace } from "./review_pace.ts";
+import { RulesReviews } from "./rules_review.ts";
+
+/** What the authorizer needs. */
+export interface AuthorizerDeps {
+  readonly kube: Pick<KubeClient, "request">;
+  readonly prefixes: NamePrefixes;
+  /** A clock in milliseconds that never goes back; `performance.now` unless given. */
+  readonly monotonicMs?: () => number;
+}
+
+const MAX_IDENTITIES = 1_000;
+/** More names would take more reviews than a provider should have to answer for one catalog. */
+const MAX_BY_NAME = 100;
+const BY_NAME_AT_ONCE = 8;
+
+/**
+ * Tells what signed-in callers may do, as the provider's RBAC says. No answer is older than 10 s.
+ * If the provider does not answer, every question fails.
+ */
+export class Authorizer {
+  readonly #prefixes: NamePrefixes;
+  readonly #reviews: AccessReviews;
+  readonly #rules: RulesReviews;
+  readonly #rights: Kept<CatalogRights>;
+  readonly #users = new WeakMap<Identity, KubeUser>();
+
+  constructor(deps: AuthorizerDeps) {
+    const { prefixes, monotonicMs } = deps;
+    const reviewDeps = { ...deps, pace: new ReviewPace() };
+    this.#prefixes = prefixes;
+    this.#reviews = new AccessReviews(reviewDeps);
+    this.#rules = new RulesReviews(reviewDeps, prefixes.authorizationUserPrefix);
+    this.#rights = new Kept(MAX_IDENTITIES, monotonicMs);
+  }
+
+  /** Returns the names under which RBAC knows the identity. */
+  userOf(identity: Identity): KubeUser {
+    const known = this.#users.get(identity) ?? kubeUserOf(this.#prefixes, identity);
+    this.#users.set(identity, known);
+    return known;
+  }
+
+  /** Lets an identity through that may bind the Export. */
+  async checkBind(identity: Identity, exportName: string, signal?: AbortSignal): Promise<void> {
+    if (await this.mayBind(identity, exportName, signal)) return;
+    await this.checkSee(identity, exportName, signal);
+    throw mayNotBind(this.#refusal(identity, "bind", exportName));
+  }
+
+  /** Lets a pickup through whose owner may still bind the Export. */
+  async checkPickup(identity: Identity, exportName: string, signal?: AbortSignal): Promise<void> {
+    if (await this.mayBind(identity, exportName, signal)) return;
+    throw mayNotBind(this.#refusal(identity, "bind", exportName));
+  }
+
+  /** Lets an identity through that may see the Export. */
+  async checkSee(identity: Identity, exportName: string, signal?: AbortSignal): Promise<void> {
+    const question = { verb: "get", resource: EXPORT_ACCESS, name: exportName } as const;
+    if (await this.#reviews.isAllowed(this.userOf(identity), question, signal)) return;
+    throw mayNotSee(this.#refusal(identity, "get", exportName));
+  }
+
+  /** Tells whether the identity may bind the Export. */
+  async mayBind(identity: Identity, exportName: string, signal?: AbortSignal): Promise<boolean> {
+    const question = { verb: "bind", resource: EXPORT_ACCESS, name: exportName } as const;
+    return await this.#reviews.isAllowed(this.userOf(identity), question, signal);
+  }
+
+  /** Tells whether the identity may see the clusters and objects of all others. */
+  async mayListGrants(identity: Identity, signal?: AbortSignal): Promise<boolean> {
+    const question = { verb: "list", resource: GRANT_ACCESS } as const;
+    return await this.#reviews.isAllowed(this.userOf(identity), question, signal);
+  }
+
+  /** Returns what the identity may do with the Exports of these names. */
+  async catalogRights(
+    identity: Identity,
+    exportNames: () => readonly string[],
+    signal?: AbortSignal,
+  ): Promise<CatalogRights> {
+    const user = this.userOf(identity);
+    const key = JSON.stringify([user.user, user.groups]);
+    return await this.#rights.get(
+      key,
+      async () =>
+        await this.#rules.rightsOf(user) ?? await this.#rightsByReviews(user, exportNames()),
+      signal,
+    );
+  }
+
+  /** Asks about all Exports at once, and only if that is refused about each of them. */
+  async #rightsByReviews(user: KubeUser, names: readonly string[]): Promise<CatalogRights> {
+    const may = (verb: "get" | "bind", name?: string) =>
+      this.#reviews.ask(user, { verb, resource: EXPORT_ACCESS, ...(name ? { name } : {}) });
+    const [seesAll, bindsAll] = await Promise.all([may("get"), may("bind")]);
+    const isLong = names.length > MAX_BY_NAME;
+    if (!seesAll && isLong) throw tooManyToAsk();
+    const see: Names = seesAll ? "all" : await chosen(names, (name) => may("get", name));
+    const visible = names.filter((name) => includes(see, name));
+    // In a long catalog nothing is shown as locked; a bind still asks.
+    const bind: Names = bindsAll || visible.length > MAX_BY_NAME
+      ? "all"
+      : await chosen(visible, (name) => may("bind", name));
+    return catalogRights(see, bind);
+  }
+
+  #refusal(identity: Identity, verb: Refusal["verb"], exportName: string): Refusal {
+    const { user } = this.userOf(identity);
+    return { subject: identity.subject, user, verb, export: exportName };
+  }
+}
+
+/** Returns the names for which the answer is yes. */
+async function chosen(
+  names: readonly string[],
+  ask: (name: string) => Promise<boolean>,
+): Promise<Set<string>> {
+  const found = new Set<string>();
+  await forEachAtOnce(names, BY_NAME_AT_ONCE, async (name) => {
+    if (await ask(name)) found.add(name);
+  });
+  return found;
+}
+
+const tooManyToAsk = () =>
+  reviewFailed(
+    `the catalog has over ${MAX_BY_NAME} Exports, and the provider's API server does not tell ` +
+      "which of them you may see; its administrator finds the remedy under --authorization",
+  );

@@ -1,0 +1,59 @@
+import { createHash } from "node:crypto";
+import { EXPORT_ACCESS, fieldsOf } from "./access_reviews.ts";
+
+/** Names of Exports, or all of them, those to come included. */
+export type Names = "all" | ReadonlySet<string>;
+
+/** What a user may do with the Exports of the catalog. */
+export interface CatalogRights {
+  readonly see: Names;
+  readonly bind: Names;
+  /** Equal rights have equal keys. */
+  readonly key: string;
+}
+
+/** Makes rights, with their key. */
+export const catalogRights = (see: Names, bind: Names): CatalogRights => ({
+  see,
+  bind,
+  key: `${keyOf(see)} ${keyOf(bind)}`,
+});
+
+/** Tells whether the name is among them. */
+export const includes = (names: Names, name: string): boolean => names === "all" || names.has(name);
+
+/** Tells whether there are no rights at all. */
+export const hasNothing = ({ see, bind }: CatalogRights): boolean =>
+  see !== "all" && see.size === 0 && bind !== "all" && bind.size === 0;
+
+/** Reads the rights in the rules of a SelfSubjectRulesReview; undefined if the list is incomplete. */
+export function rightsIn(answer: unknown): CatalogRights | undefined {
+  const { resourceRules, incomplete } = fieldsOf(fieldsOf(answer).status);
+  if (incomplete !== false || !Array.isArray(resourceRules)) return undefined;
+  const rules = resourceRules.map(fieldsOf).filter((rule) =>
+    has(rule.apiGroups, EXPORT_ACCESS.group) && has(rule.resources, EXPORT_ACCESS.resource)
+  );
+  return catalogRights(namesFor("get", rules), namesFor("bind", rules));
+}
+
+function namesFor(verb: string, rules: readonly Readonly<Record<string, unknown>>[]): Names {
+  const names = new Set<string>();
+  for (const { verbs, resourceNames } of rules) {
+    if (!has(verbs, verb)) continue;
+    const listed = textsIn(resourceNames);
+    if (listed.length === 0) return "all";
+    for (const name of listed) names.add(name);
+  }
+  return names;
+}
+
+const has = (list: unknown, word: string): boolean =>
+  textsIn(list).some((each) => each === word || each === "*");
+
+const textsIn = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
+
+const keyOf = (names: Names): string =>
+  names === "all"
+    ? "*"
+    : createHash("sha256").update(JSON.stringify([...names].sort())).digest("base64url");

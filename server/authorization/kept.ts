@@ -1,0 +1,49 @@
+import { ExpiringMap } from "../../common/time/expiring_map.ts";
+import { untilAborted } from "../../common/time/wait.ts";
+
+/** No answer is older than this, counted from when it was asked for. */
+export const MAX_AGE_MS = 10_000;
+/** A provider that fails is not asked the same again at once. */
+const FAILED_FOR_MS = 500;
+
+type Answer<T> = { readonly value: T } | { readonly error: unknown };
+
+/** Keeps answers for 10 s, a bounded number of them. Callers who want the same share one request. */
+export class Kept<T> {
+  readonly #nowMs: () => number;
+  readonly #answers: ExpiringMap<Answer<T>>;
+  readonly #underway = new Map<string, Promise<Answer<T>>>();
+
+  constructor(maxAnswers: number, nowMs: () => number = () => performance.now()) {
+    this.#nowMs = nowMs;
+    this.#answers = new ExpiringMap(maxAnswers, () => new Date(nowMs()));
+  }
+
+  /** Returns a fresh answer, or the result of `ask`, which no caller can abort for the others. */
+  async get(key: string, ask: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const known = this.#answers.get(key);
+    const answer = known ?? await untilAborted(this.#ask(key, ask), signal);
+    if ("error" in answer) throw answer.error;
+    return answer.value;
+  }
+
+  #ask(key: string, ask: () => Promise<T>): Promise<Answer<T>> {
+    const shared = this.#underway.get(key) ?? this.#run(key, ask);
+    this.#underway.set(key, shared);
+    return shared;
+  }
+
+  async #run(key: string, ask: () => Promise<T>): Promise<Answer<T>> {
+    const askedAtMs = this.#nowMs();
+    try {
+      const answer = { value: await ask() };
+      this.#answers.set(key, answer, askedAtMs + MAX_AGE_MS);
+      return answer;
+    } catch (error) {
+      this.#answers.set(key, { error }, this.#nowMs() + FAILED_FOR_MS);
+      return { error };
+    } finally {
+      this.#underway.delete(key);
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import { Rate } from "../../common/time/rate.ts";
+import { sleep } from "../../common/time/wait.ts";
+import { unavailable } from "../errors.ts";
+
+/** All reviews of this process. */
+const ALL = { perSecond: 200, burst: 200, maxKeys: 1 };
+/** The reviews of one user; a small catalog takes 200 if it is asked for name by name. */
+const EACH = { perSecond: 20, burst: 220 };
+const MAX_WAIT_MS = 2_000;
+
+/** Limits how many reviews are sent, so that no user slows down the provider or other users. */
+export class ReviewPace {
+  readonly #all = new Rate(ALL);
+  readonly #each = new Rate(EACH);
+
+  /** Waits for a turn; throws if that would take too long. */
+  async turn(user: string): Promise<void> {
+    const own = this.#each.take(user, MAX_WAIT_MS);
+    if (!own.taken) throw tooMany("you ask for too much");
+    const all = this.#all.take("all", MAX_WAIT_MS);
+    if (!all.taken) {
+      this.#each.giveBack(user);
+      throw tooMany("too many callers wait for the provider's answer");
+    }
+    const waitMs = Math.max(own.waitMs, all.waitMs);
+    if (waitMs > 0) await sleep(waitMs);
+  }
+}
+
+const tooMany = (reason: string) => unavailable("check what you may do", reason, 2);
