@@ -25,8 +25,10 @@ const REMEDIES: Readonly<Record<string, string>> = {
   ForeignObjectExists: "This cluster has its own CRD of that name: delete it, or unbind the API",
   OwnedByAnother: "Another object owns that name on the provider: rename this one",
   SchemaIncompatible:
-    "The message names the fault in the provider's CRD: ask the provider to mend " +
-    "it; objects are synced with the old schema meanwhile",
+    "The message names what changed in the provider's CRD: ask the provider to mend it, or accept " +
+    "it as the message says; objects are synced with the old schema meanwhile",
+  SchemaMissing: "pullPolicy is None: install the CRD in the message, or choose another policy",
+  TooManyAPIs: "Bind the APIs above 100 with a ClusterBinding of your own",
   Rejected: "The API cannot be pulled, for the reason in the message: ask the provider, or unbind",
   APIBoundElsewhere: "Two bindings name the API: delete the one that is not needed",
   DrainingBindings: "It is being deleted: delete the bindings in the message, or wait for them",
@@ -34,6 +36,9 @@ const REMEDIES: Readonly<Record<string, string>> = {
   Paused: "Take the annotation core.xbind.io/paused off when sync shall go on",
   "Conflicts ForeignObjectExists": "Rename the objects, let the provider delete its own, or set " +
     "conflictPolicy: Adopt; the rows of objects name them",
+  "Synced Rejected": "A related object is refused, for the reason in the message: change it",
+  "AutoBound ForeignObjectExists":
+    "A ClusterBinding has the name of the Connection: delete it, or switch autoBind off",
   "SchemaInSync APINotExported":
     "Objects are still synced, but other clusters cannot bind the API: " +
     "ask the provider",
