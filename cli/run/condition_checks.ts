@@ -26,6 +26,8 @@ type AnyBound = { readonly spec: { readonly apis: readonly { readonly name: stri
 /** Conditions that need attention although the object is Ready, by the status that does. */
 const ATTENTION: readonly [type: string, status: Condition["status"]][] = [
   ["SchemaInSync", "False"],
+  ["AutoBound", "False"],
+  ["Synced", "False"],
   ["PermissionDenied", "True"],
   ["Conflicts", "True"],
 ];

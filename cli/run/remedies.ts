@@ -27,18 +27,19 @@ const REMEDIES: Readonly<Record<string, string>> = {
   SchemaIncompatible:
     "The message names what changed in the provider's CRD: ask the provider to mend it, or accept " +
     "it as the message says; objects are synced with the old schema meanwhile",
-  SchemaMissing: "pullPolicy is None: install the CRD in the message, or choose another policy",
-  TooManyAPIs: "Bind the APIs above 100 with a ClusterBinding of your own",
   Rejected: "The API cannot be pulled, for the reason in the message: ask the provider, or unbind",
   APIBoundElsewhere: "Two bindings name the API: delete the one that is not needed",
   DrainingBindings: "It is being deleted: delete the bindings in the message, or wait for them",
   DrainingObjects: "It is being deleted: wait until its objects are released",
+  SchemaMissing: "Its pullPolicy is None: install the CRD in the message yourself",
+  TooManyAPIs: "More than 100 APIs are exported: bind the ones you need with a ClusterBinding",
   Paused: "Take the annotation core.xbind.io/paused off when sync shall go on",
   "Conflicts ForeignObjectExists": "Rename the objects, let the provider delete its own, or set " +
     "conflictPolicy: Adopt; the rows of objects name them",
-  "Synced Rejected": "A related object is refused, for the reason in the message: change it",
+  "Synced Rejected": "A related Secret or ConfigMap is refused: change it as the message says",
   "AutoBound ForeignObjectExists":
-    "A ClusterBinding has the name of the Connection: delete it, or switch autoBind off",
+    "A ClusterBinding has the name of the Connection: delete it, or " +
+    "switch autoBind off",
   "SchemaInSync APINotExported":
     "Objects are still synced, but other clusters cannot bind the API: " +
     "ask the provider",
