@@ -33,6 +33,8 @@ export interface CacheOptions<T extends MetadataObject, Index extends string> {
   readonly timing?: FollowTiming;
   /** Bounds the objects held of one namespace. By default all are held. */
   readonly crowd?: Crowd<T>;
+  /** The most objects held. Further ones are ignored until the next list. By default all are held. */
+  readonly most?: number;
 }
 
 /** The objects of a kind as the API server reports them, kept current by a watch. */
@@ -72,6 +74,7 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
         begin: () => void (this.#incoming = new Held(this.#options.crowd)),
         end: (version) => this.#replace(version),
         upsert: (object, isNew) => {
+          if (this.#isFull(object)) return;
           if (this.#incoming) return receive(this.#incoming, object, isNew);
           const { resourceVersion } = object.metadata;
           if (this.#isNews(keyText(object.metadata), resourceVersion)) this.#set(object, { isNew });
@@ -209,6 +212,13 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
       // Before the first list, absence means nothing.
       if (this.#hasSynced || this.#objects.has(key)) check(this.#objects.get(key));
     }, signal);
+  }
+
+  /** Tells whether there is no room for an object that is not held yet. */
+  #isFull({ metadata }: T): boolean {
+    const { most = Infinity } = this.#options;
+    const held = this.#incoming ?? this.#objects;
+    return held.size >= most && !held.has(keyText(metadata));
   }
 
   /** Records the version. Returns false for events that are older than a write of ours. */

@@ -67,6 +67,24 @@ Deno.test("Cache drops an object that no longer matches its selector", async () 
   assert.equal(cache.size, 0);
 });
 
+Deno.test("Cache holds no more objects than it may, and follows those that it holds", async () => {
+  await using at = await workspace(provider, "kube-cache");
+  const { namespace } = at;
+  await Promise.all(["a", "b", "c"].map((name) => write(at, name)));
+  const cache = new Cache(wholeObjects(CONFIG_MAPS, selection(namespace)), { most: 2 });
+  await using _ = await running(cache, at.kube);
+  const [first = "", second = ""] = names(cache.values());
+  assert.equal(cache.size, 2);
+  await write(at, "d");
+  await write(at, first, "a", "new");
+  await cache.waitFor({ namespace, name: first }, ({ data }) => data?.["k"] === "new", soon());
+  assert.deepEqual(names(cache.values()), [first, second]);
+  await at.kube.delete(CONFIG_MAPS, { namespace, name: second });
+  await write(at, "e");
+  await cache.waitFor({ namespace, name: "e" }, () => true, soon());
+  assert.deepEqual(names(cache.values()), [first, "e"].sort());
+});
+
 Deno.test("Cache.find() finds objects by index after every change", async () => {
   await using at = await workspace(provider, "kube-cache");
   await write(at, "x", "a");
