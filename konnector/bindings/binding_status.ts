@@ -67,7 +67,11 @@ function findingsOf(view: BindingView): Finding[] {
     : draining
     ? { reason: "DrainingObjects", message: drainingMessage(draining) }
     : connectionFault ?? broken ??
-      (pending && { reason: "Pending", message: `The objects of ${pending.name} are being read` });
+      (pending &&
+        { reason: "Pending", message: `The objects of ${pending.name} are being read` }) ??
+      (related.isPending
+        ? { reason: "Pending", message: "The related objects are being read" }
+        : undefined);
   return [
     connectionFault
       ? finding("Connected", false, connectionFault.reason, connectionFault.message)
@@ -93,7 +97,7 @@ const pausedMessage = (by: string): string =>
 const drainingMessage = ({ left, lost }: Draining): string => {
   const progress = Number.isFinite(left)
     ? `${left} objects are left to release`
-    : "The related copies on the provider are not known";
+    : "How many related copies are left is not known yet";
   return lost === undefined ? progress : `${progress}; ${lost}`;
 };
 

@@ -54,7 +54,7 @@ function viewOf(deps: BindingDeps, binding: AnyBinding): BindingView {
     connectionFault: connectionFault(deps, binding),
     pausedBy: isPauseInEffect(deps, binding) ? pausedBy(deps, binding) : undefined,
     apis: binding.spec.apis.map(({ name }) => apiView(deps, binding, name)),
-    related: relatedView(deps.related, binding),
+    related: relatedView(deps, binding),
   };
 }
 

@@ -22,8 +22,6 @@ export interface CopyTurn {
 
 /** How soon to look again if no event comes. */
 export const LOOK_AGAIN_MS = 5_000;
-/** A hostile provider cannot fill the consumer with more copies of one kind. */
-const MOST_COPIES = 10_000;
 
 /** Carries a step out. Returns undefined if the next step can follow at once. */
 export async function carryOutCopy(
@@ -83,10 +81,6 @@ async function create(
   source: SourceRecord,
 ): Promise<Outcome | undefined> {
   const { key, at: { namespace = "" }, signal } = turn;
-  if (context.copies.size >= MOST_COPIES) {
-    refuse(context, turn, source, `there are ${MOST_COPIES} copies already`);
-    return undefined;
-  }
   const isLost = context.notes.get(key)?.isLost === true;
   const waitMs = isLost ? context.deletions.waitMs(key) : 0;
   if (waitMs > 0) return requeueAfter(waitMs);

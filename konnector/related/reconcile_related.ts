@@ -13,7 +13,7 @@ import { deniedRetryMs } from "../denied_retry.ts";
 import { missingVerbs } from "../rights.ts";
 import { reasonOf } from "../sync/refusals.ts";
 import type { Allowed } from "./never_copied.ts";
-import type { Related } from "./related.ts";
+import type { Related, RelatedState } from "./related.ts";
 import type { Side } from "./related_context.ts";
 import type { Viewer } from "./related_records.ts";
 import { RelatedSync } from "./related_sync.ts";
@@ -62,8 +62,28 @@ export async function reconcileRelated(
   return done;
 }
 
-/** Says which rules a sync works with, through which link. */
-export const identityOf = ({ fingerprint }: ProviderLink, ruleSet: RuleSet): string =>
+/** What finding out how a kind is doing works with. */
+export type RelatedStateDeps = Pick<RelatedDeps, "related" | "links" | "caches">;
+
+/** Returns how a kind is doing; undefined until its present rules are acted on. */
+export function stateOf(
+  { related, links, caches }: RelatedStateDeps,
+  connection: string,
+  kind: RelatedKind,
+): RelatedState | undefined {
+  const link = links.get(connection);
+  const state = related.get(connection, kind);
+  if (!link || !state) return undefined;
+  const ruleSet = rulesOf(connection, allBindings(caches), kind);
+  return isFor(state, link, ruleSet) ? state : undefined;
+}
+
+/** Tells whether a state is that of these rules. What is empty stays so while there is no rule. */
+const isFor = (state: RelatedState, link: ProviderLink, ruleSet: RuleSet): boolean =>
+  state.identity === identityOf(link, ruleSet) ||
+  state.isEmpty === true && ruleSet.rules.length === 0;
+
+const identityOf = ({ fingerprint }: ProviderLink, ruleSet: RuleSet): string =>
   JSON.stringify([fingerprint, ruleSet]);
 
 async function reconcileKind(
@@ -77,10 +97,11 @@ async function reconcileKind(
   const hasRules = ruleSet.rules.length > 0;
   const identity = identityOf(link, ruleSet);
   const known = related.get(link.name, kind);
-  if (known?.identity === identity && !known.fault || known?.isEmpty && !hasRules) return;
+  const isCurrent = known !== undefined && isFor(known, link, ruleSet);
+  if (isCurrent && !known.fault) return;
   if (link.awayMs() !== undefined) {
     // Old rules must not be followed any more. A link that works again wakes its Connection.
-    if (known?.identity !== identity) related.end(link.name, kind);
+    if (known && !isCurrent) related.end(link.name, kind);
     return;
   }
   const verdict = await rightsFor(deps, link, kind, hasRules, signal);

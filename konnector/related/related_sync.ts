@@ -36,12 +36,18 @@ export interface RelatedSyncOptions extends
 
 /** Copies in work at once, and so contents in memory. */
 const WORKERS = 4;
+/** A hostile cluster can fill neither our memory nor the other cluster with more objects. */
+const MOST_SOURCES = 10_000;
+const MOST_COPIES = 2 * MOST_SOURCES;
 
 /** Keeps the copies of one kind through one Connection, for a fixed set of rules. */
 export class RelatedSync {
   readonly #options: RelatedSyncOptions;
   readonly #context: RelatedContext;
   readonly #queue = new Queue();
+  /** The keys that were there at the start, and have not been looked at yet. */
+  readonly #unseen = new Set<string>();
+  #isWorking = false;
 
   constructor(options: RelatedSyncOptions) {
     const { kind, ruleSet, clusterUid, allowed, reach, reports } = options;
@@ -53,14 +59,14 @@ export class RelatedSync {
       selection: sourceSelection(ruleSet.rules, resource, reach, allowed),
       metadataOnly: true,
       decode: (item) => this.#selected(item as MetadataObject, !sources.hasSynced),
-    }, { reports: reports("source") });
+    }, { reports: reports("source"), most: MOST_SOURCES });
     const namespace = direction === "FromConsumer" ? reach : undefined;
     const copies: Cache<CopyRecord> = new Cache({
       type,
       selection: { labelSelector: copiesOf(clusterUid), ...(namespace ? { namespace } : {}) },
       metadataOnly: false,
       decode: copyRecord,
-    }, { reports: reports("target") });
+    }, { reports: reports("target"), most: MOST_COPIES });
     this.#context = {
       ...options,
       type,
@@ -102,6 +108,11 @@ export class RelatedSync {
     return copies.hasSynced && (ruleSet.rules.length === 0 || sources.hasSynced);
   }
 
+  /** Whether everything that was there at the start has been looked at. */
+  get hasSettled(): boolean {
+    return this.#isWorking && this.#unseen.size === 0;
+  }
+
   /** Counts the copies that came with a binding and have to go when it goes. */
   count(binding: string): number {
     if (this.#context.ruleSet.frozen.includes(binding)) return 0;
@@ -110,9 +121,13 @@ export class RelatedSync {
 
   /** Lists what is not copied for a binding, and why. */
   problems(binding: string): Problem[] {
-    return [...this.#context.notes.values()].flatMap(({ problem }) =>
+    const { notes, sources, kind: { resource } } = this.#context;
+    const found = [...notes.values()].flatMap(({ problem }) =>
       problem?.binding === binding ? [problem] : []
     );
+    if (sources.size < MOST_SOURCES) return found;
+    const message = `More than ${MOST_SOURCES} ${resource} match; the others are not copied`;
+    return [...found, { reason: "Rejected", binding, object: resource, message }];
   }
 
   #ownCopies(): CopyRecord[] {
@@ -132,7 +147,10 @@ export class RelatedSync {
   }
 
   async #work(signal: AbortSignal): Promise<void> {
-    const { kind: { resource, direction }, connection, log } = this.#context;
+    const { kind: { resource, direction }, connection, log, sources } = this.#context;
+    for (const { metadata } of sources.values()) this.#unseen.add(keyText(metadata));
+    this.#isWorking = true;
+    if (this.hasSettled) this.#options.onProgress();
     await controller({
       name: `related/${resource}/${direction}/${connection}`,
       queue: this.#queue,
@@ -151,6 +169,8 @@ export class RelatedSync {
       if (signal.aborted || refusalOf(error) !== "passing") throw error;
       this.#context.log.debug("a cluster is away", { object: key, error: errorChain(error) });
       return whenBack();
+    } finally {
+      if (this.#unseen.delete(key) && this.hasSettled) this.#options.onProgress();
     }
   }
 

@@ -15,6 +15,7 @@ const world = await KonnectorWorld.start();
 const { consumer } = world;
 const related = new RelatedSteps(world);
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
+Deno.test.afterEach(() => void (world.providerProxy.faults = () => undefined));
 
 for (const [direction, from, to] of DIRECTIONS) {
   Deno.test(`${direction}: a foreign object in the place of a copy is kept and reported`, async () => {
@@ -39,11 +40,12 @@ for (const [direction, from, to] of DIRECTIONS) {
     const { note } = await told(world, place, name, "ForeignObjectExists");
     assert.match(note, new RegExp(`${key.namespace}/a`));
     assert.deepEqual(await related.find(to, "secrets", key), foreign);
-    const writes = await related.writes(async () => {
+    const writes = await world.writesDuring(async () => {
       await world.restart();
       await world.konnector.logged("a related object is not copied");
+      await aWhile();
     });
-    assert.deepEqual(writes, []);
+    assert.deepEqual(writes, { consumer: [], provider: [] });
     await related.delete(to, "secrets", key);
     await related.write(from, "secrets", key, "source");
     await related.write(from, "secrets", key, "source 2");
@@ -144,6 +146,23 @@ Deno.test("a provider that is away makes no copy go", async () => {
   await related.has("consumer", "secrets", down, "two");
   await related.gone("provider", "secrets", up);
   await world.isReady(CLUSTER_BINDINGS, { name: bound.name });
+});
+
+Deno.test("copies on the consumer go with their binding, also while the provider is away", async () => {
+  const label = uniqueName("label");
+  const { name } = await world.bind("alone", {
+    relatedResources: [rule("secrets", "FromProvider", { label })],
+  });
+  const key = { namespace: uniqueName("alone"), name: "a" };
+  await related.put("provider", "secrets", key, "one", { labels: [label] });
+  await related.has("consumer", "secrets", key, "one");
+  world.providerProxy.faults = () => ({ kind: "status", code: 503 });
+  world.providerProxy.cutStreams();
+  await aWhile();
+  await consumer.kube.delete(CLUSTER_BINDINGS, { name });
+  await isGone(consumer.kube, CLUSTER_BINDINGS, { name });
+  assert.equal(await related.find("consumer", "secrets", key), undefined);
+  await related.has("provider", "secrets", key, "one");
 });
 
 Deno.test("unbinding takes the copies on both sides away, and Orphan leaves the provider's", async () => {
