@@ -36,6 +36,8 @@ export interface RelatedReports {
 /** The related copies of all Connections. */
 export class Related implements Disposable {
   readonly #running = new Map<string, Running>();
+  /** Connections of which nothing is copied for now. */
+  readonly #stopped = new Set<string>();
   readonly #reports: RelatedReports;
   readonly #log: Log;
 
@@ -84,7 +86,13 @@ export class Related implements Disposable {
     for (const [key, running] of [...this.#running]) {
       if (running.connection === connection) this.#end(key);
     }
+    this.#stopped.add(connection);
     this.#reports.changed(connection);
+  }
+
+  /** Tells whether nothing of a Connection is copied for now. */
+  isStopped(connection: string): boolean {
+    return this.#stopped.has(connection);
   }
 
   /** Takes note that copies or problems changed. */
@@ -104,6 +112,7 @@ export class Related implements Disposable {
   #set(connection: string, kind: RelatedKind, running: Running): void {
     const key = keyOf(connection, kind);
     this.#end(key);
+    this.#stopped.delete(connection);
     this.#running.set(key, running);
     this.#reports.changed(connection);
   }

@@ -27,7 +27,8 @@ export function relatedView(
   const problems = states.flatMap((state) => state?.sync?.problems(uid) ?? [])
     .sort((a, b) => a.message < b.message ? -1 : 1);
   return {
-    isPending: states.some((state) => !state || state.sync?.hasSettled === false),
+    isPending: !deps.related.isStopped(connectionRef.name) &&
+      states.some((state) => !state || state.sync?.hasSettled === false),
     denied: states.find((state) => state?.fault)?.fault?.message,
     conflicts: problems.filter(({ reason }) => reason !== "Rejected"),
     rejected: problems.filter(({ reason }) => reason === "Rejected"),
