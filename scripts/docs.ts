@@ -7,12 +7,15 @@ import { FLAG_GROUPS as KONNECTOR_FLAGS } from "../konnector/flag_table.ts";
 import { PROGRAM as BACKEND } from "../server/config.ts";
 import { FLAG_GROUPS as BACKEND_FLAGS } from "../server/flag_table.ts";
 import { openApiDocument } from "../server/gateway/openapi.ts";
+import { BACKEND_DASHBOARD } from "./docs/backend_dashboard.ts";
 import { chartDoc } from "./docs/chart_doc.ts";
 import { chartFlags } from "./docs/chart_flags.ts";
 import { chartValues } from "./docs/chart_values.ts";
 import { crdsDoc } from "./docs/crds_doc.ts";
 import { crdsText } from "./docs/crds_json.ts";
+import { dashboardText } from "./docs/dashboard.ts";
 import { flagsDoc } from "./docs/flags_doc.ts";
+import { KONNECTOR_DASHBOARD } from "./docs/konnector_dashboard.ts";
 import { say } from "./say.ts";
 
 const ROOT = new URL("../", import.meta.url);
@@ -51,6 +54,16 @@ export const GENERATED_FILES: readonly GeneratedFile[] = [
         chartValues(await read("deploy/chart/values.yaml")),
         chartFlags(await read("deploy/chart/templates/_flags.tpl")),
       ),
+  },
+  {
+    path: "deploy/chart/files/dashboard.json",
+    source: "scripts/docs/backend_dashboard.ts",
+    text: () => dashboardText(BACKEND_DASHBOARD),
+  },
+  {
+    path: "deploy/konnector/dashboard.json",
+    source: "scripts/docs/konnector_dashboard.ts",
+    text: () => dashboardText(KONNECTOR_DASHBOARD),
   },
 ];
 

@@ -7,6 +7,8 @@ export interface OtherValue {
 const SECRET = { "cookieKeys.existingSecret": "keys" };
 const RBAC_DECIDES = { "authorization.mode": "Kubernetes" };
 const MONITOR = { "metrics.serviceMonitor.enabled": true };
+const RULE = { "metrics.prometheusRule.enabled": true };
+const DASHBOARD = { "metrics.dashboard.enabled": true };
 const CONFIG_MAP = { existingConfigMap: "cas" };
 
 /** One realistic other value for each value of the chart, in a release with all modules. */
@@ -85,6 +87,14 @@ export const OTHER_VALUES: Readonly<Record<string, OtherValue>> = {
   "metrics.serviceMonitor.labels": { other: { release: "prometheus" }, given: MONITOR },
   "metrics.serviceMonitor.interval": { other: "1m", given: MONITOR },
   "metrics.serviceMonitor.scrapeTimeout": { other: "5s", given: MONITOR },
+  "metrics.prometheusRule.enabled": { other: true },
+  "metrics.prometheusRule.namespace": { other: "monitoring", given: RULE },
+  "metrics.prometheusRule.labels": { other: { release: "prometheus" }, given: RULE },
+  "metrics.prometheusRule.selector": { other: 'job="mine", cluster=~"a|b"', given: RULE },
+  "metrics.dashboard.enabled": { other: true },
+  "metrics.dashboard.namespace": { other: "monitoring", given: DASHBOARD },
+  "metrics.dashboard.labels": { other: { sidecar: "grafana" }, given: DASHBOARD },
+  "metrics.dashboard.annotations": { other: { grafana_folder: "xbind" }, given: DASHBOARD },
   "healthProbe.bindAddress": { other: ":9082" },
   "log.devel": { other: true },
   "log.encoder": { other: "console" },
@@ -158,6 +168,10 @@ export const REFUSED_VALUES: readonly [path: string, value: unknown][] = [
   ["log.level", "loud"],
   ["log.level", 0],
   ["metrics.bindAddress", "off"],
+  ["metrics.prometheusRule.selector", 'job="a"} or up{'],
+  ["metrics.prometheusRule.selector", "job=xbind"],
+  ["metrics.prometheusRule.selector", '{job="a"}'],
+  ["metrics.dashboard.namespace", "Monitoring"],
   ["leaderElection.id", "A_B"],
   ["rbac.inventoryGroups", ["Example.org"]],
   ["terminationGracePeriodSeconds", 5],

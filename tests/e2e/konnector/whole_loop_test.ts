@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 import {
   CLUSTER_BINDINGS,
@@ -12,34 +11,15 @@ import {
   type RelatedResource,
   type ResourceType,
   SECRETS,
-  SERVICE_ACCOUNTS,
 } from "../../../common/api/resources.ts";
 import type { Clusters, Instances } from "../../../common/api/wire.ts";
-import { providerKubeconfig } from "../../../common/consumer/bundle.ts";
-import { toYaml } from "../../../common/yaml.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { Konnector } from "../../support/programs/konnector.ts";
 import { CliWorld } from "../../support/worlds/cli_world.ts";
 import { isGone } from "../../support/worlds/konnector_world.ts";
 import { customType, issuedKeys, WIDGETS } from "../../support/planes/issuer_samples.ts";
-import { accountToken } from "../../support/planes/kube.ts";
 
 const TYPE: ResourceType<KubeObject & { spec?: object; status?: object }> = customType(WIDGETS);
 const KEY = { namespace: "default", name: "one" };
-
-/** Starts the konnector with the account that `kubectl bind` installed. */
-async function startKonnector({ consumerPlane, kube }: CliWorld): Promise<Konnector> {
-  await eventually("the account is installed", async () => {
-    return await kube.find(SERVICE_ACCOUNTS, { namespace: "xbind", name: "konnector" });
-  });
-  const token = await accountToken(kube, "xbind", "konnector");
-  const { server, caPem } = consumerPlane;
-  const kubeconfig = join(consumerPlane.dir, "konnector.kubeconfig");
-  const access = { server, caData: btoa(caPem), token };
-  await Deno.writeTextFile(kubeconfig, toYaml([providerKubeconfig(access)]));
-  const flags = ["--cluster-name=whole-loop"];
-  return await Konnector.start(consumerPlane, { kubeconfig, flags });
-}
 
 Deno.test("a user binds, uses, lists and unbinds an Export", async (t) => {
   await using world = await CliWorld.start();
@@ -48,7 +28,7 @@ Deno.test("a user binds, uses, lists and unbinds an Export", async (t) => {
     JSON.parse((await world.lines([what, "-o", "json"])).join("\n"));
   const wait = ["export", exportName, "--wait", "--timeout=60s"];
   await using binding = world.startBind(wait);
-  await using konnector = await startKonnector(world);
+  await using konnector = await world.startKonnector("--cluster-name=whole-loop");
 
   await t.step("kubectl bind export --wait ends", async () => {
     const { code, stderr } = await binding.ended();

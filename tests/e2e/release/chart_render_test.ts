@@ -142,6 +142,8 @@ Deno.test("helm lint --strict accepts the chart", async (t) => {
       ...Object.fromEntries(SWITCHES.map((path) => [path, true])),
       replicaCount: 2,
       "metrics.serviceMonitor.enabled": true,
+      "metrics.prometheusRule.enabled": true,
+      "metrics.dashboard.enabled": true,
     },
   };
   for (const [name, values] of Object.entries(cases)) {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { type AuditEvent, auditEvents } from "../../../scripts/controlplane/audit_events.ts";
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
@@ -12,17 +12,21 @@ import {
   NAMESPACES,
   type ResourceType,
   SECRETS,
+  SERVICE_ACCOUNTS,
 } from "../../../common/api/resources.ts";
 import type { Identity } from "../../../common/api/wire.ts";
+import { providerKubeconfig } from "../../../common/consumer/bundle.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
 import { isNotFound } from "../../../common/kube/kube_error.ts";
 import { ANNOTATIONS, FIELD_MANAGERS, grantName, LABELS } from "../../../common/api/names.ts";
+import { toYaml } from "../../../common/yaml.ts";
 import { type CliOptions, type CliResult, CliUser } from "../programs/cli.ts";
+import { Konnector } from "../programs/konnector.ts";
 import { ownPlane } from "../planes/control_planes.ts";
 import { Gateway } from "./gateway_world.ts";
 import { TestProvider } from "./provider.ts";
 import { crdFor, customType, readyCondition, WIDGETS } from "../planes/issuer_samples.ts";
-import { connect, type Connected, uniqueName } from "../planes/kube.ts";
+import { accountToken, connect, type Connected, uniqueName } from "../planes/kube.ts";
 
 /** The konnector image that the gateway serves. */
 export const SERVED_IMAGE = "registry.example.org/konnector:served";
@@ -114,6 +118,19 @@ export class CliWorld implements AsyncDisposable {
   /** Starts `kubectl bind` in the same way. */
   startBind(args: readonly string[]) {
     return this.user.start(args, { stdin: "", env: this.#env() });
+  }
+
+  /** Starts the konnector with the account that `kubectl bind` installed. */
+  async startKonnector(...flags: string[]): Promise<Konnector> {
+    await eventually("the account is installed", async () => {
+      return await this.kube.find(SERVICE_ACCOUNTS, { namespace: "xbind", name: "konnector" });
+    });
+    const token = await accountToken(this.kube, "xbind", "konnector");
+    const { server, caPem, dir } = this.consumerPlane;
+    const kubeconfig = join(dir, "konnector.kubeconfig");
+    const access = { server, caData: btoa(caPem), token };
+    await Deno.writeTextFile(kubeconfig, toYaml([providerKubeconfig(access)]));
+    return await Konnector.start(this.consumerPlane, { kubeconfig, flags });
   }
 
   /** Runs the real kubectl, with the plugin on its PATH. */
