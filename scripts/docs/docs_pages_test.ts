@@ -29,6 +29,7 @@ const OTHERS = {
   "deploy/install.sh": "base-url dir",
   git: "delete message sign",
   "deno tasks": "all archives faults full minutes only quick release shrink soak write-docs",
+  "the projects of docs/comparison.md": "control-plane-mode metrics-address",
   "the placeholder of docs/flags.md": "name",
 };
 
