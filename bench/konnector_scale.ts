@@ -2,7 +2,8 @@ import { eventually } from "../scripts/controlplane/eventually.ts";
 import { sleep } from "../common/time/wait.ts";
 import { type Figure, latencies, median, ms, percentile, timed } from "./figure.ts";
 import { content, fill, rawApply, startBench } from "./konnector_bench.ts";
-import { passed, processMetric, residentMb } from "./konnector_measures.ts";
+import { passed, residentMb } from "./konnector_measures.ts";
+import { restartFigure } from "./konnector_restart.ts";
 import type { Run } from "./scenario.ts";
 
 /** Measures the first sync of many objects, a restart with them, and memory. */
@@ -79,32 +80,7 @@ export async function* benchKonnectorScale({ full, sized, progress }: Run): Asyn
   const many = await residentMb(world.konnector);
 
   progress(`a restart with ${count} objects`);
-  let settledMs = 0;
-  const { consumer, provider } = await world.writesDuring(async () => {
-    const restarted = performance.now();
-    await world.restart();
-    await eventually("the konnector is settled", async () => {
-      const objects = await processMetric(
-        world.konnector,
-        `xbind_sync_objects{api="${bound.api}"}`,
-      );
-      const depth = await processMetric(
-        world.konnector,
-        `workqueue_depth{name="sync/${bound.api}",controller="sync/${bound.api}"}`,
-      );
-      return objects >= count && depth === 0;
-    }, { timeoutMs: 120_000, everyMs: 50 });
-    settledMs = performance.now() - restarted;
-    await sleep(5_000);
-  });
-  const writes = consumer.length + provider.length;
-  yield {
-    name: `restart with ${count} objects`,
-    measured: `settled after ${(settledMs / 1_000).toFixed(1)} s, ${writes} writes`,
-    comparedTo: "",
-    goal: "≤ 15 s, 0 writes",
-    met: settledMs <= 15_000 && writes === 0,
-  };
+  yield await restartFigure(bench, count);
   await sleep(10_000);
   yield {
     name: `resident memory with ${count} objects`,

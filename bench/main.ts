@@ -20,6 +20,7 @@ import { benchGrowth } from "./growth.ts";
 import { benchHeartbeatFlood } from "./heartbeat_flood.ts";
 import { benchIssuer } from "./issuer.ts";
 import { benchKonnectorFanout, benchKonnectorFleet } from "./konnector_fleet.ts";
+import { benchKonnectorLarge } from "./konnector_large.ts";
 import { benchKonnectorLatency } from "./konnector_latency.ts";
 import { benchKonnectorRecovery } from "./konnector_recovery.ts";
 import { benchKonnectorRest } from "./konnector_rest.ts";
@@ -47,6 +48,7 @@ const SCENARIOS: readonly Scenario[] = [
   { name: "konnector-scale", modes: ["full"], run: benchKonnectorScale },
   { name: "konnector-rest", modes: ["full"], run: benchKonnectorRest },
   { name: "konnector-recovery", modes: ["full", "faults"], run: benchKonnectorRecovery },
+  { name: "konnector-large", modes: ["full"], run: benchKonnectorLarge },
   { name: "konnector-fleet", modes: ["full"], run: benchKonnectorFleet },
   { name: "konnector-fanout", modes: ["full"], run: benchKonnectorFanout },
   { name: "kube-calls", modes: ["quick", "full"], run: benchKubeCalls },

@@ -1,0 +1,42 @@
+import { eventually } from "../scripts/controlplane/eventually.ts";
+import { sleep } from "../common/time/wait.ts";
+import type { Bound, KonnectorWorld } from "../tests/support/worlds/konnector_world.ts";
+import type { Figure } from "./figure.ts";
+import { processMetric } from "./konnector_measures.ts";
+
+/** A world with one bound API. */
+interface Place {
+  readonly world: KonnectorWorld;
+  readonly bound: Bound;
+}
+
+/** Waits until the konnector holds this many objects, and none of them waits. */
+export async function settled({ world, bound: { api } }: Place, count: number): Promise<void> {
+  await eventually("the konnector is settled", async () => {
+    const { konnector } = world;
+    const name = `name="sync/${api}",controller="sync/${api}"`;
+    const held = await processMetric(konnector, `xbind_sync_held_objects{api="${api}"}`);
+    const depth = await processMetric(konnector, `workqueue_depth{${name}}`);
+    return held >= count && depth === 0;
+  }, { timeoutMs: 1_800_000, everyMs: 50 });
+}
+
+/** Measures how long a new process takes until it is settled, and what it writes. */
+export async function restartFigure(place: Place, count: number): Promise<Figure> {
+  let settledMs = 0;
+  const { consumer, provider } = await place.world.writesDuring(async () => {
+    const restarted = performance.now();
+    await place.world.restart();
+    await settled(place, count);
+    settledMs = performance.now() - restarted;
+    await sleep(5_000);
+  });
+  const writes = consumer.length + provider.length;
+  return {
+    name: `restart with ${count} objects`,
+    measured: `settled after ${(settledMs / 1_000).toFixed(1)} s, ${writes} writes`,
+    comparedTo: "",
+    goal: "≤ 15 s, 0 writes",
+    met: settledMs <= 15_000 && writes === 0,
+  };
+}
