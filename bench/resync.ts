@@ -34,7 +34,7 @@ export async function benchResync(plane: ControlPlane, count: number): Promise<F
     issuer({
       kube,
       caches,
-      config: { issuerScope: "Cluster" },
+      config: { issuerScope: "Cluster", authorizationRevoke: false },
       recordEvent: () => {},
       metrics,
       log,

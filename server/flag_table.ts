@@ -162,7 +162,11 @@ const CREDENTIALS = {
 
 const REAPER = {
   "reaper-ttl": duration("30m", "Time without a heartbeat after which a Grant is stale"),
-  "reaper-interval": duration("1m", "Time between two sweeps", LONGEST_TIMER_MS),
+  "reaper-interval": duration(
+    "1m",
+    "Time between two sweeps; with --authorization=Kubernetes also between two looks of the issuer at the permissions of all Grants",
+    LONGEST_TIMER_MS,
+  ),
   "reaper-revoke": flag(
     false,
     "Delete stale Grants; the issuer then revokes their credentials",

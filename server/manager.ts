@@ -1,6 +1,8 @@
 import { FIELD_MANAGERS } from "../common/api/names.ts";
 import { condition, type Grant, isDeleting } from "../common/api/resources.ts";
 import { type Config, PROGRAM } from "./config.ts";
+import { Authorizer } from "./authorization/authorizer.ts";
+import { authorizationSweeps } from "./issuer/authorization_sweep.ts";
 import { ForeignSecrets } from "./issuer/foreign_secrets.ts";
 import { issuerCaches } from "./issuer/issued_caches.ts";
 import { issuer } from "./issuer/issuer.ts";
@@ -70,11 +72,25 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
     ownCaches.push(...Object.values(issued).filter((cache) => !shared.includes(cache)));
     needed.push(exports, ...ownCaches);
     const issuerLog = log.named("issuer");
+    const authorizer = config.authorization === "Kubernetes"
+      ? new Authorizer({ kube, prefixes: config })
+      : undefined;
+    if (authorizer) {
+      controllers.push(authorizationSweeps({
+        kube,
+        grants,
+        authorizer,
+        config,
+        recordEvent: events.record,
+        log: issuerLog,
+      }));
+    }
     controllers.push(
       issuer({
         kube,
         caches: issued,
         config,
+        authorizer,
         recordEvent: events.record,
         foreignSecrets,
         metrics,

@@ -17,6 +17,7 @@ export const FIELD_MANAGERS = {
   crds: "xbind-crds",
   issuer: "xbind-issuer",
   exports: "xbind-exports",
+  authorizer: "xbind-authorizer",
   reaper: "xbind-reaper",
   leader: "xbind-leader",
   gateway: "xbind-gateway",

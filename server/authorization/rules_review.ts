@@ -1,5 +1,4 @@
-import type { XbindError } from "../../common/errors.ts";
-import { isForbidden } from "../../common/kube/kube_error.ts";
+import { KubeError } from "../../common/kube/kube_error.ts";
 import { asked, type ReviewDeps } from "./access_reviews.ts";
 import { type CatalogRights, hasNothing, rightsIn } from "./catalog_rights.ts";
 import { Kept } from "./kept.ts";
@@ -41,7 +40,7 @@ export class RulesReviews {
       }
       return rightsIn(await this.#ask(user));
     } catch (error) {
-      if (!isForbidden((error as XbindError).cause)) throw error;
+      if (!(error instanceof Error) || !isRefusal(error.cause)) throw error;
       this.#refusedUntilMs = this.#nowMs() + REFUSED_FOR_MS;
       return undefined;
     }
@@ -66,6 +65,10 @@ export class RulesReviews {
     return (this.#deps.monotonicMs ?? (() => performance.now()))();
   }
 }
+
+/** Tells that the API server, or a proxy before it, does not accept the question in this form. */
+const isRefusal = (cause: unknown): boolean =>
+  cause instanceof KubeError && [400, 403, 404, 405].includes(cause.status);
 
 /** A header has no blanks at its ends and ASCII only: another name would become a different one. */
 const HEADER_TEXT = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;

@@ -64,7 +64,7 @@ function identityOf({ subject, displayName = "", groups = [] }: Identity): Ident
   };
 }
 
-/** Groups are for information only: those that do not fit are left out, none is cut short. */
+/** Groups that do not fit are left out, none is cut short: fewer groups never mean more rights. */
 function keptGroups(groups: readonly string[]): string[] {
   const kept: string[] = [];
   let length = 0;

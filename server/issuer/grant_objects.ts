@@ -106,6 +106,13 @@ export function grantObjects(
   };
 }
 
+/** Takes all rights away but those of heartbeats and identification, so that the Grant can go on. */
+export const withoutRights = (objects: GrantObjects): GrantObjects => ({
+  ...objects,
+  role: { ...objects.role, rules: [LEASE_RULE] },
+  clusterRole: { ...objects.clusterRole, rules: [...IDENTITY_RULES] },
+});
+
 /** Marks Secrets that Kubernetes fills with a token. */
 export const TOKEN_SECRET_TYPE = "kubernetes.io/service-account-token";
 /** Names the ServiceAccount of a token Secret. */

@@ -24,6 +24,7 @@ export interface Readiness {
     | "Pending"
     | "APINotExported"
     | "ProvisioningFailed"
+    | "NotAuthorized"
     | "LeftBehind";
   readonly message: string;
   /** Related rules that the Export does not offer; absent if they were not checked. */
@@ -50,6 +51,13 @@ export const notExported = (apis: readonly string[]): Readiness => ({
   reason: "APINotExported",
   message: `These CRDs are missing or lack the label ${LABELS.exported}=true: ${apis.join(", ")}`,
 });
+
+/** Says that RBAC does not let the owner bind the Export, so the Grant has no rights. */
+export const NOT_AUTHORIZED: Readiness = {
+  ready: false,
+  reason: "NotAuthorized",
+  message: "The rights are taken away until RBAC lets the owner bind the Export again",
+};
 
 /** Says that provisioning fails until its cause is removed. */
 export const failed = (message: string): Readiness => ({

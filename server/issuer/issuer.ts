@@ -1,4 +1,5 @@
 import { isDeleting } from "../../common/api/resources.ts";
+import type { Authorizer } from "../authorization/authorizer.ts";
 import type { Config } from "../config.ts";
 import type { Change } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
@@ -25,7 +26,9 @@ export interface IssuerDeps {
   /** Refuses to write while this process does not lead. */
   readonly kube: KubeClient;
   readonly caches: IssuerCaches;
-  readonly config: Pick<Config, "issuerScope">;
+  readonly config: Pick<Config, "issuerScope" | "authorizationRevoke">;
+  /** Present with `--authorization=Kubernetes`. */
+  readonly authorizer?: Authorizer | undefined;
   readonly recordEvent: RecordEvent;
   /** Collects the Secrets of tenants that the caches see. */
   readonly foreignSecrets?: ForeignSecrets;

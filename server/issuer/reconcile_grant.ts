@@ -25,13 +25,16 @@ import {
 import { isConflict, isForbidden, isNotFound } from "../../common/kube/kube_error.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { together } from "../../common/time/wait.ts";
+import type { Authorizer } from "../authorization/authorizer.ts";
 import type { Config } from "../config.ts";
+import { authorizedCondition, hasLostRights } from "./authorized_condition.ts";
 import { boundaryTerminates, keepBoundary, put, putBoundary } from "./ensure.ts";
-import { type GrantObjects, grantObjects } from "./grant_objects.ts";
+import { type GrantObjects, grantObjects, withoutRights } from "./grant_objects.ts";
 import {
   failed,
   faultMessage,
   ISSUED,
+  NOT_AUTHORIZED,
   notExported,
   NotYet,
   pending,
@@ -41,14 +44,17 @@ import {
 import { isExported, type IssuerCaches } from "./issued_caches.ts";
 import { offeredRelated, type RelatedRules } from "./offered_related.ts";
 import { cleanUpVanished, type RevokeDeps, revokeGrant } from "./revoke_grant.ts";
-import { putToken, type TokenDeps } from "./token.ts";
+import { isUrgent, putToken, type TokenDeps } from "./token.ts";
+import { writeAuthorized, type WriteAuthorizedDeps } from "./write_authorized.ts";
 
 /** What reconciling Grants needs. */
-export interface GrantDeps extends TokenDeps, RevokeDeps {
-  readonly config: Pick<Config, "issuerScope">;
+export interface GrantDeps extends TokenDeps, RevokeDeps, WriteAuthorizedDeps {
+  readonly config: Pick<Config, "issuerScope" | "authorizationRevoke">;
+  /** Present with `--authorization=Kubernetes`. */
+  readonly authorizer?: Pick<Authorizer, "mayBind"> | undefined;
 }
 
-const CONFLICT_LOOK_MS = 1_000;
+const LOOK_AGAIN_MS = 1_000;
 const YOUNG_MS = 2_000;
 
 /** Turns one Grant into credentials, or takes them back when it is being deleted. */
@@ -60,7 +66,7 @@ export const reconcileGrant = (deps: GrantDeps): Reconcile => async (name, signa
     return await issueGrant(deps, grant, signal);
   } catch (error) {
     // Another writer was faster. The event of its write brings the Grant back too.
-    if (isConflict(error)) return requeueAfter(CONFLICT_LOOK_MS);
+    if (isConflict(error)) return requeueAfter(LOOK_AGAIN_MS);
     if (isNotFound(error) && !await deps.kube.find(GRANTS, { name }, signal)) return done;
     const message = faultMessage(error);
     if (message) await settle(deps, grant, failed(message), signal);
@@ -74,8 +80,15 @@ async function issueGrant(deps: GrantDeps, grant: Grant, signal: AbortSignal): P
   const offered = { ...grant, spec: { ...grant.spec, relatedResources: [...related.offered] } };
   const settleAs = (readiness: Readiness) =>
     settle(deps, grant, { ...readiness, relatedMissing: related.missing }, signal);
+  const wanted = grantObjects(offered, apis, deps.config);
   try {
-    await provision(deps, grant, grantObjects(offered, apis, deps.config), signal);
+    if (await isRevoked(deps, grant, signal)) {
+      await provision(deps, grant, withoutRights(wanted), signal);
+      await settleAs(NOT_AUTHORIZED);
+      // The gateway let the bind through, so our answer may be the older one.
+      return isUrgent(grant, deps.now()) ? requeueAfter(LOOK_AGAIN_MS) : done;
+    }
+    await provision(deps, grant, wanted, signal);
     if (missing.length === 0 && mayBeMarked(deps.caches, grant)) {
       await unmarkBoundary(deps, grant, signal);
     }
@@ -89,6 +102,21 @@ async function issueGrant(deps: GrantDeps, grant: Grant, signal: AbortSignal): P
     return notYet.lookAgainMs ? requeueAfter(notYet.lookAgainMs) : done;
   }
 }
+
+/** A bind that waits was allowed a moment ago, so the last sweep may be out of date. */
+async function isRevoked(deps: GrantDeps, grant: Grant, signal: AbortSignal): Promise<boolean> {
+  const { config, authorizer, now } = deps;
+  if (!config.authorizationRevoke || !authorizer || !hasLostRights(grant)) return false;
+  if (!isUrgent(grant, now())) return true;
+  const { identity, exportName } = grant.spec;
+  const isAllowed = await authorizer.mayBind(identity, exportName, signal);
+  const next = isAllowed &&
+    authorizedCondition(grant, { isAllowed, nowMs: now(), ...NO_REVOCATION });
+  if (next) await writeAuthorized(deps, grant, next, signal);
+  return !isAllowed;
+}
+
+const NO_REVOCATION = { revokes: false, mayRevoke: false, isHeld: false };
 
 /** Makes everything of a Grant exist. Throws NotYet if something has to happen first. */
 async function provision(

@@ -1,6 +1,7 @@
 import { auditLine } from "../../common/log/audit_line.ts";
 import type { Log } from "../../common/log/log.ts";
 import type { Moment } from "../provider/lease_watch.ts";
+import { isSuspicious } from "../provider/revocation_limits.ts";
 
 /** What the brake knows of one Ready Grant. */
 export interface GrantSign {
@@ -24,9 +25,6 @@ export interface Silence {
 /** How far apart consumers may fall silent from one common cause. */
 export const TOGETHER_MS = 30 * 60_000;
 
-/** The brake always lets this many Grants go; otherwise a small provider would never be reaped. */
-export const ALWAYS_ALLOWED = 5;
-
 /**
  * Counts the consumers that fell silent together. It includes silent Grants that are not stale yet;
  * otherwise the first to become stale would be reaped before the others count.
@@ -39,9 +37,7 @@ export function silenceOf(grants: Iterable<GrantSign>, holdPercent: number): Sil
     else if (!isApproved) silentSince.push(lastSignMs);
   }
   const together = mostWithin(TOGETHER_MS, Float64Array.from(silentSince).sort());
-  const isSuspicious = together > ALWAYS_ALLOWED &&
-    together * 100 > holdPercent * (live + together);
-  return { live, together, isSuspicious };
+  return { live, together, isSuspicious: isSuspicious(together, live + together, holdPercent) };
 }
 
 /** Returns the largest number of ascending times that lie within one span. */
@@ -54,10 +50,6 @@ function mostWithin(spanMs: number, times: Float64Array): number {
   }
   return most;
 }
-
-/** Returns how many Grants one sweep may reap. */
-export const mostPerSweep = (readyGrants: number, maxPercent: number): number =>
-  Math.max(ALWAYS_ALLOWED, Math.floor(readyGrants * maxPercent / 100));
 
 /**
  * Decides whether the reaper holds, that is, reaps only Grants with approval (ADR 15). A hold

@@ -1,14 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { createLogger } from "../../common/log/log.ts";
-import {
-  ALWAYS_ALLOWED,
-  type GrantSign,
-  Hold,
-  mostPerSweep,
-  silenceOf,
-  TOGETHER_MS,
-} from "./brake.ts";
+import { type GrantSign, Hold, silenceOf, TOGETHER_MS } from "./brake.ts";
+import { ALWAYS_ALLOWED, mostPerSweep } from "../provider/revocation_limits.ts";
 
 const NOW = Date.parse("2026-05-01T12:00:00Z");
 const DAY = 24 * 3_600_000;

@@ -23,7 +23,7 @@ export interface ClaimedIdentity {
 
 /**
  * Reads the identity from the claims of a verified ID token. Refuses an unusable user name. Leaves
- * out unusable groups, because groups grant nothing.
+ * out unusable groups, because fewer groups never mean more rights.
  */
 export const identityFromClaims = (rules: ClaimRules, claims: Claims): ClaimedIdentity => {
   const { issuerUrl, usernameClaim, groupsClaim } = rules;

@@ -307,3 +307,44 @@ Deno.test("without authorization not one review is sent", async () => {
   );
   assert.deepEqual(await world.reviews(gateway.account), []);
 });
+
+// Last, because it fills the catalog.
+Deno.test("a long catalog is asked about in bulk or not at all", async (t) => {
+  const names = Array.from({ length: 100 }, (_, i) => `service-${i}`);
+  await Promise.all(names.map((name) => provider.offer(name, [WIDGETS])));
+  await world.allow("hal", ["get"], [], `--user=${userName("hal")}`);
+  await world.allow("hal-binds", ["bind"], ["widgets"], `--user=${userName("hal")}`);
+  const [ada, bob, hal] = [
+    await sessions.seal("ada", ["team-a"]),
+    await sessions.seal("bob"),
+    await sessions.seal("hal"),
+  ];
+  const inBulk = await world.gateway(GATEWAY_RIGHTS.IN_BULK);
+  const catalogOf = (gateway: AskingGateway, token: string) =>
+    gateway.read<Catalog>(token, "/api/catalog");
+  await eventually("all Exports are shown", async () => {
+    return (await catalogOf(inBulk, bob)).exports.length === 103;
+  });
+  await t.step("in bulk, everybody sees what RBAC says", async () => {
+    const { exports } = await catalogOf(inBulk, ada);
+    assert.deepEqual(exports.map(({ name }) => name), ["gadgets", "widgets"]);
+    const locked = (await catalogOf(inBulk, hal)).exports.filter((each) => each.bindable === false);
+    assert.equal(locked.length, 102);
+  });
+  const byName = await world.gateway(GATEWAY_RIGHTS.BY_NAME);
+  await t.step("otherwise, rights to all still take two reviews", async () => {
+    await eventually("all Exports are shown", async () => {
+      return (await catalogOf(byName, bob)).exports.length === 103;
+    });
+    const { exports } = await catalogOf(byName, hal);
+    assert.ok(exports.every(({ bindable }) => bindable === undefined));
+    await failure(await byName.tryBind(hal, "gadgets"), 403);
+    const accepted = (await world.reviews(byName.account))
+      .filter(({ responseStatus }) => responseStatus?.code === 201);
+    assert.ok(accepted.length <= 8, String(accepted.length));
+  });
+  await t.step("rights to some are refused with a reason", async () => {
+    await failure(await byName.as(ada, "/api/catalog"), 503, /over 100 Exports/);
+    assert.equal((await byName.tryBind(ada, "widgets")).status, 200);
+  });
+});

@@ -24,6 +24,7 @@ import {
 } from "../../support/worlds/gateway_world.ts";
 import { TestProvider } from "../../support/worlds/provider.ts";
 import { HostileApiServer } from "../../support/peers/hostile_api_server.ts";
+import { allowUser } from "../../support/planes/allow_user.ts";
 import { grantFor, subjectOf, WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { TestKonnector } from "../../support/worlds/test_konnector.ts";
 import { configOf, submitted } from "../../testdata/hostile_kubeconfigs/parts.ts";
@@ -201,6 +202,33 @@ Deno.test("xbind-backend logs an audit line for each event of", async (t) => {
     await kube.delete(GRANTS, vanished);
     gateway.backend.signal("SIGCONT");
     await told("grant.vanished", "ok", vanished.name);
+  });
+
+  await t.step("the permissions of callers", async () => {
+    const flags = ["--authorization=Kubernetes", "--authorization-revoke", "--reaper-interval=1s"];
+    const names: string[] = [];
+    for (let each = 0; each < 6; each++) {
+      const sample = grantFor({ who: `lost-${each}`, apis: [WIDGETS] });
+      names.push((await kube.create(GRANTS, sample, FIELD_MANAGERS.gateway)).metadata.name);
+    }
+    await using world = await start(mockPort, ...flags);
+    const { token } = await world.gateway.login();
+    await (await world.gateway.tryBind(token, "widgets")).body?.cancel();
+    const refused = await world.told("access", "EXPORT_NOT_FOUND");
+    assert.deepEqual([refused["verb"], refused["export"]], ["get", "widgets"]);
+    await world.told("grant.unauthorized", "PermissionLost", names[0]);
+    await world.told("authorization.hold", "holding");
+    await allowUser(plane, "everybody", [{
+      apiGroups: ["catalog.xbind.io"],
+      resources: ["exports"],
+      verbs: ["bind"],
+    }]);
+    const group = "--group=xbind:authenticated";
+    await plane.kubectl(["create", "clusterrolebinding", "all", "--clusterrole=everybody", group]);
+    await world.told("grant.authorized", "ok", names[0]);
+    await world.told("authorization.hold", "released");
+    for (const name of names) await kube.delete(GRANTS, { name });
+    await world.told("grant.revoked", "ok", names[5]);
   });
 
   await t.step("the leader", async () => {

@@ -96,6 +96,44 @@ Deno.test("the backend has enough rights in one release of the chart:", async (t
   await t.step("stops", () => assertStops(backend));
 });
 
+Deno.test("with authorization, the backend may ask about callers, and nothing as them:", async (t) => {
+  await using plane = await ownPlane({ auditLog: true });
+  using admin = await connect(plane);
+  const release = await ChartRelease.install(plane, "xbind", {
+    ...GATEWAY,
+    "authorization.mode": "Kubernetes",
+  });
+  await using gateway = await Gateway.of(await release.start());
+  await using flow = await ChartFlow.start(plane, gateway);
+  const kubectl = async (...args: string[]) => {
+    const { code, stderr } = await plane.kubectl(args);
+    assert.equal(code, 0, stderr);
+  };
+  const open = ["--clusterrole=xbind-binder", "--group=xbind:authenticated"];
+  await kubectl("create", "clusterrolebinding", "open", ...open);
+  await t.step("offers", () => flow.offer());
+  await t.step("logs in", () => flow.logIn());
+  await t.step("binds", () => flow.bind());
+  await t.step("gets no 403, and asks in both ways", async () => {
+    const events = await requestsBy(plane, admin.kube, [release.user]);
+    assert.deepEqual(refused(events), []);
+    const asked = new Set(events.map(({ objectRef }) => objectRef?.resource));
+    assert.ok(asked.has("subjectaccessreviews") && asked.has("selfsubjectrulesreviews"));
+    assert.ok(events.some(({ impersonatedUser }) => impersonatedUser));
+  });
+  const kubeconfig = await release.kubeconfig();
+  for (const as of [["--as=xbind:x"], ["--as=system:admin", "--as-group=system:masters"]]) {
+    await t.step(`may do nothing else ${as.join(" ")}`, async () => {
+      for (const what of ["secrets", "exports.catalog.xbind.io"]) {
+        const { code, stderr } = await plane.kubectl(["get", what, ...as], { kubeconfig });
+        assert.equal(code, 1);
+        assert.match(stderr, /Forbidden/);
+      }
+    });
+  }
+  await t.step("stops", () => assertStops(gateway.backend));
+});
+
 /** Asserts that the issuer's next Grant fails without a verb, and restores the verb. */
 async function assertNeeded(kube: KubeClient, verb: string): Promise<void> {
   const key = { name: "xbind-backend-issuer" };

@@ -75,6 +75,12 @@ export class ChartRelease {
     return await Backend.spawn(this.plane, args, given);
   }
 
+  /** Writes a kubeconfig of its ServiceAccount, and returns the path. */
+  async kubeconfig(): Promise<string> {
+    using admin = await connect(this.plane);
+    return await this.#kubeconfig(await accountToken(admin.kube, this.namespace, this.#account));
+  }
+
   get #account(): string {
     return deploymentOf(this.objects).spec.template.spec.serviceAccountName;
   }

@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import type { AuditEvent } from "../../../scripts/controlplane/audit_events.ts";
 import { eventually, type Patience } from "../../../scripts/controlplane/eventually.ts";
-import { kubeconfigFor } from "../../../scripts/controlplane/kubeconfig.ts";
 import {
   type Condition,
   condition,
@@ -16,15 +14,15 @@ import {
   isReady,
   type KubeObject,
   type ResourceType,
-  SECRETS,
 } from "../../../common/api/resources.ts";
-import { LABELS, tokenSecretName } from "../../../common/api/names.ts";
+import { LABELS } from "../../../common/api/names.ts";
 import { allowUser } from "../planes/allow_user.ts";
 import { Backend } from "../programs/backend.ts";
 import { ownPlane } from "../planes/control_planes.ts";
-import { BACKEND_RULES, boundaryOf, issuedKeys, WIDGETS } from "../planes/issuer_samples.ts";
+import { BACKEND_RULES, issuedKeys, WIDGETS } from "../planes/issuer_samples.ts";
 import { connect, type Connected } from "../planes/kube.ts";
 import { requestsDuring } from "../planes/requests_during.ts";
+import { accessOf } from "./issued_access.ts";
 import { TestProvider } from "./provider.ts";
 
 const USER = "xbind-backend";
@@ -109,20 +107,7 @@ export class IssuerWorld extends TestProvider implements AsyncDisposable {
 
   /** Waits for the credentials of a Grant, and connects with them. */
   async issued(grant: Grant): Promise<Connected> {
-    const namespace = boundaryOf(grant);
-    const name = tokenSecretName(grant.metadata.name);
-    const data = await eventually(`Secret ${name} is filled`, async () => {
-      const secret = await this.kube.find(SECRETS, { name, namespace });
-      return secret?.data?.["token"] && secret.data;
-    });
-    const text = (field: string) =>
-      new TextDecoder().decode(Uint8Array.fromBase64(data[field] ?? assert.fail(`no ${field}`)));
-    const path = join(this.plane.dir, `issued-${crypto.randomUUID()}.kubeconfig`);
-    const { server } = this.plane;
-    const credentials = { token: text("token") };
-    const parts = { cluster: "provider", server, caPem: text("ca.crt"), user: "xbind" };
-    await Deno.writeTextFile(path, kubeconfigFor({ ...parts, credentials, namespace }));
-    return await connect(path);
+    return await accessOf(this.plane, this.kube, grant);
   }
 
   /** Returns the existing objects of a Grant, by kind. */

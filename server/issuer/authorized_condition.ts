@@ -1,0 +1,81 @@
+import { type Condition, condition, type Grant } from "../../common/api/resources.ts";
+
+/** What the condition depends on besides the Grant. */
+export interface Judgement {
+  /** RBAC lets the owner bind the Export. */
+  readonly isAllowed: boolean;
+  /** `--authorization-revoke`. */
+  readonly revokes: boolean;
+  /** This sweep may take the rights of the Grant away, if it is due. */
+  readonly mayRevoke: boolean;
+  /** Too many Grants lost the permission together. */
+  readonly isHeld: boolean;
+  readonly nowMs: number;
+}
+
+const TYPE = "Authorized";
+const REVOKED = "Revoked";
+/** A refusal must be confirmed this much later: an API server that starts may know no roles yet. */
+export const CONFIRM_MS = 30_000;
+
+/** Tells whether the last sweep decided to take the rights of the Grant away. */
+export const hasLostRights = (grant: Grant): boolean => {
+  const present = condition(grant, TYPE);
+  return present?.status === "False" && present.reason === REVOKED;
+};
+
+/** Tells whether the last sweep found that the owner may not bind the Export. */
+export const isMarkedUnauthorized = (grant: Grant): boolean =>
+  condition(grant, TYPE)?.status === "False";
+
+/** Tells whether a refusal has lasted long enough to take the rights of the Grant away. */
+export const isDue = (grant: Grant, nowMs: number): boolean => {
+  const present = condition(grant, TYPE);
+  return present?.status === "False" && !hasLostRights(grant) &&
+    nowMs - Date.parse(present.lastTransitionTime) >= CONFIRM_MS;
+};
+
+/**
+ * Returns the condition to write, or undefined if the Grant says it already. A Grant whose owner
+ * never lost the permission has no condition, so that a sweep writes nothing at rest.
+ */
+export function authorizedCondition(grant: Grant, judgement: Judgement): Condition | undefined {
+  const present = condition(grant, TYPE);
+  const { isAllowed, nowMs } = judgement;
+  if (!present && isAllowed) return undefined;
+  const status = isAllowed ? "True" : "False";
+  const next: Condition = {
+    type: TYPE,
+    status,
+    ...(isAllowed ? ALLOWED : refused(grant, judgement)),
+    lastTransitionTime: present?.status === status
+      ? present.lastTransitionTime
+      : new Date(nowMs).toISOString().replace(/\.\d+Z$/, "Z"),
+    observedGeneration: grant.metadata.generation ?? 0,
+  };
+  const isSame = COMPARED.every((field) => present?.[field] === next[field]);
+  return isSame ? undefined : next;
+}
+
+const COMPARED = ["status", "reason", "message", "observedGeneration"] as const;
+
+const ALLOWED = { reason: "AsExpected", message: "RBAC lets the owner bind the Export" };
+
+/** The messages have no time and no count, so that they stay the same from sweep to sweep. */
+function refused(
+  grant: Grant,
+  { revokes, mayRevoke, isHeld, nowMs }: Judgement,
+): Pick<Condition, "reason" | "message"> {
+  const lost = `The owner lacks the verb "bind" on exports.catalog.xbind.io ` +
+    `"${grant.spec.exportName}"`;
+  if (!revokes) return { reason: "PermissionLost", message: `${lost}; the Grant keeps its rights` };
+  if (hasLostRights(grant) || mayRevoke && !isHeld && isDue(grant, nowMs)) {
+    return { reason: REVOKED, message: `${lost}; its rights are taken away until it has it again` };
+  }
+  return {
+    reason: "PermissionLost",
+    message: isHeld
+      ? `${lost}; revocation is on hold because many Grants lost the permission together`
+      : `${lost}; its rights will be taken away`,
+  };
+}
