@@ -7,10 +7,10 @@ import {
   CLUSTERS,
   type Clusters,
   ERROR_BODY,
-  IDENTITY,
-  type Identity,
   INSTANCES,
   type Instances,
+  ME,
+  type Me,
   PROVIDER_INFO,
   type ProviderInfo,
 } from "../../common/api/wire.ts";
@@ -85,8 +85,8 @@ export class GatewayClient {
   }
 
   /** Reads the identity of the session. */
-  me(signal: AbortSignal): Promise<Identity> {
-    return this.#json({ what: "check the session", path: "/api/me", shape: IDENTITY }, signal);
+  me(signal: AbortSignal): Promise<Me> {
+    return this.#json({ what: "check the session", path: "/api/me", shape: ME }, signal);
   }
 
   /** Lists Ready Exports and Collections. */

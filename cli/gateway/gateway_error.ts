@@ -56,6 +56,7 @@ export const refusedBy = (asked: Asked, refusal: Refusal): GatewayError => {
   if (status === 404 && said && missing) {
     return fail("notFound", missing, "List all Exports: kubectl bind catalog");
   }
+  if (status === 403 && said) return fail("failure", said, ASK_FOR_PERMISSION);
   if (status === 410) {
     return fail("pickupGone", said || "the pickup was used, replaced or is too old", BIND_AGAIN);
   }
@@ -102,6 +103,9 @@ export const loginRemedy = ({ server, tokenFromEnv }: Omit<Asked, "what">): stri
     ? `Put a valid token into XBIND_TOKEN, or unset it and run: kubectl bind login ${server}`
     : `Run: kubectl bind login ${server}`;
 
+/** Tells who can help after a refusal by RBAC. */
+export const ASK_FOR_PERMISSION =
+  "Ask the provider for the permission; kubectl bind doctor shows the RBAC it would add";
 const BIND_AGAIN = "Run the command again: it asks for a new pickup";
 const TRY_AGAIN_SAFELY = "Run the command again: what was begun is kept, nothing is made twice";
 const CHECK_ADDRESS = "Check the gateway's address (--server, XBIND_SERVER) with the provider";

@@ -7,6 +7,8 @@ export interface Check {
   readonly status: "ok" | "failed" | "warning" | "skipped";
   readonly detail: string;
   readonly remedy?: string;
+  /** Objects that an administrator would apply. */
+  readonly manifests?: readonly object[];
 }
 
 /** A check that passed. */

@@ -1,5 +1,6 @@
 import { CliError } from "../cli_error.ts";
 import type { Io, Line, Style } from "../terminal/io.ts";
+import { linesOf } from "../terminal/output.ts";
 import { printData } from "../terminal/render.ts";
 import type { ConsumerOptions, GlobalOptions } from "../options.ts";
 import { type Check, checked, skipped } from "./checks.ts";
@@ -17,7 +18,12 @@ export async function runDoctor(io: Io, options: DoctorOptions): Promise<void> {
   const checks: Check[] = [];
   for await (const check of allChecks(io, options)) {
     checks.push(check);
-    if (options.output === undefined) io.out([checkLine(check)]);
+    if (options.output !== undefined) continue;
+    io.out([checkLine(check)]);
+    if (check.manifests) {
+      const { toYaml } = await import("../../common/yaml.ts");
+      io.out(linesOf(toYaml(check.manifests)));
+    }
   }
   if (options.output === "json") await printData(io, "json", { checks });
   const bad = checks.filter(({ status }) => status === "failed").length;

@@ -1,3 +1,4 @@
+import type { Me } from "../../common/api/wire.ts";
 import { deadline } from "../../common/time/deadline.ts";
 import { CliError } from "../cli_error.ts";
 import { connectGateway } from "../gateway/connect.ts";
@@ -5,6 +6,7 @@ import type { GatewayClient } from "../gateway/client.ts";
 import type { Io } from "../terminal/io.ts";
 import type { GlobalOptions } from "../options.ts";
 import { serverText } from "../gateway/server_url.ts";
+import { authorizationCheck, isDecidedByRbac } from "./authorization_check.ts";
 import { type Check, checkClock, checked, skipped } from "./checks.ts";
 
 /** The client for later checks; absent without a valid session. */
@@ -37,13 +39,23 @@ export async function* gatewayChecks(
     yield skipped("session", "the gateway is not available");
     return;
   }
+  let me: Me | undefined;
   const session = await checked("session", async () => {
     const client = await connectGateway(io, options, "session");
-    const { subject, displayName } = await client.me(limit.signal);
+    me = await client.me(limit.signal);
+    const { subject, displayName } = me;
     signedIn.gateway = client;
     return `you are ${displayName ? `${displayName} (${subject})` : subject}`;
   });
   yield session;
+  const { gateway: client } = signedIn;
+  if (client && me && isDecidedByRbac(me)) {
+    const caller = me;
+    yield await checked(
+      "authorization",
+      async () => authorizationCheck(caller, await client.catalog(limit.signal)),
+    );
+  }
   const clock = gateway?.clock;
   yield checkClock("gateway clock", clock && { server: clock.gateway, ours: clock.ours });
 }

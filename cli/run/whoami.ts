@@ -19,5 +19,7 @@ export const whoami = async (
     ["Name", me.displayName],
     ["Subject", me.subject],
     ["Groups", me.groups?.join(", ")],
+    ["RBAC user", me.kubernetes?.user],
+    ["RBAC groups", me.kubernetes?.groups.join(", ")],
   ]));
 };

@@ -62,6 +62,7 @@ const tables = (...parts: readonly (readonly string[])[]): string[] => {
 /** Lists Exports, then Collections. */
 export const catalogListing = (catalog: Catalog): Listing => {
   const { exports, collections = [] } = catalog;
+  const locked = exports.filter(({ bindable }) => bindable === false).map(({ name }) => name);
   return {
     data: catalog,
     names: [
@@ -69,6 +70,9 @@ export const catalogListing = (catalog: Catalog): Listing => {
       ...collections.map(({ name }) => `collection.${CATALOG_GROUP}/${name}`),
     ],
     empty: "No Exports are offered.",
+    notes: locked.length > 0
+      ? [`you may not bind ${locked.join(", ")}; kubectl bind doctor shows what to ask for`]
+      : [],
     table: ({ wide, noHeaders }) => {
       const exportRows = exports.map((each) => [
         each.name,
@@ -80,6 +84,7 @@ export const catalogListing = (catalog: Catalog): Listing => {
             (each.relatedResources ?? [])
               .map(({ resource, direction }) => `${resource} ${direction}`).join(", "),
             each.docs ?? "",
+            each.bindable === false ? "no" : "yes",
           ]
           : []),
       ]);
@@ -91,7 +96,13 @@ export const catalogListing = (catalog: Catalog): Listing => {
       ]);
       const more = wide ? ["DESCRIPTION"] : [];
       return tables(
-        section(["EXPORT", "TITLE", "APIS", ...more, ...(wide ? ["RELATED", "DOCS"] : [])])(
+        section([
+          "EXPORT",
+          "TITLE",
+          "APIS",
+          ...more,
+          ...(wide ? ["RELATED", "DOCS", "BINDABLE"] : []),
+        ])(
           exportRows,
           noHeaders,
         ),

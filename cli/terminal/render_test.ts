@@ -28,6 +28,20 @@ Deno.test("catalogListing() omits the table of Collections when there are none",
   assert.deepEqual(names, ["export.catalog.xbind.io/pg"]);
 });
 
+Deno.test("catalogListing() tells which Exports may not be bound", () => {
+  const entry = (name: string) => ({ name, title: name, apis: [`${name}.org`] });
+  const { table, notes } = catalogListing({
+    exports: [entry("a"), { ...entry("b"), bindable: false }],
+  });
+  assert.deepEqual(table({ wide: true }), [
+    "EXPORT   TITLE   APIS    DESCRIPTION   RELATED   DOCS     BINDABLE",
+    "a        a       a.org   <none>        <none>    <none>   yes",
+    "b        b       b.org   <none>        <none>    <none>   no",
+  ]);
+  assert.deepEqual(notes, ["you may not bind b; kubectl bind doctor shows what to ask for"]);
+  assert.deepEqual(catalogListing({ exports: [entry("a")] }).notes, []);
+});
+
 Deno.test("clustersListing() lists Grants in use, then pending Grants", () => {
   const binding = {
     grant: "pg-1",

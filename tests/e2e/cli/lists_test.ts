@@ -86,9 +86,9 @@ Deno.test("kubectl bind lists the catalog, clusters and instances of a provider"
     assert.equal(
       await user.output(["catalog", "-owide", "--no-headers"]),
       golden(
-        `evil      ${SHOWN}   widgets.example.org   <none>      <none>                    <none>`,
+        `evil      ${SHOWN}   widgets.example.org   <none>      <none>                    <none>                     yes`,
         `widgets   ${"Widgets".padEnd(SHOWN.length)}   widgets.example.org   All sizes   ` +
-          "configmaps FromProvider   https://example.org/docs",
+          "configmaps FromProvider   https://example.org/docs   yes",
         "",
         "tools   Tools   widgets,evil   <none>",
       ),

@@ -1,0 +1,63 @@
+import type { Catalog, Me } from "../../common/api/wire.ts";
+import { identityHash } from "../../common/api/names.ts";
+import { type Check, ok } from "./checks.ts";
+
+const RBAC = "rbac.authorization.k8s.io";
+const FEW = 10;
+
+/** The caller, as far as the provider's RBAC decides what the caller may do. */
+export type AuthorizedMe = Me & { readonly kubernetes: NonNullable<Me["kubernetes"]> };
+
+/** Tells whether the provider's RBAC decides. */
+export const isDecidedByRbac = (me: Me): me is AuthorizedMe => me.kubernetes !== undefined;
+
+/** Says by which names the provider knows the caller, and what an administrator would add. */
+export function authorizationCheck({ subject, kubernetes }: AuthorizedMe, catalog: Catalog): Check {
+  const { user, groups } = kubernetes;
+  const locked = catalog.exports.filter(({ bindable }) => bindable === false)
+    .map(({ name }) => name);
+  const bindable = catalog.exports.length - locked.length;
+  const names = `RBAC of the provider knows you as user ${user} in ${groups.join(", ")}`;
+  const found = ok("authorization", `${names}; you may bind ${bindable} of the Exports you see`);
+  if (locked.length === 0) return found;
+  return {
+    ...found,
+    remedy: `You may not bind ${fewOf(locked)}. An administrator of the provider would apply this`,
+    manifests: bindManifests(subject, user, locked),
+  };
+}
+
+/** Builds the role and its binding that let one user bind these Exports. */
+export function bindManifests(
+  subject: string,
+  user: string,
+  exportNames: readonly string[],
+): readonly object[] {
+  const name = `xbind-bind-${identityHash(subject).slice(0, 10)}`;
+  const metadata = { name };
+  return [
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: "ClusterRole",
+      metadata,
+      rules: [{
+        apiGroups: ["catalog.xbind.io"],
+        resources: ["exports"],
+        resourceNames: [...exportNames],
+        verbs: ["get", "bind"],
+      }],
+    },
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: "ClusterRoleBinding",
+      metadata,
+      roleRef: { apiGroup: RBAC, kind: "ClusterRole", name },
+      subjects: [{ apiGroup: RBAC, kind: "User", name: user }],
+    },
+  ];
+}
+
+const fewOf = (names: readonly string[]): string =>
+  names.length <= FEW
+    ? names.join(", ")
+    : `${names.slice(0, FEW).join(", ")} and ${names.length - FEW} more`;
