@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
 import { ICON_HOST } from "../support/peers/browser.ts";
+import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES } from "../../common/api/resources.ts";
 import { customType } from "../support/planes/issuer_samples.ts";
-import { once, UiWorld } from "../support/worlds/ui_world.ts";
+import { once, subjectOf, UiWorld } from "../support/worlds/ui_world.ts";
 import { SAMPLE_GROUPS, SAMPLE_OFFERS } from "../testdata/sample_catalog.ts";
 
 let world: UiWorld;
@@ -205,5 +206,37 @@ Deno.test("the page refreshes every 15 seconds, but only while it is visible", a
     await show("visible");
     await card(page, "Novelty").waitFor();
     assert.equal(reads(), 3);
+  });
+});
+
+Deno.test("a service that the user may not bind has a lock, a reason and no button", async () => {
+  const exports = { apiGroups: ["catalog.xbind.io"], resources: ["exports"] };
+  const apiGroup = "rbac.authorization.k8s.io";
+  const metadata = { name: "ada" };
+  await world.provider.create(CLUSTER_ROLES, {
+    metadata,
+    rules: [
+      { ...exports, verbs: ["get"] },
+      { ...exports, verbs: ["bind"], resourceNames: ["widgets"] },
+    ],
+  });
+  await world.provider.create(CLUSTER_ROLE_BINDINGS, {
+    metadata,
+    roleRef: { apiGroup, kind: "ClusterRole", name: "ada" },
+    subjects: [{ apiGroup, kind: "User", name: `xbind:${subjectOf("ada")}` }],
+  });
+  await using gateway = await world.anotherGateway(["--authorization=Kubernetes"]);
+  await world.visit({ gateway }, async ({ page }) => {
+    await card(page, "Widgets").getByRole("button", { name: "Bind Widgets" }).waitFor();
+    const locked = card(page, "PostgreSQL");
+    await locked.getByText("You may not bind this. Ask its provider").waitFor();
+    assert.equal(await locked.getByRole("button").count(), 0);
+    await locked.getByRole("link", { name: "PostgreSQL", exact: true }).click();
+    const details = page.getByRole("dialog");
+    await details.getByText("You may not bind this.").waitFor();
+    assert.equal(await details.getByRole("button", { name: "Bind" }).count(), 0);
+  });
+  await world.visit({ gateway, at: "#/catalog?bind=postgresql" }, async ({ page }) => {
+    await page.getByRole("dialog").getByText("You may not bind this.").waitFor();
   });
 });

@@ -4,6 +4,7 @@ import type { BoundState } from "../logic/bound_exports.ts";
 import { webUrl } from "../logic/web_url.ts";
 import { BoundBadge } from "./bound_badge.tsx";
 import { OutsideIcon } from "./icons.tsx";
+import { Locked } from "./locked.tsx";
 import { isPlainClick } from "./plain_click.ts";
 import { RelatedList } from "./related_list.tsx";
 import { ServiceIcon } from "./service_icon.tsx";
@@ -54,14 +55,16 @@ function Card({ offer, bound, href, onOpen, onBind }: CardProps) {
         ? <RelatedList rules={relatedResources.slice(0, SHOWN_RULES)} />
         : null}
       <footer class="card-foot">
-        <button
-          type="button"
-          class={bound ? "button" : "button button-main"}
-          aria-label={bound ? `Bind again: ${title}` : `Bind ${title}`}
-          onClick={() => onBind(name)}
-        >
-          {bound ? "Bind again" : "Bind"}
-        </button>
+        {offer.bindable === false ? <Locked docs={docs} /> : (
+          <button
+            type="button"
+            class={bound ? "button" : "button button-main"}
+            aria-label={bound ? `Bind again: ${title}` : `Bind ${title}`}
+            onClick={() => onBind(name)}
+          >
+            {bound ? "Bind again" : "Bind"}
+          </button>
+        )}
         {docs
           ? (
             <a

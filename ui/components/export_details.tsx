@@ -3,6 +3,7 @@ import type { BoundState } from "../logic/bound_exports.ts";
 import { webUrl } from "../logic/web_url.ts";
 import { BoundBadge } from "./bound_badge.tsx";
 import { OutsideIcon } from "./icons.tsx";
+import { Locked } from "./locked.tsx";
 import { InstanceTable } from "./instance_table.tsx";
 import { Modal } from "./modal.tsx";
 import { RelatedList } from "./related_list.tsx";
@@ -31,9 +32,13 @@ export function ExportDetails(
       </div>
       {description ? <p class="details-text" dir="auto">{description}</p> : null}
       <div class="actions">
-        <button type="button" class="button button-main" onClick={() => onBind(name)}>
-          {bound ? "Bind again" : "Bind"}
-        </button>
+        {offer.bindable === false
+          ? <Locked docs={docs} />
+          : (
+            <button type="button" class="button button-main" onClick={() => onBind(name)}>
+              {bound ? "Bind again" : "Bind"}
+            </button>
+          )}
         {docs
           ? (
             <a class="outside" href={docs} target="_blank" rel="noopener noreferrer">

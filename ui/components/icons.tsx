@@ -26,6 +26,7 @@ export const OutsideIcon = glyph("M6.5 3.5h-3v9h9v-3M9.5 2.5h4v4M13 3 7.5 8.5");
 export const CopyIcon = glyph("M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3");
 export const CheckIcon = glyph("M3 8.5 6.5 12 13 4.5");
 export const WarningIcon = glyph("M8 2.5 14.5 13.5h-13zM8 6.5v3.5M8 12v.1");
+export const LockIcon = glyph("M3.5 7.5h9v6h-9zM5.5 7.5V5a2.5 2.5 0 0 1 5 0v2.5");
 export const PlusIcon = glyph("M8 3v10M3 8h10");
 
 /** Draws the logo: two halves that meet. */

@@ -38,7 +38,8 @@ export function OverlayView(
   if (!catalog) return null; // the view below shows the loading state
   const offer = catalog.exports.find(({ name }) => name === overlay.export);
   if (!offer) return <NotOffered name={overlay.export} onClose={onClose} />;
-  return overlay.kind === "details"
+  const isLocked = offer.bindable === false; // a link can lead to the dialog all the same
+  return overlay.kind === "details" || isLocked
     ? (
       <ExportDetails
         key={`details/${offer.name}`}
