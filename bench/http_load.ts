@@ -39,18 +39,20 @@ async function roundTrip(
 }
 
 async function measure(target: string, load: Load): Promise<LoadResult> {
-  const { token, inFlight, seconds, encoding = "gzip", etag } = load;
+  const { token, tokens = [token], inFlight, seconds, encoding = "gzip", etag } = load;
   const { hostname, port, pathname } = new URL(target);
-  const headers = {
-    Host: `${hostname}:${port}`,
-    "Accept-Encoding": encoding,
-    ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
-    ...(etag === undefined ? {} : { "If-None-Match": etag }),
+  const requestOf = (caller: string | undefined) => {
+    const headers = {
+      Host: `${hostname}:${port}`,
+      "Accept-Encoding": encoding,
+      ...(caller === undefined ? {} : { Authorization: `Bearer ${caller}` }),
+      ...(etag === undefined ? {} : { "If-None-Match": etag }),
+    };
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    return new TextEncoder().encode(`GET ${pathname} HTTP/1.1\r\n${lines.join("")}\r\n`);
   };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  const request = new TextEncoder().encode(
-    `GET ${pathname} HTTP/1.1\r\n${lines.join("")}\r\n`,
-  );
+  const requests = tokens.map(requestOf);
+  let turn = 0;
   const times: number[] = [];
   let bytes = 0;
   const start = performance.now();
@@ -60,6 +62,7 @@ async function measure(target: string, load: Load): Promise<LoadResult> {
     const buffer = new Uint8Array(BUFFER_BYTES);
     while (performance.now() < end) {
       const sent = performance.now();
+      const request = requests[turn++ % requests.length] ?? requestOf(undefined);
       bytes = await roundTrip(connection, request, etag === undefined ? 200 : 304, buffer);
       times.push(performance.now() - sent);
     }

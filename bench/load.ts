@@ -1,6 +1,8 @@
 /** The options of a load. */
 export interface Load {
   readonly token?: string;
+  /** The tokens of several callers, who take turns; replaces `token`. */
+  readonly tokens?: readonly string[];
   readonly inFlight: number;
   readonly seconds: number;
   readonly encoding?: "gzip" | "identity";

@@ -8,6 +8,7 @@
 import { say } from "../scripts/say.ts";
 import { VERSION } from "../common/version.ts";
 import { benchAuthentication } from "./authentication.ts";
+import { benchAuthorization } from "./authorization.ts";
 import { benchBind } from "./bind.ts";
 import { benchCacheMemory } from "./cache_memory.ts";
 import { benchCatalog } from "./catalog.ts";
@@ -55,6 +56,7 @@ const SCENARIOS: readonly Scenario[] = [
   { name: "cache", modes: ["quick", "full"], run: benchCacheMemory },
   { name: "authentication", modes: ["quick", "full"], run: benchAuthentication },
   { name: "catalog", modes: ["quick", "full"], run: benchCatalog },
+  { name: "authorization", modes: ["quick", "full"], run: benchAuthorization },
   { name: "issuer", modes: ["quick", "full"], run: benchIssuer },
   { name: "provisioning", modes: ["quick", "full"], run: benchProvisioning },
   { name: "cli", modes: ["quick", "full"], run: ({ full, progress }) => benchCli(full, progress) },
