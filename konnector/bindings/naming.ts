@@ -7,9 +7,14 @@ function named(objects: readonly string[]): string {
 }
 
 /** Says which copies stay on a provider that is lost. */
-export const stayingNote = (objects: readonly string[]): string =>
-  `The provider could not be reached, so ${objects.length} objects were released without it. ` +
-  `If it comes back, it still has the copies: ${named(objects)}`;
+export const stayingNote = (
+  objects: readonly string[],
+  related: readonly string[] = [],
+): string => {
+  const copies = [...related, ...objects.length > 0 ? [named(objects)] : []];
+  return `The provider could not be reached, so ${objects.length} objects were released without ` +
+    `it. If it comes back, it still has the copies: ${copies.join(", ") || "none"}`;
+};
 
 /** Says which copies have no object, and what became of them. */
 export const leftoversNote = (

@@ -6,6 +6,8 @@ Deno.test("stayingNote() counts all copies, and names some", () => {
   const note = stayingNote(objects);
   assert.match(note, /12 objects/);
   assert.match(note, /as\.g\.org n\/o0, .* n\/o9 and 2 more$/);
+  assert.match(stayingNote([], ["related secrets"]), /0 objects .* copies: related secrets$/);
+  assert.match(stayingNote(["a"], ["related secrets"]), /copies: related secrets, a$/);
 });
 
 Deno.test("leftoversNote() says what became of the copies", () => {

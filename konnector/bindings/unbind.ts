@@ -9,7 +9,7 @@ import type { Links } from "../connections/links.ts";
 import { allBindings, connectionFacts, type ConsumerCaches } from "../consumer_caches.ts";
 import { removeCleanup } from "../finalizer.ts";
 import type { Related } from "../related/related.ts";
-import { relatedLeft } from "../related/release_related.ts";
+import { relatedLeft, releaseRelated } from "../related/release_related.ts";
 import { removeCrd } from "../schema/install_crd.ts";
 import type { Apis } from "./apis.ts";
 import type { Draining } from "./binding_status.ts";
@@ -102,12 +102,13 @@ export async function unbind(
 
 /** Releases the objects of a binding whose provider is lost, and says which copies stay there. */
 async function force(
-  { caches, consumer, recordEvent, log }: BindingDeps,
+  deps: BindingDeps,
   binding: AnyBinding,
   apis: readonly string[],
   heirs: readonly AnyBinding[],
   signal: AbortSignal,
 ): Promise<void> {
+  const { caches, consumer, recordEvent, log } = deps;
   const released: string[] = [];
   for (const api of apis.filter((name) => caches.crds.get({ name }) !== undefined)) {
     const objects = await releaseObjects.all(consumer, releaseOf(binding, api, heirs), signal);
@@ -115,7 +116,8 @@ async function force(
   }
   const { kind, metadata: { name, namespace } } = binding;
   log.warn("unbound without the provider", { kind, name, namespace, left: released.length });
-  recordEvent(binding, "Warning", "ProviderLost", stayingNote(released));
+  const related = await releaseRelated(deps, binding, signal);
+  recordEvent(binding, "Warning", "ProviderLost", stayingNote(released, related));
 }
 
 /** Says which objects of an API the binding alone holds. */

@@ -56,15 +56,11 @@ async function heldWithoutProvider(
   kind: RelatedKind,
   signal: AbortSignal,
 ): Promise<number> {
-  const { spec: { connectionRef: { name }, relatedResources = [] }, metadata } = binding;
-  const { uid = "" } = metadata;
+  const { spec: { connectionRef: { name } }, metadata: { uid = "" } } = binding;
   const { rules, frozen } = rulesOf(name, allBindings(caches), kind);
   const hasConnection = caches.connections.get({ name }) !== undefined;
   if (kind.direction === "FromConsumer") {
-    const hasRule = relatedResources.some((rule) =>
-      rule.resource === kind.resource && rule.direction === kind.direction
-    );
-    return hasRule && hasConnection && !frozen.includes(uid) ? Infinity : 0;
+    return hasRule(binding, kind) && hasConnection && !frozen.includes(uid) ? Infinity : 0;
   }
   const copies = await copiesOn(consumer, kind.resource, clusterUid, uid, signal);
   if (copies.length === 0) return 0;
@@ -73,6 +69,33 @@ async function heldWithoutProvider(
   await deleteAll(consumer, kind.resource, copies, signal);
   return copies.length;
 }
+
+/**
+ * Deletes the copies of a binding on the consumer, because its provider is lost. Returns the
+ * resources whose copies stay on the provider.
+ */
+export async function releaseRelated(
+  { consumer, clusterUid }: ReleaseDeps,
+  binding: AnyBinding,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const staying: string[] = [];
+  for (const kind of RELATED_KINDS) {
+    const { resource, direction } = kind;
+    if (direction === "FromProvider") {
+      const { uid = "" } = binding.metadata;
+      const copies = await copiesOn(consumer, resource, clusterUid, uid, signal);
+      await deleteAll(consumer, resource, copies, signal);
+    } else if (hasRule(binding, kind)) staying.push(`related ${resource}`);
+  }
+  return staying;
+}
+
+const hasRule = (
+  { spec: { relatedResources = [] } }: AnyBinding,
+  { resource, direction }: RelatedKind,
+): boolean =>
+  relatedResources.some((rule) => rule.resource === resource && rule.direction === direction);
 
 /** Lists the copies of a binding on the consumer. */
 async function copiesOn(

@@ -10,6 +10,8 @@ import {
 } from "../../../common/api/resources.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { aWhile, keyIn, meddle, told, writesAfter } from "../../support/worlds/konnector_steps.ts";
+import { uniqueName } from "../../support/planes/kube.ts";
+import { RelatedSteps, rule } from "../../support/worlds/related_steps.ts";
 import { type Bound, isGone, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
 
 const world = await KonnectorWorld.start();
@@ -20,6 +22,7 @@ Deno.test.afterEach(() => {
   world.consumerProxy.faults = () => undefined;
 });
 
+const related = new RelatedSteps(world);
 const BINDING = { type: CLUSTER_BINDINGS as unknown as Bound["type"], namespace: "" };
 
 /** Binds an API, and waits until these objects have copies. */
@@ -63,6 +66,31 @@ for (const [what, { reason, fault }] of Object.entries(OUTAGES)) {
     for (const each of ["a", "b"]) assert.ok(await provider.kube.get(type, keyIn(bound, each)));
   });
 }
+
+Deno.test("an unbind without its provider takes related copies along, and names the rest", async () => {
+  await world.restart({ flags: ["--unbind-timeout=2s"] });
+  const names = [uniqueName("related")];
+  const bound = await world.bind("related", {
+    relatedResources: [
+      rule("secrets", "FromProvider", { names }),
+      rule("configmaps", "FromConsumer", { names }),
+    ],
+  });
+  const { name, namespace } = bound;
+  const key = { namespace, name: names[0] as string };
+  await related.put("provider", "secrets", key, "down");
+  await related.put("consumer", "configmaps", key, "up");
+  await related.has("consumer", "secrets", key, "down");
+  await related.has("provider", "configmaps", key, "up");
+  world.providerProxy.faults = () => ({ kind: "resetBefore" });
+  world.providerProxy.cutStreams();
+  await world.hasCondition(CONNECTIONS, { name }, "Connected", "False", "ProviderUnreachable");
+  await consumer.kube.delete(CLUSTER_BINDINGS, { name });
+  await isGone(consumer.kube, CLUSTER_BINDINGS, { name });
+  assert.equal(await related.find("consumer", "secrets", key), undefined);
+  assert.match((await told(world, BINDING, name, "ProviderLost")).note, /: related configmaps$/);
+  await related.has("provider", "configmaps", key, "up");
+});
 
 Deno.test("an unbind waits for a provider that comes back in time, and takes the copies", async () => {
   await world.restart({ flags: ["--unbind-timeout=1m"] });
