@@ -1,4 +1,4 @@
-import { LABELS } from "../../common/api/names.ts";
+import { isDnsLabel, isDnsSubdomain, LABELS } from "../../common/api/names.ts";
 import { type ObjectMeta, type RelatedResource, SECRETS } from "../../common/api/resources.ts";
 import { matchesNames, matchesSelector, selectorText } from "../../common/api/selector.ts";
 import type { Selection } from "../../common/kube/client.ts";
@@ -14,7 +14,8 @@ export function selectedBy(
   rules: readonly BoundRule[],
   allowed: Allowed,
 ): string | undefined {
-  if (labels?.[LABELS.managed] === "true" || isBarredNamespace(namespace, allowed)) {
+  const isCopy = labels?.[LABELS.managed] === "true";
+  if (isCopy || !isPlace(namespace, name) || isBarredNamespace(namespace, allowed)) {
     return undefined;
   }
   return rules.find((rule) =>
@@ -22,6 +23,10 @@ export function selectedBy(
     matchesNames(rule, name) && matchesSelector(labels, rule.selector.labelSelector ?? {})
   )?.binding;
 }
+
+/** A hostile cluster may send names that no cluster stores. */
+const isPlace = (namespace: string, name: string): boolean =>
+  isDnsLabel(namespace) && isDnsSubdomain(name);
 
 const NOT_MANAGED = `${LABELS.managed}!=true`;
 

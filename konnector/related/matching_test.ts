@@ -40,6 +40,14 @@ Deno.test("selectedBy() never selects copies and protected namespaces", () => {
   assert.equal(selectedBy(place("a", {}, "xbind"), all, NOTHING), undefined);
 });
 
+Deno.test("selectedBy() never selects names that no cluster stores", () => {
+  for (
+    const [name, namespace] of [["../a", "n"], ["A", "n"], ["a/b", "n"], ["a", "n/m"], ["a", ""]]
+  ) {
+    assert.equal(selectedBy(place(name ?? "", {}, namespace), [rule("b")], NOTHING), undefined);
+  }
+});
+
 Deno.test("sourceSelection() selects in the API server what all rules have in common", () => {
   const select = (rules: BoundRule[], reach?: string) =>
     sourceSelection(rules, "configmaps", reach, NOTHING);
