@@ -50,6 +50,8 @@ Deno.test("an object that the provider refuses says why, and is synced once it m
   await world.edit("consumer", bound, "big", { spec: { size: 60 } });
   await aWhile();
   assert.deepEqual((await world.provider.kube.get(type, at)).spec, { size: 9 });
+  const metrics = await fetch(new URL("/metrics", await world.konnector.addressOf("/metrics")));
+  assert.ok((await metrics.text()).includes(`xbind_sync_refused{api="${bound.api}"} 1\n`));
   await world.edit("provider", bound, "big", { status: { ok: true } }, "status");
   await world.onConsumer(type, at, ({ status }) => status?.["ok"] === true);
 });
