@@ -5,8 +5,19 @@ export interface Right {
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
+  readonly subresource?: string;
   readonly namespace?: string;
 }
+
+/** A rule that gives rights, as a SelfSubjectRulesReview lists it. */
+export interface HeldRule {
+  readonly verbs?: readonly string[];
+  readonly apiGroups?: readonly string[];
+  readonly resources?: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+const REVIEWS = "/apis/authorization.k8s.io/v1";
 
 /** Asks a cluster whether our account there has a right. Any account may ask. */
 export async function may(
@@ -14,17 +25,14 @@ export async function may(
   right: Right,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { status } = await kube.request<{ status?: { allowed?: boolean } }>(
-    "POST",
-    "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-    {
-      apiVersion: "authorization.k8s.io/v1",
-      kind: "SelfSubjectAccessReview",
-      spec: { resourceAttributes: right },
-    },
+  const spec = { resourceAttributes: right };
+  const { allowed } = await review<{ allowed?: boolean }>(
+    kube,
+    "SelfSubjectAccessReview",
+    spec,
     signal,
   );
-  return status?.allowed === true;
+  return allowed === true;
 }
 
 /** Returns the verbs among these that our account lacks for a resource of the core group. */
@@ -38,4 +46,46 @@ export async function missingVerbs(
     verbs.map((verb) => may(kube, { verb, group: "", ...place }, signal)),
   );
   return verbs.filter((_, index) => !answers[index]);
+}
+
+/**
+ * Lists what our account may do in a namespace, at once. Some authorizers do not tell their rules:
+ * then the list is incomplete, and `may` asks for a single right.
+ */
+export async function heldRules(
+  kube: KubeClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<{ readonly rules: readonly HeldRule[]; readonly isIncomplete: boolean }> {
+  const { resourceRules = [], incomplete } = await review<
+    { resourceRules?: readonly HeldRule[]; incomplete?: boolean }
+  >(kube, "SelfSubjectRulesReview", { namespace }, signal);
+  return { rules: resourceRules, isIncomplete: incomplete === true };
+}
+
+/** Tells whether a rule gives a right on every object. */
+export function gives(rule: HeldRule, { verb, group, resource, subresource }: Right): boolean {
+  const { verbs, apiGroups, resources, resourceNames = [] } = rule;
+  const name = subresource === undefined ? resource : `${resource}/${subresource}`;
+  return includes(verbs, verb) && includes(apiGroups, group) && includes(resources, name) &&
+    resourceNames.length === 0;
+}
+
+/** Tells whether a list of a rule has a value, or all. */
+export const includes = (held: readonly string[] = [], wanted: string): boolean =>
+  held.includes("*") || held.includes(wanted);
+
+async function review<T>(
+  kube: KubeClient,
+  kind: string,
+  spec: object,
+  signal: AbortSignal,
+): Promise<T | Record<string, never>> {
+  const { status } = await kube.request<{ readonly status?: T }>(
+    "POST",
+    `${REVIEWS}/${kind.toLowerCase()}s`,
+    { apiVersion: "authorization.k8s.io/v1", kind, spec },
+    signal,
+  );
+  return status ?? {};
 }

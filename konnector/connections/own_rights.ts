@@ -1,5 +1,6 @@
 import type { ApiName } from "../../common/api/names.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
+import { type HeldRule, heldRules, includes } from "../rights.ts";
 
 /** What a credential may list. */
 export interface OwnRights {
@@ -9,40 +10,19 @@ export interface OwnRights {
   mayListIn(group: string): boolean;
 }
 
-interface Rule {
-  readonly verbs?: readonly string[];
-  readonly apiGroups?: readonly string[];
-  readonly resources?: readonly string[];
-}
-
-const has = (values: readonly string[] | undefined, value: string): boolean =>
-  values?.includes("*") === true || values?.includes(value) === true;
-
 /** Asks the provider what the credential may list in its namespace there, and everywhere. */
 export async function ownRights(
   kube: KubeClient,
   boundary: string,
   signal: AbortSignal,
 ): Promise<OwnRights> {
-  const { status } = await kube.request<{
-    status?: { incomplete?: boolean; resourceRules?: readonly Rule[] };
-  }>(
-    "POST",
-    "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
-    {
-      apiVersion: "authorization.k8s.io/v1",
-      kind: "SelfSubjectRulesReview",
-      spec: { namespace: boundary || "default" },
-    },
-    signal,
-  );
-  const rules = (status?.resourceRules ?? []).filter(({ verbs }) => has(verbs, "list"));
-  // Some authorizers do not tell their rules. Then only a request shows what it may.
-  const isUnknown = status?.incomplete === true;
+  const { rules: all, isIncomplete } = await heldRules(kube, boundary || "default", signal);
+  const rules = all.filter(({ verbs }) => includes(verbs, "list"));
+  const isIn = (rule: HeldRule, group: string) => includes(rule.apiGroups, group);
+  // Where the list is incomplete, only a request shows what the credential may.
   return {
     mayList: ({ plural, group }) =>
-      isUnknown ||
-      rules.some((rule) => has(rule.apiGroups, group) && has(rule.resources, plural)),
-    mayListIn: (group) => isUnknown || rules.some((rule) => has(rule.apiGroups, group)),
+      isIncomplete || rules.some((rule) => isIn(rule, group) && includes(rule.resources, plural)),
+    mayListIn: (group) => isIncomplete || rules.some((rule) => isIn(rule, group)),
   };
 }
