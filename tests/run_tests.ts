@@ -49,6 +49,7 @@ const SOAK_TESTS = [
   "tests/soak/",
   "tests/e2e/process/faults_test.ts",
   "tests/e2e/konnector/fault_matrix_test.ts",
+  "tests/e2e/konnector/random_history_test.ts",
   "tests/e2e/issuer/rights_matrix_test.ts",
   "tests/e2e/gateway/schemathesis_test.ts",
   "tests/e2e/bind/single_use_history_test.ts",

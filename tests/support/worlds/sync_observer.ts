@@ -61,6 +61,11 @@ export class SyncObserver implements AsyncDisposable {
     this.#foreign.set(uid, resourceVersion);
   }
 
+  /** Forgets a foreign object. */
+  release({ metadata: { uid = "" } }: Instance): void {
+    this.#foreign.delete(uid);
+  }
+
   /** Allows a copy to end, because the test ends it. */
   excuse({ metadata: { uid = "" } }: Instance): void {
     this.#excused.add(uid);
