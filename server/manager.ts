@@ -165,6 +165,7 @@ function showGrants(metrics: Metrics, grants: Pick<Cache<Grant>, "values">): voi
       ready: 0,
       pending: 0,
       failed: 0,
+      unauthorized: 0,
       stale: 0,
       deleting: 0,
     };
@@ -181,5 +182,6 @@ function stateOf(grant: Grant): string {
   if (condition(grant, "Stale")?.status === "True") return "stale";
   const ready = condition(grant, "Ready");
   if (ready?.status === "True") return "ready";
+  if (ready?.reason === "NotAuthorized") return "unauthorized";
   return !ready || ready.reason === "Pending" ? "pending" : "failed";
 }

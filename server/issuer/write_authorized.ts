@@ -42,5 +42,5 @@ export async function writeAuthorized(
   if (isMarkedUnauthorized(grant) && reason === "PermissionLost") return;
   const line = auditLine("grant.unauthorized", reason, { message, ...about(grant) });
   log.warn("Grant is not authorized", line);
-  recordEvent(grant, "Warning", reason, message);
+  recordEvent(grant, "Warning", "PermissionLost", message);
 }
