@@ -12,6 +12,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
     "kubectl -n xbind logs deployment/konnector",
   SecretNotFound: `Its credentials are gone. ${BIND_AGAIN}`,
   SecretInvalid: `The message names the fault in its kubeconfig. ${BIND_AGAIN}`,
+  ExpiresSoon: `Its token expires at the time in the message. ${BIND_AGAIN}`,
   ProviderUnreachable:
     "Check address, network and certificate in the message; it retries by itself",
   CredentialsRejected: `The Grant or its token is gone. ${BIND_AGAIN}`,

@@ -13,10 +13,15 @@ export interface Fault {
   readonly message: string;
 }
 
+/** The reason of `SecretValid` if the token expires soon. */
+export const EXPIRES_SOON = "ExpiresSoon";
+
 /** What a reconcile found out about a Connection. */
 export interface ConnectionView {
   /** Undefined if the Secret can be used. */
   readonly secretFault?: Fault;
+  /** Set if the token in the Secret expires soon. */
+  readonly expiry?: string | undefined;
   /** Undefined if the provider answers and accepts the credential. */
   readonly linkFault?: Fault;
   /** Set if the provider refuses a right that every API needs. */
@@ -72,7 +77,9 @@ function findingsOf(connection: Connection, view: ConnectionView): Finding[] {
     ? { reason: "Paused", message: PAUSED }
     : secretFault ?? linkFault ?? (denied ? { reason: "Forbidden", message: denied } : undefined);
   return [
-    judged("SecretValid", secretFault),
+    view.expiry && !secretFault
+      ? finding("SecretValid", true, EXPIRES_SOON, view.expiry)
+      : judged("SecretValid", secretFault),
     judged("Connected", secretFault ?? linkFault),
     schemaInSync(connection, view),
     finding("PermissionDenied", !!refused, refused ? "Forbidden" : "AsExpected", refused),

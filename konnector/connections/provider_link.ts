@@ -155,6 +155,11 @@ export class ProviderLink implements Disposable {
     return this.#source.active;
   }
 
+  /** Returns the provider's time. */
+  now(): Date {
+    return this.#clock.now();
+  }
+
   /** Why the provider cannot be used at present; undefined if it can. */
   get failure(): unknown {
     return this.#failure;

@@ -21,12 +21,13 @@ import { isPaused } from "../pause.ts";
 import { CrdRefusedError } from "../schema/consumer_crd.ts";
 import { isPulledBy } from "../schema/install_crd.ts";
 import { isMadeBy } from "./auto_bind.ts";
-import { connectionStatus, type ConnectionView } from "./connection_status.ts";
+import { connectionStatus, type ConnectionView, EXPIRES_SOON } from "./connection_status.ts";
 import { type Credential, readCredential, SecretError } from "./credential.ts";
 import { MOST_APIS } from "./offered_apis.ts";
 import { isCredentialRefused, type ProviderLink } from "./provider_link.ts";
 import { deleteBinding, endHeartbeat, releaseSecret, removeUnbound } from "./release_connection.ts";
 import { type OfferDeps, takeOffers } from "./take_offers.ts";
+import { expiryNote, expiryOf, nextLookMs } from "./token_expiry.ts";
 
 /** What the reconcile of a Connection works with. */
 export interface ConnectionDeps extends OfferDeps {
@@ -88,6 +89,27 @@ async function look(
     return { view: { localUid, secretFault: error }, outcome: done }; // the Secret's event comes
   }
   await addCleanup(deps.consumer, SECRETS, credential.secret, signal);
+  const looked = await lookWith(deps, connection, credential, signal);
+  const expiry = expiryOf(credential.target);
+  if (!expiry) return looked;
+  const now = links.get(name)?.now() ?? new Date();
+  const nextMs = nextLookMs(expiry, now);
+  const { outcome } = looked;
+  return {
+    view: { ...looked.view, expiry: expiryNote(expiry, now) },
+    outcome: outcome.kind === "done" && nextMs !== undefined ? requeueAfter(nextMs) : outcome,
+  };
+}
+
+/** Connects with a credential, and looks at the provider. */
+async function lookWith(
+  deps: ConnectionDeps,
+  connection: Connection,
+  credential: Credential,
+  signal: AbortSignal,
+): Promise<Look> {
+  const { links, clusterUid: localUid } = deps;
+  const { name } = connection.metadata;
   let link: ProviderLink;
   try {
     const { source = "Auto" } = connection.spec.schema ?? {};
@@ -211,6 +233,13 @@ async function store(
     if (judged === "False" && !["Pending", "Paused"].includes(reason)) {
       recordEvent(connection, "Warning", reason, message || `${type} is False`);
     }
+  }
+  const secret = condition({ ...connection, status }, "SecretValid");
+  if (
+    secret?.reason === EXPIRES_SOON &&
+    secret.message !== condition(connection, "SecretValid")?.message
+  ) {
+    recordEvent(connection, "Warning", secret.reason, secret.message);
   }
   const denied = condition({ ...connection, status }, "PermissionDenied");
   const isDeniedNow = denied?.status === "True" && isReady({ ...connection, status }) &&

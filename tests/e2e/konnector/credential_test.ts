@@ -17,7 +17,13 @@ import { bundleFor, providerKubeconfig } from "../../../common/consumer/bundle.t
 import { toYaml } from "../../../common/yaml.ts";
 import { grantFor } from "../../support/planes/issuer_samples.ts";
 import { accountToken, uniqueName } from "../../support/planes/kube.ts";
-import { type Bound, isGone, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { told } from "../../support/worlds/konnector_steps.ts";
+import {
+  type Bound,
+  isGone,
+  KonnectorWorld,
+  secretOf,
+} from "../../support/worlds/konnector_world.ts";
 
 const world = await KonnectorWorld.start();
 const { consumer, provider } = world;
@@ -139,6 +145,31 @@ Deno.test("a revoked Grant is noticed at rest, and a new bundle resumes the sync
   assert.deepEqual(await consumer.kube.get(type, { namespace, name: "a" }), object);
   await world.edit("consumer", bound, "a", { spec: { size: 2 } });
   await world.onProvider(type, { namespace, name: "a" }, ({ spec }) => spec?.["size"] === 2);
+});
+
+Deno.test("a token that expires soon by the provider's clock is reported, and works", async () => {
+  const bound = await world.bind("expiring", { who: "expiring" });
+  const { name, type, grant: { status: { namespace = "", serviceAccount = "" } = {} } } = bound;
+  assert.equal((await eventuallyHas(CONNECTIONS, name, "SecretValid", "AsExpected")).message, "");
+  const args = ["create", "token", serviceAccount, "-n", namespace, "--duration=10m"];
+  const { stdout } = await world.providerPlane.kubectl(args);
+  const { server, caPem } = world.address;
+  const access = { server, caData: btoa(caPem), token: stdout.trim(), namespace };
+  world.providerProxy.dateShiftMs = 9 * 60_000;
+  try {
+    await world.apply([{
+      ...secretOf(bound),
+      stringData: { kubeconfig: toYaml([providerKubeconfig(access)]) },
+    } as KubeObject]);
+    const { message } = await eventuallyHas(CONNECTIONS, name, "SecretValid", "ExpiresSoon");
+    assert.match(message, /^The token in its kubeconfig expires at \d{4}-.*Z; bind again/);
+    const at = { type: CONNECTIONS as unknown as Bound["type"], namespace: "" };
+    assert.equal((await told(world, at, name, "ExpiresSoon")).note, message);
+    await world.create(bound, "a");
+    await world.onProvider(type, { namespace: bound.namespace, name: "a" });
+  } finally {
+    world.providerProxy.dateShiftMs = 0;
+  }
 });
 
 Deno.test("with the policy Orphan a binding goes without its provider", async () => {
