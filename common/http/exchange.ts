@@ -29,6 +29,11 @@ export class NoAnswerError extends Error {
   }
 }
 
+/** The body of an answer is longer than allowed. */
+export class TooLargeError extends Error {
+  override readonly name = "TooLargeError";
+}
+
 /** Returns host and port, without the brackets of IPv6 addresses. */
 export function hostAndPort(url: URL): { host: string; port: number } {
   return {
@@ -91,7 +96,7 @@ export function collectText(maxBytes: number): { take(part: Buffer): void; text(
   return {
     take(part) {
       bytes += part.length;
-      if (bytes > maxBytes) throw new Error(`the answer is larger than ${maxBytes} bytes`);
+      if (bytes > maxBytes) throw new TooLargeError(`the answer is larger than ${maxBytes} bytes`);
       parts.push(part);
     },
     text() {

@@ -4,6 +4,7 @@ import type { KubeClient } from "./client.ts";
 import { follow, type FollowSource, type FollowTiming } from "./follow.ts";
 import { type Crowd, type CrowdedNamespace, Held } from "./held.ts";
 import { Indexes, type IndexFunction } from "./indexes.ts";
+import { KubeError } from "./kube_error.ts";
 import type { MetadataObject } from "./metadata.ts";
 import { keyText, type ObjectKey } from "./paths.ts";
 import { Waiters } from "./waiters.ts";
@@ -33,8 +34,18 @@ export interface CacheOptions<T extends MetadataObject, Index extends string> {
   readonly timing?: FollowTiming;
   /** Bounds the objects held of one namespace. By default all are held. */
   readonly crowd?: Crowd<T>;
-  /** The most objects held. Further ones are ignored until the next list. By default all are held. */
-  readonly most?: number;
+  /** The most objects held. By default all are held. */
+  readonly most?: Most;
+}
+
+/** Bounds the objects of a cache. */
+export interface Most {
+  readonly objects: number;
+  /**
+   * Further ones are ignored until the next list. Or they are refused: then the server is reported
+   * as disconnected, and asked again.
+   */
+  readonly further: "ignored" | "refused";
 }
 
 /** The objects of a kind as the API server reports them, kept current by a watch. */
@@ -74,7 +85,7 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
         begin: () => void (this.#incoming = new Held(this.#options.crowd)),
         end: (version) => this.#replace(version),
         upsert: (object, isNew) => {
-          if (this.#isFull(object)) return;
+          if (!this.#admits(object)) return;
           if (this.#incoming) return receive(this.#incoming, object, isNew);
           const { resourceVersion } = object.metadata;
           if (this.#isNews(keyText(object.metadata), resourceVersion)) this.#set(object, { isNew });
@@ -214,11 +225,17 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
     }, signal);
   }
 
-  /** Tells whether there is no room for an object that is not held yet. */
-  #isFull({ metadata }: T): boolean {
-    const { most = Infinity } = this.#options;
+  /** Tells whether there is room for an object. */
+  #admits({ metadata }: T): boolean {
+    const { most } = this.#options;
     const held = this.#incoming ?? this.#objects;
-    return held.size >= most && !held.has(keyText(metadata));
+    if (!most || held.size < most.objects || held.has(keyText(metadata))) return true;
+    if (most.further === "ignored") return false;
+    const { plural } = this.#source.type;
+    throw new KubeError(`Cannot watch ${plural}: there are more than ${most.objects}`, {
+      status: 0,
+      reason: "TooManyObjects",
+    });
   }
 
   /** Records the version. Returns false for events that are older than a write of ours. */

@@ -43,6 +43,8 @@ export interface ListPage {
 const CALL_TIMEOUT_MS = 15_000;
 const LIST_TIMEOUT_MS = 30_000;
 const PAGE_SIZE = 500;
+/** A page of objects may be larger than any object. */
+const MAX_PAGE_BYTES = 64 * 1024 * 1024;
 
 /**
  * A thin client over API paths. `sendPatiently` retries its requests.
@@ -134,6 +136,7 @@ export class KubeClient {
     } = await this.#call("GET", path, `list ${type.plural}`, {
       signal,
       timeoutMs: LIST_TIMEOUT_MS,
+      maxAnswerBytes: MAX_PAGE_BYTES,
       ...(accept ? { headers: { Accept: accept } } : {}),
     });
     return {

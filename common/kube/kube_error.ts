@@ -47,6 +47,9 @@ export const isExpired = (error: unknown): boolean => hasReason(error, "Expired"
 /** Tells whether the caller's account lacks the right. */
 export const isForbidden = (error: unknown): boolean => hasReason(error, "Forbidden");
 
+/** Tells whether the answer was longer than we accept. */
+export const isTooLarge = (error: unknown): boolean => hasReason(error, "AnswerTooLarge");
+
 /** Tells whether a watch was open but silent for too long. */
 export const isSilence = (error: unknown): boolean => hasReason(error, "Silence");
 

@@ -3,7 +3,7 @@ import type { Connections } from "../http/connections.ts";
 import { type Deadline, deadline, roughly } from "../time/deadline.ts";
 import type { ConnectThroughProxy } from "../http/dial.ts";
 import type { AnswerHead, OnHead } from "../http/answer.ts";
-import { collectText, exchange, NoAnswerError } from "../http/exchange.ts";
+import { collectText, exchange, NoAnswerError, TooLargeError } from "../http/exchange.ts";
 import { Slots } from "../time/slots.ts";
 import { untilAborted } from "../time/wait.ts";
 import { clusterConnections } from "./cluster_connections.ts";
@@ -53,6 +53,8 @@ export interface TransportRequest {
   readonly body?: string;
   /** The limit for the whole exchange, or for the head of a stream. Excludes getting credentials. */
   readonly timeoutMs: number;
+  /** The longest answer to this request, if not that of the transport. */
+  readonly maxAnswerBytes?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly beforeSend?: BeforeSend | undefined;
 }
@@ -101,7 +103,7 @@ export class Transport implements Disposable {
     using limit = timeLimit(request);
     return await asKubeError(request, async () => {
       using _slot = await this.#slots.enter("calls", limit.signal);
-      const body = collectText(this.#maxAnswerBytes);
+      const body = collectText(request.maxAnswerBytes ?? this.#maxAnswerBytes);
       const head = await this.#exchange(request, credentials, "calls", limit, () => body.take);
       return { ...head, text: body.text(), credentials };
     });
@@ -208,10 +210,15 @@ async function asKubeError<T>(request: TransportRequest, run: () => Promise<T>):
     if (!(error instanceof NoAnswerError)) throw error;
     throw new KubeError(`${request.attempt}: ${error.message}`, {
       status: 0,
-      reason: error.sent ? "ConnectionLost" : "ConnectionFailed",
+      reason: reasonOf(error),
       cause: error,
     });
   }
+}
+
+function reasonOf({ sent, cause }: NoAnswerError): string {
+  if (cause instanceof TooLargeError) return "AnswerTooLarge";
+  return sent ? "ConnectionLost" : "ConnectionFailed";
 }
 
 const timeLimit = (request: TransportRequest): Deadline =>

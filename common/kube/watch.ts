@@ -22,6 +22,8 @@ export interface WatchCallbacks {
 }
 
 const OPEN_TIMEOUT_MS = 15_000;
+/** No object is nearly as large, so a longer line is an attack on our memory. */
+const LONGEST_LINE = 16 * 1024 * 1024;
 
 /**
  * Watches from a resourceVersion on. Without one, the initial objects come first as `ADDED`, up to a
@@ -80,8 +82,11 @@ export function endsInitialEvents(bookmark: unknown): boolean {
   return metadata?.annotations?.["k8s.io/initial-events-end"] === "true";
 }
 
-/** Splits a stream of text into lines. */
-export function lineSplitter(onLine: (line: string) => void): (text: string) => void {
+/** Splits a stream of text into lines. Throws if a line is too long. */
+export function lineSplitter(
+  onLine: (line: string) => void,
+  longest = LONGEST_LINE,
+): (text: string) => void {
   let rest = "";
   return (text) => {
     let start = 0;
@@ -92,6 +97,9 @@ export function lineSplitter(onLine: (line: string) => void): (text: string) => 
       if (line !== "") onLine(line);
     }
     rest += text.slice(start);
+    if (rest.length <= longest) return;
+    rest = "";
+    throw new Error(`a line is longer than ${longest} characters`);
   };
 }
 

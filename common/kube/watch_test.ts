@@ -28,3 +28,12 @@ Deno.test("lineSplitter() holds back an unfinished line", () => {
   feed("c\n\n");
   assert.deepEqual(lines, ["a", "bc"]);
 });
+
+Deno.test("lineSplitter() refuses a line that is too long, and forgets it", () => {
+  const lines: string[] = [];
+  const feed = lineSplitter((line) => lines.push(line), 8);
+  feed("12345678");
+  assert.throws(() => feed("9"), /longer than 8/);
+  feed("a\n");
+  assert.deepEqual(lines, ["a"]);
+});

@@ -59,14 +59,14 @@ export class RelatedSync {
       selection: sourceSelection(ruleSet.rules, resource, reach, allowed),
       metadataOnly: true,
       decode: (item) => this.#selected(item as MetadataObject, !sources.hasSynced),
-    }, { reports: reports("source"), most: MOST_SOURCES });
+    }, { reports: reports("source"), most: { objects: MOST_SOURCES, further: "ignored" } });
     const namespace = direction === "FromConsumer" ? reach : undefined;
     const copies: Cache<CopyRecord> = new Cache({
       type,
       selection: { labelSelector: copiesOf(clusterUid), ...(namespace ? { namespace } : {}) },
       metadataOnly: false,
       decode: copyRecord,
-    }, { reports: reports("target"), most: MOST_COPIES });
+    }, { reports: reports("target"), most: { objects: MOST_COPIES, further: "ignored" } });
     this.#context = {
       ...options,
       type,

@@ -71,7 +71,9 @@ Deno.test("Cache holds no more objects than it may, and follows those that it ho
   await using at = await workspace(provider, "kube-cache");
   const { namespace } = at;
   await Promise.all(["a", "b", "c"].map((name) => write(at, name)));
-  const cache = new Cache(wholeObjects(CONFIG_MAPS, selection(namespace)), { most: 2 });
+  const cache = new Cache(wholeObjects(CONFIG_MAPS, selection(namespace)), {
+    most: { objects: 2, further: "ignored" },
+  });
   await using _ = await running(cache, at.kube);
   const [first = "", second = ""] = names(cache.values());
   assert.equal(cache.size, 2);
