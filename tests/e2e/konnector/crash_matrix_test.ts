@@ -16,6 +16,7 @@ import { auditEvents } from "../../../scripts/controlplane/audit_events.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { KillMatrix, whatText, type WriteKind } from "../../support/faults/kill_matrix.ts";
 import { boundaryOf } from "../../support/planes/issuer_samples.ts";
+import { uniqueName } from "../../support/planes/kube.ts";
 import { keyIn } from "../../support/worlds/konnector_steps.ts";
 import {
   type Bound,
@@ -23,6 +24,7 @@ import {
   KonnectorWorld,
   secretOf,
 } from "../../support/worlds/konnector_world.ts";
+import { DIRECTIONS, RelatedSteps, rule } from "../../support/worlds/related_steps.ts";
 
 const ADDS_CLEANUP = /"finalizers":\[[^\]]*core\.xbind\.io\/cleanup/;
 const REMOVES_CLEANUP = /"finalizers":\[(?![^\]]*core\.xbind\.io\/cleanup)/;
@@ -104,6 +106,12 @@ const WRITES: readonly WriteKind[] = [
   },
   { name: "status", on: "consumer", what: "patch objects/status" },
   { name: "Event", on: "consumer", what: "create events" },
+  ...(["consumer", "provider"] as const).flatMap((on): WriteKind[] => [
+    { name: `related create on the ${on}`, on, what: "patch secrets", body: CREATE_ONLY },
+    { name: `related update on the ${on}`, on, what: "patch secrets", body: WITH_UID },
+    { name: `related delete on the ${on}`, on, what: "delete secrets" },
+  ]),
+  { name: "namespace of a related copy", on: "consumer", what: "create namespaces" },
   { name: "heartbeat create", on: "provider", what: "create leases" },
   { name: "heartbeat renew", on: "provider", what: "patch leases", isRepeated: true },
   { name: "heartbeat delete", on: "provider", what: "delete leases" },
@@ -123,6 +131,8 @@ const WRITES: readonly WriteKind[] = [
 const world = await KonnectorWorld.start();
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 const { consumer, provider } = world;
+const related = new RelatedSteps(world);
+const LABEL = "crash";
 
 /** Starts a konnector whenever one was killed, as Kubernetes does, until it is disposed. */
 function supervise(matrix: KillMatrix): AsyncDisposable {
@@ -158,6 +168,8 @@ async function live(bound: Bound, matrix: KillMatrix): Promise<void> {
   await world.onProvider(type, at("life"), ({ spec }) => spec?.["size"] === 2);
   await world.edit("provider", bound, "life", { status: { phase: "Up" } }, "status");
   await world.onConsumer(type, at("life"), ({ status }) => status?.["phase"] === "Up");
+
+  await copyBothWays(bound);
 
   await conflict(bound, "taken");
   await provider.kube.delete(type, at("taken"));
@@ -201,6 +213,21 @@ async function live(bound: Bound, matrix: KillMatrix): Promise<void> {
   await isGone(consumer.kube, CONNECTIONS, { name });
 }
 
+/** Creates, changes and deletes a Secret on each side, and waits for its copy on the other. */
+async function copyBothWays({ namespace }: Bound): Promise<void> {
+  for (const [direction, from, to] of DIRECTIONS) {
+    // The consumer has no such namespace, and the provider has none of the bound one.
+    const place = direction === "FromProvider" ? uniqueName("crash") : namespace;
+    const key = { namespace: place, name: LABEL };
+    await related.put(from, "secrets", key, "one", { labels: [LABEL] });
+    await related.has(to, "secrets", key, "one");
+    await related.write(from, "secrets", key, "two");
+    await related.has(to, "secrets", key, "two");
+    await related.delete(from, "secrets", key);
+    await related.gone(to, "secrets", key);
+  }
+}
+
 /** Creates an object whose name is taken on the provider, and waits until it is marked. */
 async function conflict(bound: Bound, name: string): Promise<void> {
   await world.createForeign(bound, name);
@@ -226,7 +253,10 @@ async function auditedWrites(plane: KonnectorWorld["consumerPlane"]): Promise<st
 }
 
 Deno.test("a konnector that is killed at any write is followed by one that ends the work", async (t) => {
-  const bound = await world.bind("crash", { isApplied: false });
+  const bound = await world.bind("crash", {
+    isApplied: false,
+    relatedResources: DIRECTIONS.map(([direction]) => rule("secrets", direction, { label: LABEL })),
+  });
   const { name, grant } = bound;
   const matrix = new KillMatrix(WRITES, () => world.konnector.signal("SIGKILL"));
   world.consumerProxy.faults = matrix.faults("consumer", consumer.kube);
