@@ -13,6 +13,7 @@ export async function check({ provider, consumer, backend }: Running): Promise<v
   const bound = [`connection/${grant}`, `clusterbinding/${grant}`];
   await ready(consumer, ...bound);
   say(`Bound: ${grant}`);
+  await find(consumer, ["secret/widgets-ca"]); // a related resource, copied from the provider
   await kubectl(consumer, ["apply", "-f", join(ROOT, "examples/widgets/widget.yaml")]);
   await ready(consumer, "widget/first");
   say(`On the provider:\n${await kubectl(provider, ["get", "widgets", "-n", "default"])}`);

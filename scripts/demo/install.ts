@@ -26,6 +26,7 @@ export const PROVIDER_OBJECTS = [
   "exports.catalog.xbind.io/widgets",
   "collections.catalog.xbind.io/getting-started",
   "clusterrole/widgets-controller",
+  "secret/widgets-ca",
 ];
 
 /** The objects of the consumer before the first bind, as arguments of kubectl. */
@@ -59,7 +60,7 @@ const apply = (plane: ControlPlane, ...names: string[]) =>
 export async function installSample(provider: ControlPlane): Promise<string> {
   await apply(provider, "crd.yaml");
   await established(provider, [SAMPLE_CRD]);
-  await apply(provider, "export.yaml", "collection.yaml", "controller.yaml");
+  await apply(provider, "ca.yaml", "export.yaml", "collection.yaml", "controller.yaml");
   await kubectl(provider, ["wait", "--for=condition=Ready", "--timeout=30s", "export/widgets"]);
   return await provider.kubeconfigForServiceAccount("default", "widgets-controller");
 }

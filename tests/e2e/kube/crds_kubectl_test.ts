@@ -151,7 +151,8 @@ Deno.test("the API server accepts the manifests in examples/widgets", async () =
   try {
     await succeed(["apply", "--server-side", "-f", "-"], crd);
     await succeed(["wait", "--for=condition=Established", "--timeout=30s", "-f", "-"], crd);
-    for (const name of ["export.yaml", "collection.yaml", "controller.yaml", "widget.yaml"]) {
+    const others = ["ca", "export", "collection", "controller", "widget"];
+    for (const name of others.map((each) => `${each}.yaml`)) {
       await succeed(["create", "--dry-run=server", "-f", "-"], example(name));
     }
     const exportable = await succeed([
