@@ -46,7 +46,8 @@ export interface ManagerDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-const WORKERS = 4;
+/** Many, because a reconcile may wait for a provider that does not answer. */
+const WORKERS = 32;
 /** Counts of objects change often. A binding shows them after this time. */
 const PROGRESS_MS = 250;
 

@@ -49,6 +49,9 @@ export interface ApisReports {
   due(api: string, ms: number): void;
 }
 
+/** The state of an API whose provider has not told of it yet. */
+const NOT_READ = { coverage: undefined, reason: "Pending", message: "Its CRD is being read" };
+
 /** The bound APIs, their states and their running syncs. */
 export class Apis implements Disposable {
   readonly #states = new Map<string, ApiState>();
@@ -99,8 +102,8 @@ export class Apis implements Disposable {
 
   /** Gives an API its new coverage, and changes nothing else. */
   cover(api: string, coverage: ApiCoverage): void {
-    const before = this.#states.get(api);
-    if (!before || before.coverage.text === coverage.text) return;
+    const before = this.#states.get(api) ?? NOT_READ;
+    if (before.coverage?.text === coverage.text) return;
     this.#set(api, { ...before, coverage });
     this.sync(api)?.lookAgain();
   }

@@ -7,6 +7,7 @@ import { deniedRetryMs } from "../denied_retry.ts";
 import { CrdRefusedError } from "../schema/consumer_crd.ts";
 import { isPulled } from "../schema/install_crd.ts";
 import { reasonOf } from "../sync/refusals.ts";
+import type { ApiState } from "./apis.ts";
 import { missingOnConsumer } from "./consumer_rights.ts";
 import { type ApiCoverage, coverageOf } from "./coverage.ts";
 import { installApi, isFault, neverPulled, usePaused } from "./install_api.ts";
@@ -22,6 +23,8 @@ const REFUSED_RETRY_MS = 60_000;
 const CRD_RETRY_MS = 1_000;
 /** Nothing tells that a credential reaches more namespaces than before. */
 const REACH_LOOK_MS = 300_000;
+/** How soon to ask again for one of the few pulls at once. */
+const PULL_LOOK_MS = 100;
 
 /** Starts, adapts or stops the sync of one API as its bindings and its Connection want it. */
 export async function reconcileApi(
@@ -36,8 +39,8 @@ export async function reconcileApi(
     return await pullUnbound(deps, api, signal);
   }
   deps.unbound.forget(api);
-  // At once, because a pause must not wait for the provider.
-  if (apis.get(api)?.coverage.connection === coverage.connection) apis.cover(api, coverage);
+  // At once, because a pause and an unbind must not wait for the provider.
+  if (isSameConnection(apis.get(api), coverage)) apis.cover(api, coverage);
   const link = links.get(coverage.connection);
   if (!link?.hasSynced) {
     apis.pause(api, { coverage, reason: "Pending", message: "The Connection is not ready" });
@@ -47,6 +50,10 @@ export async function reconcileApi(
     apis.cover(api, coverage);
     return done; // a link that works again wakes its APIs
   }
+  // An unbind waits until its API knows of it, and must not wait for the provider.
+  if (isSameConnection(apis.get(api), coverage)) apis.cover(api, coverage);
+  using pull = link.reservePull();
+  if (!pull) return requeueAfter(PULL_LOOK_MS);
   try {
     return await pullAndSync(deps, api, coverage, link, signal);
   } catch (error) {
@@ -65,6 +72,9 @@ export async function reconcileApi(
     return requeueAfter(deniedRetryMs());
   }
 }
+
+const isSameConnection = (state: ApiState | undefined, { connection }: ApiCoverage): boolean =>
+  !state || state.coverage.connection === connection;
 
 async function pullAndSync(
   deps: ApiDeps,

@@ -1,6 +1,8 @@
 import { type KubeObject, NAMESPACES, type ResourceType } from "../../common/api/resources.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
+import { KubeError } from "../../common/kube/kube_error.ts";
 
+const LONGEST_UID = 128;
 const KCP_GROUP = "core.kcp.io";
 const LOGICAL_CLUSTERS: ResourceType = {
   group: KCP_GROUP,
@@ -26,5 +28,10 @@ export async function clusterIdentity(kube: KubeClient, signal: AbortSignal): Pr
   const { metadata } = isKcp
     ? await kube.get<KubeObject>(LOGICAL_CLUSTERS, { name: "cluster" }, signal)
     : await kube.get(NAMESPACES, { name: "kube-system" }, signal);
-  return metadata.uid ?? "";
+  const uid: unknown = metadata.uid;
+  if (typeof uid === "string" && uid.length <= LONGEST_UID) return uid;
+  throw new KubeError("Cannot read the identity of the cluster: its UID is malformed", {
+    status: 0,
+    reason: "InvalidAnswer",
+  });
 }

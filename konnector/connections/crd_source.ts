@@ -1,14 +1,18 @@
-import { isDnsLabel, LABELS } from "../../common/api/names.ts";
+import { isDnsLabel, LABELS, parseApiName } from "../../common/api/names.ts";
 import { CRDS, type CustomResourceDefinition, isDeleting } from "../../common/api/resources.ts";
 import { Cache } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
-import { metadataObjects } from "../../common/kube/follow.ts";
-import type { MetadataObject } from "../../common/kube/metadata.ts";
-import { checkedCrd } from "../schema/consumer_crd.ts";
+import { type FollowSource, metadataObjects } from "../../common/kube/follow.ts";
+import { isTooLarge } from "../../common/kube/kube_error.ts";
+import { type MetadataObject, reduceMetadata } from "../../common/kube/metadata.ts";
+import { checkedCrd, CrdRefusedError } from "../schema/consumer_crd.ts";
 import type { ApiDetails, ApiSource, ProviderApi, SourceReports } from "./api_source.ts";
 
 /** The status of a Connection has room for so many. */
 const MOST_VERSIONS = 100;
+
+/** A provider has hundreds at most. Further ones only take our memory. */
+const MOST_CRDS = 10_000;
 
 /** Follows the CRDs of a provider. Those with the export label are offered. */
 export class CrdSource implements ApiSource {
@@ -19,7 +23,8 @@ export class CrdSource implements ApiSource {
 
   constructor(kube: KubeClient, reports: SourceReports) {
     this.#kube = kube;
-    this.#crds = new Cache(metadataObjects(CRDS), {
+    this.#crds = new Cache(crdsOfApis, {
+      most: { objects: MOST_CRDS, further: "ignored" },
       reports: {
         connected: () => reports.works(),
         disconnected: (error) => reports.failed(error),
@@ -66,14 +71,29 @@ export class CrdSource implements ApiSource {
   }
 
   async readCrd(name: string, signal: AbortSignal): Promise<CustomResourceDefinition | undefined> {
-    const found = await this.#kube.find(CRDS, { name }, signal);
-    return found && checkedCrd(name, found);
+    try {
+      const found = await this.#kube.find(CRDS, { name }, signal);
+      return found && checkedCrd(name, found);
+    } catch (error) {
+      if (!isTooLarge(error)) throw error;
+      throw new CrdRefusedError("it is larger than any CRD may be");
+    }
   }
 
   async run(signal: AbortSignal): Promise<void> {
     await this.#crds.run(this.#kube, signal);
   }
 }
+
+/** The metadata of CRDs with valid names. */
+const crdsOfApis: FollowSource<MetadataObject> = {
+  ...metadataObjects(CRDS),
+  decode: (item) => {
+    const crd = reduceMetadata(item);
+    const { name } = crd.metadata as { name: unknown };
+    return typeof name === "string" && parseApiName(name) ? crd : undefined;
+  },
+};
 
 const apiOf = ({ metadata: { name, labels, uid, generation } }: MetadataObject): ProviderApi => ({
   name,

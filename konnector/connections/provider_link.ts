@@ -46,6 +46,10 @@ export interface LinkOptions {
 }
 
 const MAX_IN_FLIGHT = 32;
+/** A provider that does not answer holds at most so many workers, and others can be bound. */
+const MOST_PULLS = 4;
+/** Several times the largest object that Kubernetes stores. */
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 
 /** The way to one provider: client, APIs and heartbeat. A changed kubeconfig needs a new link. */
 export class ProviderLink implements Disposable {
@@ -69,6 +73,7 @@ export class ProviderLink implements Disposable {
   #comparesVersions: boolean | undefined;
   #heartbeatDenied: string | undefined;
   #beatAtMs: number | undefined;
+  #pulls = 0;
 
   private constructor(
     options: LinkOptions,
@@ -105,6 +110,7 @@ export class ProviderLink implements Disposable {
     const transport = new Transport(target, {
       userAgent: `xbind-konnector/${VERSION}`,
       maxInFlight: MAX_IN_FLIGHT,
+      maxAnswerBytes: MAX_ANSWER_BYTES,
       onAnswer,
       onHead: ({ header }, begunAtMs) => clock.heard(header("date"), begunAtMs, Date.now()),
     });
@@ -158,6 +164,13 @@ export class ProviderLink implements Disposable {
   /** Returns the provider's time. */
   now(): Date {
     return this.#clock.now();
+  }
+
+  /** Reserves one of the few pulls of CRDs at once; undefined if all are in use. */
+  reservePull(): Disposable | undefined {
+    if (this.#pulls >= MOST_PULLS) return undefined;
+    this.#pulls++;
+    return { [Symbol.dispose]: () => void this.#pulls-- };
   }
 
   /** Why the provider cannot be used at present; undefined if it can. */

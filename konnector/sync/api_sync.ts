@@ -82,6 +82,8 @@ export interface SyncCounts {
 const MANAGER = FIELD_MANAGERS.konnector;
 /** Copies with other sets of fields are compared with their objects at the start. */
 const MOST_FIELD_SETS = 10_000;
+/** More copies of this cluster than it can have objects: a provider that fills our memory. */
+const MOST_COPIES = 500_000;
 /** Objects in work at once. More would only wait in the API servers, before a user's new object. */
 const WORKERS = 16;
 
@@ -110,7 +112,7 @@ export class ApiSync {
       },
       metadataOnly: false,
       decode: (item) => this.#decodeCopy(item, copies),
-    }, { reports: reports("provider") });
+    }, { reports: reports("provider"), most: { objects: MOST_COPIES, further: "refused" } });
     const objects: Cache<ConsumerRecord> = new Cache({
       type,
       selection: {},

@@ -1,6 +1,11 @@
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
 import { NAMESPACES } from "../../common/api/resources.ts";
-import { isAlreadyExists, isForbidden, isNotFound } from "../../common/kube/kube_error.ts";
+import {
+  isAlreadyExists,
+  isForbidden,
+  isNotFound,
+  KubeError,
+} from "../../common/kube/kube_error.ts";
 import { keyOf, type ObjectKey } from "../../common/kube/paths.ts";
 import { appliedObject, clusterMarks, type Guard } from "./applied_object.ts";
 import { contains } from "./drift.ts";
@@ -23,7 +28,9 @@ export async function applyCopy(
   const { namespace, name } = object.metadata;
   const { type, provider, copies } = sync;
   const text = copyText(sync, object, guard);
-  const answer = await provider.applyText(type, { namespace, name }, text, MANAGER, signal);
+  const answer = wellFormed(
+    await provider.applyText(type, { namespace, name }, text, MANAGER, signal),
+  );
   copies.learn(answer, MANAGER);
   const known = copies.get({ namespace, name });
   const isAnswer = known?.metadata.resourceVersion === answer.metadata.resourceVersion;
@@ -130,4 +137,17 @@ export async function createNamespace(
 }
 
 const readCopy = ({ type }: SyncContext, raw: unknown): ProviderRecord =>
-  providerRecord(raw, { manager: MANAGER, hasStatusSubresource: type.hasStatusSubresource });
+  providerRecord(wellFormed(raw), {
+    manager: MANAGER,
+    hasStatusSubresource: type.hasStatusSubresource,
+  });
+
+/** Throws for an answer that is no object, as for one that is lost. */
+function wellFormed<T>(answer: T): T {
+  const { metadata } = (answer ?? {}) as { readonly metadata?: { readonly name?: unknown } };
+  if (typeof metadata?.name === "string") return answer;
+  throw new KubeError("Cannot read the copy: the provider's answer is malformed", {
+    status: 0,
+    reason: "InvalidAnswer",
+  });
+}
