@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { boundaryName, FIELD_MANAGERS, grantName } from "../../../common/api/names.ts";
-import { type Grant, GRANTS } from "../../../common/api/resources.ts";
+import { ANNOTATIONS, boundaryName, FIELD_MANAGERS, grantName } from "../../../common/api/names.ts";
+import { type Grant, GRANTS, LEASES } from "../../../common/api/resources.ts";
+import { summaryText } from "../../../common/api/sync_summary.ts";
 import type { Catalog, Clusters, Instances, Me } from "../../../common/api/wire.ts";
 import { customType, WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { sealedSubject } from "../../support/planes/sealed_sessions.ts";
@@ -173,7 +174,13 @@ Deno.test("callers without the right to list Grants see their own inventory only
     const name = grantName("widgets", sealedSubject(who));
     const grant = await provider.kube.get(GRANTS, { name });
     grants.push(grant);
-    await provider.beat(grant, { consumerUid: `uid-of-${who}` });
+    const { metadata: lease } = await provider.beat(grant, { consumerUid: `uid-of-${who}` });
+    const problem = { api: WIDGETS, name: `broken-of-${who}`, reason: "Rejected", message: "" };
+    const totals = { objects: 1, conflicts: 0, rejected: 1 };
+    const summary = summaryText({ ...totals, problems: [problem] });
+    await provider.edit(LEASES, lease, {
+      metadata: { annotations: { [ANNOTATIONS.syncSummary]: summary } },
+    });
     await provider.kube.create(customType(WIDGETS), {
       apiVersion: "example.org/v1",
       kind: customType(WIDGETS).kind,
@@ -184,18 +191,24 @@ Deno.test("callers without the right to list Grants see their own inventory only
       },
     }, FIELD_MANAGERS.cli);
   }
-  const rows = async (token: string) =>
-    (await gateway.read<Instances>(token, "/api/catalog/widgets/instances")).instances
-      .map(({ name }) => name);
+  const listed = (token: string) =>
+    gateway.read<Instances>(token, "/api/catalog/widgets/instances");
+  const rows = async (token: string) => (await listed(token)).instances.map(({ name }) => name);
+  const problems = async (token: string) => (await listed(token)).problems?.map(({ name }) => name);
   const uids = async (token: string) =>
     (await gateway.read<Clusters>(token, "/api/clusters")).clusters.map(({ uid }) => uid);
 
   await t.step("who may list Grants sees all", async () => {
     await eventually("both are shown", async () => (await rows(bob)).length === 2);
     await eventually("both clusters are shown", async () => (await uids(bob)).length === 2);
+    await eventually("both problems are shown", async () => {
+      assert.deepEqual(await problems(bob), ["broken-of-ada", "broken-of-bob"]);
+      return true;
+    });
   });
   await t.step("others see their own", async () => {
     assert.deepEqual(await rows(ada), ["of-ada"]);
+    assert.deepEqual(await problems(ada), ["broken-of-ada"]);
     assert.deepEqual(await uids(ada), ["uid-of-ada"]);
     const clusters = await gateway.read<Clusters>(ada, "/api/clusters");
     const subjects = clusters.clusters.flatMap(({ bindings }) => bindings.map((b) => b.subject));
