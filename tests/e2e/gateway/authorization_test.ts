@@ -321,6 +321,37 @@ Deno.test("without authorization not one review is sent", async () => {
   assert.deepEqual(await world.reviews(gateway.account), []);
 });
 
+Deno.test("a provider that does not answer opens nothing, and a cached answer ends", async (t) => {
+  const gateway = await world.gateway(GATEWAY_RIGHTS.IN_BULK);
+  const [bob, eve] = [await sessions.seal("bob"), await sessions.seal("eve")];
+  const statusOf = async (token: string, path: string) => {
+    const answer = await gateway.as(token, path);
+    await answer.body?.cancel();
+    return answer.status;
+  };
+  assert.equal(await statusOf(bob, "/api/catalog"), 200);
+  assert.equal(await statusOf(bob, "/api/clusters"), 200);
+  await world.plane.apiServer.kill();
+  await t.step("who was not asked about is refused", async () => {
+    for (const path of ["/api/catalog", "/api/clusters", "/api/catalog/widgets/instances"]) {
+      assert.ok([502, 503].includes(await statusOf(eve, path)), path);
+    }
+  });
+  await t.step("who was allowed is refused when the answer is too old", async () => {
+    for (const path of ["/api/catalog", "/api/clusters"]) {
+      await eventually(path, async () => [502, 503].includes(await statusOf(bob, path)));
+    }
+  });
+  await world.plane.apiServer.start();
+  await world.plane.ready();
+  await t.step("both get their answers again", async () => {
+    await eventually("bob sees", async () => await statusOf(bob, "/api/catalog") === 200);
+    await eventually("eve sees nothing", async () => {
+      return (await gateway.read<Catalog>(eve, "/api/catalog")).exports.length === 0;
+    });
+  });
+});
+
 // Last, because it fills the catalog.
 Deno.test("a long catalog is asked about in bulk or not at all", async (t) => {
   const names = Array.from({ length: 100 }, (_, i) => `service-${i}`);
