@@ -10,6 +10,7 @@ export const LONGEST: readonly string[] = [
   "tests/e2e/konnector/fault_matrix_test.ts",
   "tests/e2e/konnector/rest_test.ts",
   "tests/e2e/konnector/crash_matrix_test.ts",
+  "tests/e2e/konnector/hostile_provider_test.ts",
   "tests/e2e/konnector/link_test.ts",
   "tests/e2e/konnector/credential_test.ts",
   "tests/e2e/release/docs_commands_test.ts",

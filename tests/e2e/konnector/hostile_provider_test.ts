@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { ANNOTATIONS } from "../../../common/api/names.ts";
+import {
+  CLUSTER_BINDINGS,
+  condition,
+  CONNECTIONS,
+  CRDS,
+  type KubeObject,
+} from "../../../common/api/resources.ts";
+import { bundleFor, bundleObjects, providerKubeconfig } from "../../../common/consumer/bundle.ts";
+import { toYaml } from "../../../common/yaml.ts";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { startHostileProvider } from "../../support/peers/hostile_provider.ts";
+import { customType } from "../../support/planes/issuer_samples.ts";
+import { uniqueName } from "../../support/planes/kube.ts";
+import { type Bound, isGone, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { HOSTILE_PROVIDERS, type HostileProvider } from "../../testdata/hostile_providers.ts";
+
+const world = await KonnectorWorld.start();
+Deno.test.afterAll(() => world[Symbol.asyncDispose]());
+const { consumer, provider } = world;
+
+/** The container's limit is 512 MiB. */
+const MOST_MEMORY = 400 * 1024 * 1024;
+
+/** A hostile provider that is bound. */
+interface Attack extends HostileProvider {
+  readonly name: string;
+  readonly boundApis: readonly string[];
+}
+
+/** Binds a hostile provider; unbinding it needs no answer of it. */
+async function attack(hostile: HostileProvider, index: number): Promise<Attack> {
+  const name = `hostile-${index}`;
+  const boundApis = Array.from(
+    { length: hostile.apis ?? 1 },
+    (_, api) => `traps${api}.hostile${index}.example.org`,
+  );
+  const server = await startHostileProvider(boundApis, hostile.answers);
+  Deno.test.afterAll(() => server[Symbol.asyncDispose]());
+  const access = { server: server.url, caData: btoa(server.caPem), token: "bait" };
+  const kubeconfig = toYaml([providerKubeconfig({ ...access, namespace: "boundary" })]);
+  const apis = boundApis.map((api) => ({ name: api }));
+  const bundle = bundleFor(name, kubeconfig, { apis });
+  const annotations = { [ANNOTATIONS.deletionPolicy]: "Orphan" };
+  const binding = { ...bundle.binding, metadata: { name, annotations } };
+  await world.apply(bundleObjects({ ...bundle, binding }));
+  return { ...hostile, name, boundApis };
+}
+
+/** Creates an object, and waits for its copy and its status. */
+async function syncs(bound: Bound): Promise<void> {
+  const name = uniqueName("object");
+  const { type, namespace } = bound;
+  await world.create(bound, name);
+  await world.onProvider(type, { namespace, name });
+  await world.edit("provider", bound, name, { status: { phase: "Up" } }, "status");
+  await world.onConsumer(type, { namespace, name }, ({ status }) => status?.["phase"] === "Up");
+}
+
+async function memory(): Promise<number> {
+  const status = await Deno.readTextFile(`/proc/${world.konnector.pid}/status`);
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
+}
+
+Deno.test("hostile providers harm only themselves", async (t) => {
+  const good = await world.bind("good");
+  await syncs(good);
+  const attacks: Attack[] = [];
+  for (const [index, hostile] of HOSTILE_PROVIDERS.entries()) {
+    attacks.push(await attack(hostile, index));
+  }
+  await t.step("others sync, and can be bound", async () => {
+    await syncs(good);
+    await syncs(await world.bind("late"));
+  });
+  for (const { what, name, ends: [kind, reason] } of attacks) {
+    await t.step(`${what}: ${kind} ${reason}`, async () => {
+      const type = kind === "Connection" ? CONNECTIONS : CLUSTER_BINDINGS;
+      let last: unknown;
+      await eventually(`${kind} has ${reason}`, async () => {
+        const found = await consumer.kube.get<KubeObject>(type, { name });
+        last = condition(found, "Ready");
+        return condition(found, "Ready")?.reason === reason;
+      }).catch((error) => assert.fail(`${error}: ${JSON.stringify(last)}`));
+      const { status } = await consumer.kube.get(CONNECTIONS, { name });
+      assert.ok((status?.exportedAPIs?.length ?? 0) <= 100);
+      assert.ok(JSON.stringify(status).length < 100_000);
+    });
+  }
+  await t.step("objects of their APIs harm nothing", async () => {
+    const namespace = await world.namespace("bait");
+    for (const { boundApis: [api = ""], ends: [, reason] } of attacks) {
+      if (reason !== "AsExpected") continue;
+      await world.create({ type: customType(api) as Bound["type"], namespace }, "bait");
+    }
+    await syncs(good);
+  });
+  await t.step("memory stays bounded", async () => {
+    const used = await memory();
+    assert.ok(used < MOST_MEMORY, `${Math.round(used / 1024 / 1024)} MiB`);
+  });
+  await t.step("they can be unbound", async () => {
+    for (const { name } of attacks) {
+      await consumer.kube.delete(CLUSTER_BINDINGS, { name });
+      await consumer.kube.delete(CONNECTIONS, { name });
+    }
+    for (const { name, what } of attacks) {
+      await isGone(consumer.kube, CLUSTER_BINDINGS, { name }).catch(() => assert.fail(what));
+      await isGone(consumer.kube, CONNECTIONS, { name }).catch(() => assert.fail(what));
+    }
+    const left = (await consumer.kube.list(CRDS)).map(({ metadata }) => metadata.name);
+    assert.deepEqual(left.filter((name) => name.includes("hostile")), []);
+  });
+  await t.step("others still sync", () => syncs(good));
+  const { log } = world.konnector;
+  assert.equal(log.filter(({ msg }) => msg === "starting").length, 1, "it did not restart");
+  assert.deepEqual(log.filter(({ msg }) => msg === "a failure was not handled"), []);
+  assert.equal(
+    (await provider.kube.list(CRDS)).some(({ metadata }) => {
+      return metadata.name.includes("hostile");
+    }),
+    false,
+  );
+});

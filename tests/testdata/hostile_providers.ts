@@ -1,0 +1,185 @@
+import {
+  exportedCrd,
+  type HostileAnswers,
+  plainCrd,
+  watchLine,
+} from "../support/peers/hostile_provider.ts";
+
+/** A provider that attacks the konnectors of its consumers. */
+export interface HostileProvider {
+  readonly what: string;
+  readonly answers: HostileAnswers;
+  /** How many of its APIs are bound; one by default. */
+  readonly apis?: number;
+  /** The reason that `Ready` has in the end, on its Connection or its binding. */
+  readonly ends: readonly ["Connection" | "ClusterBinding", reason: string];
+}
+
+const MIB = 1024 * 1024;
+const CHUNK = "x".repeat(MIB);
+const WRONG: readonly string[] = ["null", "7", '"text"', "[]", "{}", '{"spec":7}', '{"spec":null}'];
+const WRONG_METADATA: readonly unknown[] = [
+  undefined,
+  null,
+  7,
+  { name: 7 },
+  { name: { toString: 7 } },
+  { name: "../../../etc/passwd", labels: { "core.xbind.io/exported": "true" } },
+  { name: "a.b", labels: "text", annotations: [], finalizers: {}, generation: "x", uid: {} },
+  { name: "__proto__", labels: { "core.xbind.io/exported": "true" } },
+  { name: `${"n".repeat(300)}.example.org`, labels: { "core.xbind.io/exported": "true" } },
+];
+
+/** Changes a plain CRD. */
+const changed = (change: (crd: ReturnType<typeof JSON.parse>) => void) => (name: string) => {
+  const crd = JSON.parse(plainCrd(name));
+  change(crd);
+  return JSON.stringify(crd);
+};
+
+/** A schema with a property that the change sets. */
+const withProperty = (property: object) =>
+  changed((crd) => {
+    const { openAPIV3Schema } = crd.spec.versions[0].schema;
+    openAPIV3Schema.properties = { spec: { type: "object", properties: { a: property } } };
+  });
+
+const fromCrds = (count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `many${index}s.crowd.example.org`);
+
+/** Sends forever. */
+const endless =
+  (text: (nth: number) => string): NonNullable<HostileAnswers["inCrdWatch"]> => async (send) => {
+    for (let nth = 0; await send(text(nth)); nth++);
+  };
+
+/** Hostile providers, each with what a consumer sees of it. */
+export const HOSTILE_PROVIDERS: readonly HostileProvider[] = [
+  {
+    what: "a watch with a line that has no end",
+    answers: { inCrdWatch: endless(() => CHUNK) },
+    ends: ["Connection", "ProviderUnreachable"],
+  },
+  {
+    what: "a watch of objects with a line that has no end",
+    answers: { inObjectWatch: endless(() => CHUNK) },
+    ends: ["ClusterBinding", "Pending"],
+  },
+  {
+    what: "a watch with CRDs without end",
+    answers: {
+      inCrdWatch: endless((nth) => watchLine("ADDED", exportedCrd(`c${nth}s.crowd.example.org`))),
+    },
+    ends: ["Connection", "ProviderUnreachable"],
+  },
+  {
+    what: "pages of lists without end",
+    answers: {
+      pages: (nth) =>
+        Array.from(
+          { length: 500 },
+          (_, index) => exportedCrd(`p${nth}x${index}s.crowd.example.org`),
+        ),
+    },
+    ends: ["Connection", "ProviderUnreachable"],
+  },
+  {
+    what: "1,000 exported CRDs",
+    answers: { exports: fromCrds(1_000) },
+    ends: ["ClusterBinding", "AsExpected"],
+  },
+  {
+    what: "a CRD of 5 MB",
+    answers: {
+      crd: changed((crd) => {
+        crd.spec.versions[0].schema.openAPIV3Schema.description = "x".repeat(5 * MIB);
+      }),
+    },
+    ends: ["ClusterBinding", "Rejected"],
+  },
+  {
+    what: "a CRD of 100 MB",
+    answers: { crd: () => `"${"x".repeat(100 * MIB)}"` },
+    ends: ["ClusterBinding", "Rejected"],
+  },
+  {
+    what: "CRD reads that are never answered",
+    apis: 8,
+    answers: { crd: () => undefined },
+    ends: ["ClusterBinding", "Pending"],
+  },
+  ...WRONG.map((text, index): HostileProvider => ({
+    what: `the CRD ${text}`,
+    answers: { crd: () => text, exports: [`other${index}s.wrong.example.org`] },
+    ends: ["ClusterBinding", "Rejected"],
+  })),
+  {
+    what: "a CRD with versions of wrong types",
+    answers: {
+      crd: changed((crd) => void (crd.spec.versions = [null, 7, [], { name: 7, served: true }])),
+    },
+    ends: ["ClusterBinding", "Rejected"],
+  },
+  {
+    what: "a CRD that the consumer refuses",
+    answers: { crd: withProperty({ type: "no such type" }) },
+    ends: ["ClusterBinding", "SchemaIncompatible"],
+  },
+  {
+    what: "a CRD with an expensive rule",
+    answers: {
+      crd: withProperty({
+        type: "array",
+        items: { type: "array", items: { type: "string" } },
+        "x-kubernetes-validations": [{
+          rule: "self.all(a, self.all(b, a.all(c, b.all(d, c.matches(d)))))",
+        }],
+      }),
+    },
+    ends: ["ClusterBinding", "SchemaIncompatible"],
+  },
+  {
+    what: "metadata of wrong types in a watch",
+    answers: {
+      inCrdWatch: async (send) => {
+        for (const metadata of WRONG_METADATA) await send(watchLine("ADDED", { metadata }));
+        for (const metadata of WRONG_METADATA) await send(watchLine("DELETED", { metadata }));
+      },
+    },
+    ends: ["ClusterBinding", "AsExpected"],
+  },
+  {
+    what: "lines of wrong types in a watch",
+    answers: {
+      inCrdWatch: async (send, nth) => {
+        const line = ["null", "7", "[]", "{", '{"type":7}', '{"type":"ADDED"}'][nth - 1];
+        if (line) await send(`${line}\n`);
+      },
+    },
+    ends: ["ClusterBinding", "AsExpected"],
+  },
+  {
+    what: "copies of wrong types",
+    answers: {
+      inObjectWatch: async (send) => {
+        for (const metadata of WRONG_METADATA) await send(watchLine("ADDED", { metadata }));
+      },
+    },
+    ends: ["ClusterBinding", "AsExpected"],
+  },
+  ...WRONG.slice(0, 5).map((text): HostileProvider => ({
+    what: `the answer ${text} to an apply`,
+    answers: { applied: () => text },
+    ends: ["ClusterBinding", "AsExpected"],
+  })),
+  {
+    what: "an identity of 1 MB",
+    answers: { uid: CHUNK },
+    ends: ["Connection", "ProviderUnreachable"],
+  },
+  {
+    what: "an identity of the wrong type",
+    answers: { uid: { toString: 7 } },
+    ends: ["Connection", "ProviderUnreachable"],
+  },
+];
