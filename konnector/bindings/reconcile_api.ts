@@ -50,8 +50,6 @@ export async function reconcileApi(
     apis.cover(api, coverage);
     return done; // a link that works again wakes its APIs
   }
-  // An unbind waits until its API knows of it, and must not wait for the provider.
-  if (isSameConnection(apis.get(api), coverage)) apis.cover(api, coverage);
   using pull = link.reservePull();
   if (!pull) return requeueAfter(PULL_LOOK_MS);
   try {
