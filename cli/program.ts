@@ -154,7 +154,7 @@ const COMMANDS: readonly AddCommand[] = [
       dryRunFlag("print what would be deleted, and delete nothing"),
       timeoutFlag(),
     ],
-    examples: ["unbind widgets --dry-run", "unbind widgets", "unbind widgets --yes"],
+    examples: ["unbind widgets --dry-run", "unbind widgets --yes"],
     run: async (io, options, name = "") =>
       (await import("./run/unbind.ts")).runUnbind(io, exportNameOf(name), options),
   }),
