@@ -50,7 +50,8 @@ export async function reconcileApi(
     apis.cover(api, coverage);
     return done; // a link that works again wakes its APIs
   }
-  using pull = link.reservePull();
+  // Not `using`: the packer would inline it into the condition, and never dispose of it.
+  const pull = link.reservePull();
   if (!pull) return requeueAfter(PULL_LOOK_MS);
   try {
     return await pullAndSync(deps, api, coverage, link, signal);
@@ -68,6 +69,8 @@ export async function reconcileApi(
     if (!isForbidden(error)) throw error;
     apis.pause(api, { coverage, reason: "Forbidden", message: reasonOf(error), isDenied: true });
     return requeueAfter(deniedRetryMs());
+  } finally {
+    pull[Symbol.dispose]();
   }
 }
 
