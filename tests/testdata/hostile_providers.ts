@@ -1,3 +1,4 @@
+import { sleep } from "../../common/time/wait.ts";
 import {
   exportedCrd,
   type HostileAnswers,
@@ -16,6 +17,7 @@ export interface HostileProvider {
 }
 
 const MIB = 1024 * 1024;
+const PAUSE_MS = 10;
 const CHUNK = "x".repeat(MIB);
 const WRONG: readonly string[] = ["null", "7", '"text"', "[]", "{}", '{"spec":7}', '{"spec":null}'];
 const WRONG_METADATA: readonly unknown[] = [
@@ -47,10 +49,13 @@ const withProperty = (property: object) =>
 const fromCrds = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => `many${index}s.crowd.example.org`);
 
-/** Sends forever. */
+/** Sends forever, with pauses so that other tests get their share of the machine. */
 const endless =
-  (text: (nth: number) => string): NonNullable<HostileAnswers["inCrdWatch"]> => async (send) => {
-    for (let nth = 0; await send(text(nth)); nth++);
+  (text: (nth: number) => string, atOnce = 1): NonNullable<HostileAnswers["inCrdWatch"]> =>
+  async (send) => {
+    for (let nth = 0; await send(text(nth)); nth++) {
+      if (nth % atOnce === 0) await sleep(PAUSE_MS);
+    }
   };
 
 /** Hostile providers, each with what a consumer sees of it. */
@@ -68,7 +73,10 @@ export const HOSTILE_PROVIDERS: readonly HostileProvider[] = [
   {
     what: "a watch with CRDs without end",
     answers: {
-      inCrdWatch: endless((nth) => watchLine("ADDED", exportedCrd(`c${nth}s.crowd.example.org`))),
+      inCrdWatch: endless(
+        (nth) => watchLine("ADDED", exportedCrd(`c${nth}s.crowd.example.org`)),
+        500,
+      ),
     },
     ends: ["Connection", "ProviderUnreachable"],
   },

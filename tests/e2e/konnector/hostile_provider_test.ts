@@ -9,11 +9,13 @@ import {
 } from "../../../common/api/resources.ts";
 import { bundleFor, bundleObjects, providerKubeconfig } from "../../../common/consumer/bundle.ts";
 import { toYaml } from "../../../common/yaml.ts";
+import { sleep } from "../../../common/time/wait.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { startHostileProvider } from "../../support/peers/hostile_provider.ts";
 import { customType } from "../../support/planes/issuer_samples.ts";
 import { uniqueName } from "../../support/planes/kube.ts";
 import { type Bound, isGone, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { HOSTILE_STATUSES } from "../../testdata/hostile_statuses.ts";
 import { HOSTILE_PROVIDERS, type HostileProvider } from "../../testdata/hostile_providers.ts";
 
 const world = await KonnectorWorld.start();
@@ -122,4 +124,43 @@ Deno.test("hostile providers harm only themselves", async (t) => {
     }),
     false,
   );
+});
+
+/** Fields in which the translation to generations of the consumer shows. */
+const withoutGenerations = (status: unknown): string =>
+  JSON.stringify(status, (key, value) => key === "observedGeneration" ? undefined : value);
+
+Deno.test("hostile statuses arrive as they are, and harm nothing", async (t) => {
+  const bound = await world.bind("status");
+  const { type, namespace } = bound;
+  for (const [index, [what, status]] of HOSTILE_STATUSES.entries()) {
+    await t.step(what, async () => {
+      const key = { namespace, name: `status-${index}` };
+      await world.create(bound, key.name);
+      await world.onProvider(type, key);
+      const { status: sent } = await world.edit("provider", bound, key.name, { status }, "status");
+      await eventually(`the status of ${key.name}`, async () => {
+        const { status: got } = await consumer.kube.get(type, key);
+        return got && withoutGenerations(got) === withoutGenerations(sent);
+      });
+    });
+  }
+  await t.step("copies with many labels and annotations are still synced", async () => {
+    const key = { namespace, name: "labelled" };
+    await world.create(bound, key.name);
+    const { metadata } = await world.onProvider(type, key);
+    const many = Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`l${i}`, `${i}`]));
+    await world.edit("provider", bound, key.name, {
+      "metadata/labels": { ...many, ...metadata.labels },
+    });
+    await world.edit("provider", bound, key.name, {
+      "metadata/annotations": { ...metadata.annotations, huge: "x".repeat(200_000) },
+    });
+    await world.edit("consumer", bound, key.name, { spec: { size: 2 } });
+    await world.onProvider(type, key, ({ spec }) => spec?.["size"] === 2);
+  });
+  await t.step("nothing is written at rest", async () => {
+    const writes = await world.writesDuring(() => sleep(2_000));
+    assert.deepEqual(writes, { consumer: [], provider: [] });
+  });
 });
