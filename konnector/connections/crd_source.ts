@@ -24,7 +24,7 @@ export class CrdSource implements ApiSource {
   constructor(kube: KubeClient, reports: SourceReports) {
     this.#kube = kube;
     this.#crds = new Cache(crdsOfApis, {
-      most: { objects: MOST_CRDS, further: "ignored" },
+      most: { objects: MOST_CRDS, further: "refused" },
       reports: {
         connected: () => reports.works(),
         disconnected: (error) => reports.failed(error),
@@ -73,7 +73,7 @@ export class CrdSource implements ApiSource {
   async readCrd(name: string, signal: AbortSignal): Promise<CustomResourceDefinition | undefined> {
     try {
       const found = await this.#kube.find(CRDS, { name }, signal);
-      return found && checkedCrd(name, found);
+      return found === undefined ? undefined : checkedCrd(name, found);
     } catch (error) {
       if (!isTooLarge(error)) throw error;
       throw new CrdRefusedError("it is larger than any CRD may be");

@@ -47,7 +47,8 @@ function heldBy(deps: ReleaseDeps, binding: AnyBinding, kind: RelatedKind): numb
   const state = stateOf(deps, connectionRef.name, kind);
   if (!state) return Infinity;
   if (!state.sync) return 0; // there is none, or without the right to delete them they stay
-  return state.sync.hasSynced ? state.sync.count(uid) : Infinity;
+  if (state.sync.hasSynced) return state.sync.count(uid);
+  return hasRule(binding, kind) ? Infinity : 0; // a provider that never tells holds no unbind up
 }
 
 async function heldWithoutProvider(

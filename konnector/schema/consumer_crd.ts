@@ -27,7 +27,7 @@ export class CrdRefusedError extends Error {
 
 /** Returns a provider's answer if it is the CRD of this name. Throws a `CrdRefusedError` if not. */
 export function checkedCrd(name: string, answer: unknown): CustomResourceDefinition {
-  const crd = answer as CustomResourceDefinition;
+  const crd = (answer ?? {}) as CustomResourceDefinition;
   const { group, scope, names, versions } = crd.spec ?? {};
   const isNamed = crd.metadata?.name === name && `${names?.plural}.${group}` === name;
   const isWhole = typeof names?.kind === "string" &&

@@ -146,6 +146,7 @@ Deno.test("a user binds, uses, lists and unbinds an Export", async (t) => {
       namespace: "default",
       name: "input",
       clusterUID: uid,
+      clusterName: "whole-loop",
     });
     const table = (await world.lines(["instances", exportName])).join("\n");
     assert.match(table, /input/);
