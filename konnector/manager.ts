@@ -5,19 +5,15 @@ import { EventLoopLag } from "../common/control/event_loop_lag.ts";
 import { serveManager } from "../common/control/health_server.ts";
 import type { Metrics } from "../common/control/metrics.ts";
 import { Queue } from "../common/control/queue.ts";
-import type { Change } from "../common/kube/cache.ts";
 import { KubeClient } from "../common/kube/client.ts";
 import type { Cluster } from "../common/kube/connect.ts";
 import { eventRecorder } from "../common/kube/event_recorder.ts";
 import { isServerFailure } from "../common/kube/kube_error.ts";
 import { leaderOf, leadershipFor } from "../common/kube/leadership.ts";
-import type { MetadataObject } from "../common/kube/metadata.ts";
-import { keyText } from "../common/kube/paths.ts";
 import { watchReports } from "../common/kube/watch_reports.ts";
 import type { Log } from "../common/log/log.ts";
 import { all, type Runnable } from "../common/time/runnable.ts";
 import { Apis } from "./bindings/apis.ts";
-import { type AnyBinding, names } from "./bindings/coverage.ts";
 import { Outages } from "./bindings/lost_provider.ts";
 import { reconcileApi } from "./bindings/reconcile_api.ts";
 import { reconcileBinding } from "./bindings/reconcile_binding.ts";
@@ -29,12 +25,12 @@ import { connectionMetrics } from "./connection_metrics.ts";
 import { Links } from "./connections/links.ts";
 import { clockNews } from "./connections/provider_clock.ts";
 import { reconcileConnection } from "./connections/reconcile_connection.ts";
-import { allBindings, type ConsumerCaches, consumerCaches } from "./consumer_caches.ts";
-import { isPaused } from "./pause.ts";
+import { consumerCaches } from "./consumer_caches.ts";
 import { allowedBy } from "./related/never_copied.ts";
 import { reconcileRelated } from "./related/reconcile_related.ts";
 import { Related } from "./related/related.ts";
 import { syncMetrics } from "./sync_metrics.ts";
+import { wakers } from "./wakers.ts";
 
 /** What the konnector works with. */
 export interface ManagerDeps {
@@ -48,8 +44,6 @@ export interface ManagerDeps {
 
 /** Many, because a reconcile may wait for a provider that does not answer. */
 const WORKERS = 32;
-/** Counts of objects change often. A binding shows them after this time. */
-const PROGRESS_MS = 250;
 
 /**
  * Runs the konnector: Connections, bindings and the sync of their APIs, with metrics and health
@@ -230,105 +224,3 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
 /** Leaves the summary of an earlier process in the Lease until the objects are known again. */
 const summaryAnnotation = (summary: SyncSummary | undefined): Record<string, string> =>
   summary ? { [ANNOTATIONS.syncSummary]: summaryText(summary) } : {};
-
-interface Queues {
-  readonly connections: Queue;
-  readonly apis: Queue;
-  readonly bindings: Queue;
-  readonly related: Queue;
-}
-
-/** Says which keys a change concerns. */
-function wakers(caches: ConsumerCaches, queues: Queues, unbound: UnboundApis) {
-  const bindingsOf = (matches: (binding: AnyBinding) => boolean) =>
-    [...allBindings(caches)].filter(matches);
-  const wakeBinding = ({ metadata }: AnyBinding) => queues.bindings.add(keyText(metadata));
-  const wakeApisOf = (binding: AnyBinding) => {
-    for (const { name } of binding.spec.apis) queues.apis.add(name);
-  };
-  const usersOf = (connection: string) =>
-    bindingsOf(({ spec }) => spec.connectionRef.name === connection);
-  const wakeApisThrough = (connection: string) => {
-    usersOf(connection).forEach(wakeApisOf);
-    for (const api of unbound.wantedBy(connection)) queues.apis.add(api);
-  };
-  const isNamedBy = (bindings: AnyBinding[], api: string) =>
-    bindings.some((binding) => names(binding, api));
-
-  const connectionChanged = ({ before, after, writer }: Change<MetadataObject>) => {
-    const { name } = (after ?? before as MetadataObject).metadata;
-    if (!writer) queues.connections.add(name);
-    usersOf(name).forEach(wakeBinding);
-    const isNewSpec = before?.metadata.generation !== after?.metadata.generation;
-    const isPauseChanged = before && after && isPaused(before) !== isPaused(after);
-    if (isNewSpec || isPauseChanged) wakeApisThrough(name);
-    if (isPauseChanged) queues.related.add(name);
-  };
-  const bindingChanged = ({ before, after, writer }: Change<AnyBinding>) => {
-    if (writer) return;
-    for (const binding of [before, after]) {
-      if (!binding) continue;
-      wakeBinding(binding);
-      wakeApisOf(binding);
-      queues.connections.add(binding.spec.connectionRef.name);
-      queues.related.add(binding.spec.connectionRef.name);
-    }
-  };
-  const crdChanged = ({ before, after, writer }: Change<MetadataObject>) => {
-    const { name } = (after ?? before as MetadataObject).metadata;
-    const isWanted = isNamedBy([...allBindings(caches)], name) || unbound.wanting(name).length > 0;
-    if (!writer && isWanted) queues.apis.add(name);
-  };
-  const secretChanged = ({ before, after }: Change<MetadataObject>) => {
-    const { name, namespace } = (after ?? before as MetadataObject).metadata;
-    for (const { metadata, spec: { kubeconfigSecretRef: ref } } of caches.connections.values()) {
-      if (ref.name === name && ref.namespace === namespace) queues.connections.add(metadata.name);
-    }
-  };
-
-  return {
-    /** A link was opened or closed, works again, or a CRD of its provider changed. */
-    linkChanged: (connection: string, crd?: string) => {
-      queues.connections.add(connection);
-      if (crd === undefined) {
-        queues.related.add(connection);
-        wakeApisThrough(connection);
-      } else if (isNamedBy(usersOf(connection), crd) || unbound.wantedBy(connection).has(crd)) {
-        queues.apis.add(crd);
-      }
-    },
-    /** A link may be used, or may no longer. */
-    linkUsable: (connection: string) => {
-      queues.related.add(connection);
-      wakeApisThrough(connection);
-    },
-    /** Related copies of a Connection changed, or what is wrong with them. */
-    relatedChanged: (connection: string) => {
-      for (const { metadata } of usersOf(connection)) {
-        queues.bindings.addAfter(keyText(metadata), PROGRESS_MS);
-      }
-    },
-    /** The state of an API or the counts of its objects changed. */
-    apiChanged: (api: string) => {
-      for (const { metadata } of bindingsOf((binding) => names(binding, api))) {
-        queues.bindings.addAfter(keyText(metadata), PROGRESS_MS);
-      }
-    },
-    /** Listens to the caches, and queues all that is in them. */
-    follow: (): Disposable => {
-      for (const { metadata } of caches.connections.values()) queues.connections.add(metadata.name);
-      for (const binding of allBindings(caches)) {
-        wakeBinding(binding);
-        wakeApisOf(binding);
-      }
-      const stops = [
-        caches.connections.onChange(connectionChanged),
-        caches.clusterBindings.onChange(bindingChanged),
-        caches.bindings.onChange(bindingChanged),
-        caches.crds.onChange(crdChanged),
-        ...[...caches.secrets.values()].map((cache) => cache.onChange(secretChanged)),
-      ];
-      return { [Symbol.dispose]: () => stops.forEach((stop) => stop()) };
-    },
-  };
-}
