@@ -23,8 +23,9 @@ import { conditionRemedy, objectRemedy, SEE_KONNECTOR } from "./remedies.ts";
 type Judged = KubeObject & Conditioned;
 type AnyBound = { readonly spec: { readonly apis: readonly { readonly name: string }[] } };
 
-/** Conditions that need attention although the object is Ready, by the status that does. */
-const ATTENTION: readonly [type: string, status: Condition["status"]][] = [
+/** Conditions that need attention although the object is Ready, by status, or by reason too. */
+const ATTENTION: readonly [type: string, status: Condition["status"], reason?: string][] = [
+  ["SecretValid", "True", "ExpiresSoon"],
   ["SchemaInSync", "False"],
   ["AutoBound", "False"],
   ["Synced", "False"],
@@ -55,10 +56,11 @@ function checksOf(check: string, object: Judged): Check[] {
   if (!ready) return [failed(check, `${name} has no status yet`, SEE_KONNECTOR)];
   const line = (found: Condition) => `${name} ${conditionText(found)}`;
   const first = isReady(object) ? [] : [failed(check, line(ready), conditionRemedy(ready))];
-  const others = ATTENTION.flatMap(([type, status]) => {
+  const others = ATTENTION.flatMap(([type, status, reason]) => {
     const found = condition(object, type);
+    if (found?.status !== status || found.reason !== (reason ?? found.reason)) return [];
     // The same cause need not be told twice.
-    if (found?.status !== status || found.message === ready.message) return [];
+    if (found.message === ready.message) return [];
     return [warning(check, line(found), conditionRemedy(found))];
   });
   return [...first, ...others];

@@ -120,6 +120,7 @@ Deno.test("kubectl bind doctor", async (t) => {
     };
     await judge(CONNECTIONS as ResourceType, [
       ["Ready", "False", "CredentialsRejected", "401"],
+      ["SecretValid", "True", "ExpiresSoon", "it expires at noon"],
       ["SchemaInSync", "False", "APINotExported", "it is withdrawn"],
     ]);
     await judge(CLUSTER_BINDINGS as ResourceType, [
@@ -141,6 +142,7 @@ Deno.test("kubectl bind doctor", async (t) => {
     for (
       const line of [
         /^failed +connections +Connection\/\S+ Ready=False \(CredentialsRejected\): 401\. The Grant or its token is gone\. Bind again/m,
+        /^warning +connections +.* SecretValid=True \(ExpiresSoon\): it expires at noon\. .*Bind again/m,
         /^warning +connections +.* SchemaInSync=False \(APINotExported\): .*ask the provider$/m,
         /^warning +clusterbindings +.* Conflicts=True .*Adopt/m,
         /^warning +objects +widgets\.example\.org default\/taken: ForeignObjectExists\. .*rename/m,
@@ -148,7 +150,7 @@ Deno.test("kubectl bind doctor", async (t) => {
       ]
     ) assert.match(stdout, line);
     assert.ok(!/fine/.test(stdout) && !stdout.includes("\u001b"), stdout);
-    assert.match(stderr, /^error: 1 of 13 checks failed$/m);
+    assert.match(stderr, /^error: 1 of 14 checks failed$/m);
     await judge(CONNECTIONS as ResourceType, [["Ready", "True", "AsExpected", ""]]);
     const { code: fine } = await world.bind(["doctor"]);
     assert.equal(fine, 0, "warnings are no failures");
