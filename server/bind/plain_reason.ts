@@ -15,6 +15,7 @@ const WORDS: Record<string, string> = {
   RequestEntityTooLarge: "it is too large for the API server",
   DeadlineExceeded: "the API server did not answer in time",
   ConnectionLost: "the connection to the API server broke off",
+  AnswerTooLarge: "the API server's answer is larger than any that it could need",
   InvalidAnswer: "the answer is not one of an API server",
 };
 

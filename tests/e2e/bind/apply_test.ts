@@ -285,7 +285,7 @@ const HOSTILE: Record<string, HostileServer> = {
       answer.on("drain", more).on("error", () => {});
       more();
     },
-    words: /broke off/,
+    words: /answer is larger than/,
   },
   "no answer": { answer: () => {}, timeoutMs: 500, words: /longer than 0\.5 s/ },
   "an answer that trickles": {
