@@ -142,7 +142,7 @@ function BindingRow(
   );
 }
 
-/** Warns of a Grant that several clusters use, because they overwrite each other's objects. */
+/** Warns of a Grant that several clusters use, because objects of the same name are in conflict. */
 function SharedNotice(
   { grant, uid, names, shared }: {
     grant: string;
@@ -164,8 +164,9 @@ function SharedNotice(
     >
       <p>
         <code dir="ltr">{grant}</code> is in use here and in{" "}
-        <code dir="ltr">{others.join(", ")}</code>.{" "}
-        {isNow ? "Objects of the same name overwrite each other." : "Only one of them is live."}
+        <code dir="ltr">{others.join(", ")}</code>. {isNow
+          ? "Of objects with the same name, only the first is synced."
+          : "Only one of them is live."}
       </p>
     </Notice>
   );
