@@ -29,6 +29,7 @@ export class Poller<T> {
   #state: Polled<T> = { data: undefined, error: undefined, currentAtMs: undefined };
   #etag: string | undefined;
   #reading: AbortController | undefined;
+  #isDue = true;
   #cancelTimer = () => {};
 
   constructor(
@@ -46,6 +47,7 @@ export class Poller<T> {
   /** Reads now, and aborts a running read. */
   async refresh(): Promise<void> {
     this.stop();
+    this.#isDue = false;
     const reading = this.#reading = new AbortController();
     try {
       const fresh = await this.#load(this.#etag, reading.signal);
@@ -54,19 +56,20 @@ export class Poller<T> {
       this.#tell({ data: fresh?.data ?? this.#state.data, error: undefined });
     } catch (error) {
       if (reading.signal.aborted) return;
+      this.#isDue = true;
       this.#tell({ data: this.#state.data, error: messageOf(error) });
     }
     this.#reading = undefined;
-    this.#cancelTimer = this.#world.after(this.#everyMs, () => this.look());
+    // The timer counts the interval. The gateway's time may jump when either clock is corrected.
+    this.#cancelTimer = this.#world.after(this.#everyMs, () => {
+      this.#isDue = true;
+      this.look();
+    });
   }
 
   /** Reads if the page is visible, and the interval is over or the last read failed. */
   look(): void {
-    if (!this.#world.isVisible() || this.#reading) return;
-    const { currentAtMs, error } = this.#state;
-    const isDue = error !== undefined || currentAtMs === undefined ||
-      this.#world.nowMs() - currentAtMs >= this.#everyMs;
-    if (isDue) void this.refresh();
+    if (this.#isDue && this.#world.isVisible() && !this.#reading) void this.refresh();
   }
 
   /** Stops the running read and the timer; `refresh` starts again. */

@@ -74,6 +74,22 @@ Deno.test("Poller does not read while the page is hidden, and catches up afterwa
   assert.equal(readings, 2, "it was just read");
 });
 
+Deno.test("Poller reads at every interval even if the clock is set back", async () => {
+  let readings = 0;
+  const { poller, state, pass } = world(() => {
+    readings++;
+    return Promise.resolve(ANSWER);
+  });
+  await poller.refresh();
+  state.nowMs -= 60_000;
+  pass(15_000);
+  await settled();
+  assert.equal(readings, 2);
+  pass(15_000);
+  await settled();
+  assert.equal(readings, 3);
+});
+
 Deno.test("Poller reports nothing from a stopped read", async () => {
   const { promise, resolve } = Promise.withResolvers<typeof ANSWER>();
   const { poller, told, state } = world(() => promise);
