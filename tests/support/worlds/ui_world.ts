@@ -1,13 +1,7 @@
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import {
-  CRDS,
-  EXPORTS,
-  type ExportSpec,
-  isReady,
-  type KubeObject,
-} from "../../../common/api/resources.ts";
-import type { BindResult } from "../../../common/api/wire.ts";
+import { CRDS, type ExportSpec, type KubeObject } from "../../../common/api/resources.ts";
+import type { BindResult, Catalog } from "../../../common/api/wire.ts";
 import { createSessionCodec } from "../../../server/gateway/auth/session.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 import { TestBrowser, type Visit, type VisitOptions } from "../peers/browser.ts";
@@ -113,7 +107,7 @@ export class UiWorld implements AsyncDisposable {
     await this.#browser.visit(this.origin, options, test);
   }
 
-  /** Creates the APIs, Exports and Collections, and waits until the Exports are Ready. */
+  /** Creates the APIs, Exports and Collections, and waits until the gateway lists the Exports. */
   async offer(offers: readonly Offer[], groups: readonly Group[] = []): Promise<void> {
     const { kube } = this.provider;
     const apis = new Set(offers.flatMap((offer) => offer.apis));
@@ -127,9 +121,10 @@ export class UiWorld implements AsyncDisposable {
       groups.map(({ name, exports, ...spec }) => this.provider.collect(name, exports, spec)),
     );
     const names = new Set(offers.map(({ name }) => name));
-    await eventually("all Exports are Ready", async () => {
-      const ready = (await kube.list(EXPORTS)).filter(isReady);
-      return ready.filter(({ metadata }) => names.has(metadata.name)).length === names.size;
+    const session = await this.session("ada");
+    await eventually("the catalog lists all Exports", async () => {
+      const catalog = await this.gateway.read<Catalog>(session, "/api/catalog");
+      return catalog.exports.filter(({ name }) => names.has(name)).length === names.size;
     });
   }
 
