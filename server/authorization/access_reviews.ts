@@ -30,7 +30,7 @@ export interface ReviewDeps {
   readonly monotonicMs?: () => number;
 }
 
-/** Asks the provider what a user may do. Each answer counts for 10 s. */
+/** Asks the provider what a user may do. Each answer counts for 9 s. */
 export class AccessReviews {
   readonly #deps: ReviewDeps;
   readonly #answers: Kept<boolean>;

@@ -23,7 +23,7 @@ const MAX_BY_NAME = 100;
 const BY_NAME_AT_ONCE = 8;
 
 /**
- * Tells what signed-in callers may do, as the provider's RBAC says. No answer is older than 10 s.
+ * Tells what signed-in callers may do, as the provider's RBAC says. No answer is older than 9 s.
  * If the provider does not answer, every question fails.
  */
 export class Authorizer {

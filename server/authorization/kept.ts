@@ -1,14 +1,17 @@
 import { ExpiringMap } from "../../common/time/expiring_map.ts";
 import { untilAborted } from "../../common/time/wait.ts";
 
-/** No answer is older than this, counted from when it was asked for. */
-export const MAX_AGE_MS = 10_000;
+/**
+ * No answer is older than this, counted from when it was asked for. A change of RBAC shows within
+ * 10 s: the API server takes a moment to learn of it, and the next review takes another.
+ */
+export const MAX_AGE_MS = 9_000;
 /** A provider that fails is not asked the same again at once. */
 const FAILED_FOR_MS = 500;
 
 type Answer<T> = { readonly value: T } | { readonly error: unknown };
 
-/** Keeps answers for 10 s, a bounded number of them. Callers who want the same share one request. */
+/** Keeps answers for 9 s, a bounded number of them. Callers who want the same share one request. */
 export class Kept<T> {
   readonly #nowMs: () => number;
   readonly #answers: ExpiringMap<Answer<T>>;
