@@ -21,7 +21,7 @@ export async function* benchKonnectorLarge({ full, sized, progress }: Run): Asyn
   await sleep(10_000);
   const afterSync = await residentMb(world.konnector);
   progress(`a restart with ${count} objects`);
-  yield await restartFigure(place, count);
+  yield await restartFigure(place, count, 15);
   await sleep(10_000);
   const afterRestart = await residentMb(world.konnector);
   yield {

@@ -22,6 +22,8 @@ export async function* benchKonnectorScale({ full, sized, progress }: Run): Asyn
     met: idle <= 90,
   };
 
+  yield await restartFigure(bench, 1, 0.6);
+
   progress(`making ${count} objects without a konnector`);
   await world.kill();
   await fill(bench, count, "many");
@@ -64,10 +66,10 @@ export async function* benchKonnectorScale({ full, sized, progress }: Run): Asyn
   };
   yield {
     name: "answers of /healthz during the first sync",
-    measured: latencies(answers),
+    measured: `${latencies(answers)}, longest ${ms(Math.max(...answers))}`,
     comparedTo: "they wait for other work of the process",
-    goal: `p99 ≤ 50 ms`,
-    met: percentile(answers, 0.99) <= 50,
+    goal: "p99 ≤ 50 ms, longest ≤ 250 ms",
+    met: percentile(answers, 0.99) <= 50 && Math.max(...answers) <= 250,
   };
   yield {
     name: "a user's new object during the first sync",
@@ -80,7 +82,7 @@ export async function* benchKonnectorScale({ full, sized, progress }: Run): Asyn
   const many = await residentMb(world.konnector);
 
   progress(`a restart with ${count} objects`);
-  yield await restartFigure(bench, count);
+  yield await restartFigure(bench, count, full ? 3 : 15);
   await sleep(10_000);
   yield {
     name: `resident memory with ${count} objects`,

@@ -9,6 +9,7 @@ import { say } from "../scripts/say.ts";
 import { VERSION } from "../common/version.ts";
 import { benchAuthentication } from "./authentication.ts";
 import { benchAuthorization } from "./authorization.ts";
+import { benchAuthorizationSweep } from "./authorization_sweep.ts";
 import { benchBind } from "./bind.ts";
 import { benchCacheMemory } from "./cache_memory.ts";
 import { benchCatalog } from "./catalog.ts";
@@ -73,6 +74,7 @@ const SCENARIOS: readonly Scenario[] = [
   { name: "growth", modes: ["quick", "full"], run: benchGrowth },
   { name: "reaper", modes: ["quick", "full"], run: benchReaper },
   { name: "memory", modes: ["full"], run: benchMemory },
+  { name: "authorization-sweep", modes: ["full"], run: benchAuthorizationSweep },
   { name: "soak", modes: ["soak"], run: benchSoak },
 ];
 

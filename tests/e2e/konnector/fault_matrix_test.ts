@@ -11,6 +11,7 @@ import {
   LONG_KONNECTOR_FAULTS,
 } from "../../support/faults/konnector_faults.ts";
 import { boundaryOf } from "../../support/planes/issuer_samples.ts";
+import { uniqueName } from "../../support/planes/kube.ts";
 import { everyDayOrSoak } from "../../support/planes/soak.ts";
 import { keyIn } from "../../support/worlds/konnector_steps.ts";
 import {
@@ -19,12 +20,15 @@ import {
   KonnectorWorld,
   secretOf,
 } from "../../support/worlds/konnector_world.ts";
+import { RandomCopies, rulesFor } from "../../support/worlds/random_copies.ts";
 import { FOR_UID, SyncObserver } from "../../support/worlds/sync_observer.ts";
 
 const world = await KonnectorWorld.start();
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 const { consumer, provider } = world;
-const bound = await world.bind("fault");
+const label = uniqueName("fault");
+const bound = await world.bind("fault", { relatedResources: rulesFor(label) });
+const copies = new RandomCopies(world, label, bound.namespace, 1);
 const { type } = bound;
 const at = (name: string) => keyIn(bound, name);
 
@@ -68,6 +72,8 @@ async function showStatus(name: string, phase: string): Promise<void> {
 /** The objects of one round, which are there before the fault. */
 const NAMES = ["edited", "deleted", "again", "shown", "drifted"] as const;
 
+const SOURCE_CHANGES = 12;
+
 /** Changes objects on both sides, while a fault may delay it. */
 async function changeThings(round: number): Promise<void> {
   const name = (which: string) => `${which}-${round}`;
@@ -78,7 +84,13 @@ async function changeThings(round: number): Promise<void> {
     surely("drift", () => world.edit("provider", bound, name("drifted"), { spec: { size: 99 } })),
     showStatus(name("shown"), "During"),
     remake(name("again")),
+    changeSources(),
   ]);
+}
+
+/** Changes Secrets and ConfigMaps that are copied. */
+async function changeSources(): Promise<void> {
+  for (let i = 0; i < SOURCE_CHANGES; i++) await copies.useSource();
 }
 
 /** Deletes an object, and creates another of its name as soon as it is gone. */
@@ -110,6 +122,10 @@ async function converges(round: number, timeoutMs: number): Promise<void> {
   await isOn("provider", "again", ({ metadata }) => {
     return metadata.annotations?.[ANNOTATIONS.consumerObjectUid] === uid;
   });
+  let differences: string[] = [];
+  await eventually("all related objects are copied", async () => {
+    return (differences = await copies.differences()).length === 0;
+  }, { timeoutMs }).catch((error) => assert.fail(`${error}: ${differences.join("; ")}`));
   await showStatus(name("again"), "After");
   await isOn("consumer", "again", ({ status }) => status?.["phase"] === "After");
 }
@@ -153,7 +169,7 @@ Deno.test("a konnector loses and repeats nothing in faults of its clusters", asy
     await t.step(`${fault.name}, on the ${on.join(" and the ")}`, async () => {
       await suffer(fault, on.map(siteOf), round);
       endedAt = Date.now();
-      assert.deepEqual(await observer.violations(), []);
+      assert.deepEqual([...await observer.violations(), ...copies.violations], []);
     });
   }
   await t.step("heartbeats arrive again", async () => {

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
+import { SECRETS } from "../../../common/api/resources.ts";
 import { sleep } from "../../../common/time/wait.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
+import { uniqueName } from "../../support/planes/kube.ts";
 import { everyDayOrSoak } from "../../support/planes/soak.ts";
-import { KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { type Instance, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { RandomCopies, rulesFor } from "../../support/worlds/random_copies.ts";
 import { randomFrom, RandomHistory } from "../../support/worlds/random_history.ts";
-import { SyncObserver } from "../../support/worlds/sync_observer.ts";
+import { RelatedSteps } from "../../support/worlds/related_steps.ts";
+import { FOR_UID, SyncObserver } from "../../support/worlds/sync_observer.ts";
 
 /** `XBIND_TEST_SEED=<number>` repeats what a failed run did, as far as timing allows. */
 const SEED = Number(Deno.env.get("XBIND_TEST_SEED") ?? Math.floor(Math.random() * 2 ** 31));
@@ -15,11 +19,20 @@ const LONGEST_PAUSE_MS = 150;
 const world = await KonnectorWorld.start();
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 
-Deno.test("random histories of users, providers and crashes end as they must", async (t) => {
-  const bound = await world.bind("random");
-  const namespaces = [bound.namespace, await world.namespace("random")];
-  await using observer = await SyncObserver.start(world, bound);
-  const history = new RandomHistory(world, bound, observer, namespaces, SEED);
+/** What does random things, and knows how they must end. */
+interface History {
+  readonly done: readonly string[];
+  step(): Promise<void>;
+  kill(): Promise<void>;
+  differences(): Promise<string[]>;
+}
+
+/** Runs a history in rounds. Both clusters must agree after each of them. */
+async function play(
+  t: Deno.TestContext,
+  history: History,
+  violations: () => Promise<readonly string[]>,
+): Promise<void> {
   const random = randomFrom(SEED + 1);
   for (let round = 1; round <= ROUNDS; round++) {
     await t.step(`round ${round}`, async () => {
@@ -37,7 +50,7 @@ Deno.test("random histories of users, providers and crashes end as they must", a
         await eventually("both clusters agree", async () => {
           return (last = await history.differences()).length === 0;
         }, { timeoutMs: 60_000 }).catch((error) => assert.fail(`${error}: ${last.join("; ")}`));
-        assert.deepEqual(await observer.violations(), []);
+        assert.deepEqual(await violations(), []);
       } catch (error) {
         throw new Error(told(String(error)), { cause: error });
       }
@@ -47,4 +60,63 @@ Deno.test("random histories of users, providers and crashes end as they must", a
     const writes = await world.writesDuring(() => sleep(2_000));
     assert.deepEqual(writes, { consumer: [], provider: [] });
   });
+}
+
+Deno.test("random histories of users, providers and crashes end as they must", async (t) => {
+  const bound = await world.bind("random");
+  const namespaces = [bound.namespace, await world.namespace("random")];
+  await using observer = await SyncObserver.start(world, bound);
+  await using history = new RandomHistory(world, bound, observer, namespaces, SEED);
+  await play(t, history, () => observer.violations());
+});
+
+Deno.test("random histories of related objects end as they must", async (t) => {
+  const label = uniqueName("random");
+  const bound = await world.bind("related", { relatedResources: rulesFor(label) });
+  const history = new RandomCopies(world, label, bound.namespace, SEED);
+  await play(t, history, () => Promise.resolve(history.violations));
+});
+
+Deno.test("the observer and the models notice what a konnector does wrong", async () => {
+  const label = uniqueName("wrong");
+  const bound = await world.bind("wrong", { relatedResources: rulesFor(label) });
+  const { type, namespace } = bound;
+  const { provider } = world;
+  await using observer = await SyncObserver.start(world, bound);
+  await using history = new RandomHistory(world, bound, observer, [namespace], SEED);
+  const copies = new RandomCopies(world, label, namespace, SEED);
+  await history.create(bound, "a");
+  const copy = await world.onProvider<Instance>(type, { namespace, name: "a" });
+  await world.kill();
+  const sees = (text: RegExp) =>
+    eventually(`it sees ${text}`, async () => {
+      return (await observer.violations()).some((each) => text.test(each));
+    });
+
+  const foreign = await world.createForeign(bound, "b");
+  observer.guard(foreign);
+  assert.deepEqual(await observer.violations(), []);
+  await world.edit("provider", bound, "b", { spec: { size: 8 } });
+  await sees(/the foreign object .* was changed/);
+  await provider.kube.delete(type, { namespace, name: "b" });
+  await sees(/the foreign .* was deleted/);
+  await world.edit("consumer", bound, "a", { status: { [FOR_UID]: "another" } }, "status");
+  await sees(/has the status of another/);
+  const { annotations = {} } = copy.metadata;
+  await world.createForeign(bound, "c", {}, { annotations });
+  await sees(/has the copies/);
+  assert.match((await history.differences()).join(), /\/c is left/);
+  await provider.kube.delete(type, { namespace, name: "a" });
+  await sees(/was deleted, and its object lives/);
+  assert.match((await history.differences()).join(), /\/a has no copy/);
+
+  for (let i = 0; i < 40; i++) await copies.useSource();
+  assert.match((await copies.differences()).join(), /has no copy/);
+  assert.deepEqual(copies.violations, []);
+  const related = new RelatedSteps(world);
+  for (const { metadata } of await provider.kube.list(SECRETS, { namespace })) {
+    await related.write("provider", "secrets", metadata, "changed");
+  }
+  await copies.differences();
+  assert.match(copies.violations.join(), /secrets .* on the provider: .* became/);
 });

@@ -94,10 +94,12 @@ Deno.test("two konnectors at once end in the same state", async () => {
     await world.edit("provider", bound, "both-0", { status: { phase: "Ready" } }, "status");
     const key = { namespace, name: "both-0" };
     await world.onConsumer(type, key, ({ status }) => status?.["phase"] === "Ready");
+    await world.edit("consumer", bound, "both-0", { spec: { size: 9 } });
+    await world.onProvider(type, key, ({ spec }) => spec?.["size"] === 9);
     await sleep(2_000);
   });
-  // Per object: a finalizer and an apply. Besides: the namespace and one status.
-  assert.ok(writes.provider.length <= 2 * (count + 1), `${writes.provider.length} writes`);
+  // Per object: a finalizer and an apply. Besides: the namespace, one edit, one status.
+  assert.ok(writes.provider.length <= 2 * (count + 2), `${writes.provider.length} writes`);
   assert.ok(writes.consumer.length <= 2 * (count + 1), `${writes.consumer.length} writes`);
 
   for (const object of await consumer.kube.list(type, { namespace })) {

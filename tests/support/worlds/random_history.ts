@@ -2,6 +2,7 @@ import { ANNOTATIONS, CORE_CLEANUP_FINALIZER, LABELS } from "../../../common/api
 import { CLUSTER_BINDINGS, CRDS, isDeleting } from "../../../common/api/resources.ts";
 import { KubeError } from "../../../common/kube/kube_error.ts";
 import { keyText } from "../../../common/kube/paths.ts";
+import { Konnector } from "../programs/konnector.ts";
 import { keyIn } from "./konnector_steps.ts";
 import { type Bound, type Instance, isGone, type KonnectorWorld } from "./konnector_world.ts";
 import { FOR_UID, type SyncObserver } from "./sync_observer.ts";
@@ -17,12 +18,24 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
+/** Returns the function that chooses one of these by a number from 0 to 1 and their weights. */
+export const chooser =
+  <T extends readonly [weight: number, ...unknown[]]>(choices: readonly T[]) =>
+  (random: number): T => {
+    let at = random * choices.reduce((sum, [weight]) => sum + weight, 0);
+    return choices.find(([weight]) => (at -= weight) < 0) ?? choices[0] as T;
+  };
+
+/** The status of a change that came too late: its object is missing, there, or changed. */
+export const lateStatus = (error: unknown): number | undefined =>
+  error instanceof KubeError && [404, 409, 422].includes(error.status) ? error.status : undefined;
+
 const NAMES = ["a", "b", "c", "d"];
 /** The konnector makes a deleted copy again at once only twice in ten minutes. */
 const MOST_LOSSES = 2;
 
 /** Does random things to the objects of one bound API, and knows how they must end. */
-export class RandomHistory {
+export class RandomHistory implements AsyncDisposable {
   /** What was done, for the report of a failure. */
   readonly done: string[] = [];
   readonly #random: () => number;
@@ -31,6 +44,8 @@ export class RandomHistory {
   /** Foreign objects of the provider, by key. */
   readonly #foreign = new Map<string, Instance>();
   readonly #losses = new Map<string, number>();
+  /** Works beside the konnector of the world. */
+  #second: Konnector | undefined;
 
   constructor(
     private readonly world: KonnectorWorld,
@@ -44,19 +59,16 @@ export class RandomHistory {
 
   /** Does one random thing. */
   async step(): Promise<void> {
-    const total = ACTIONS.reduce((sum, [weight]) => sum + weight, 0);
-    let at = this.#random() * total;
-    const [, name, act] = ACTIONS.find(([weight]) => (at -= weight) < 0) ?? ACTIONS[0];
+    const [, name, act] = chooser(ACTIONS)(this.#random());
     const place = { ...this.bound, namespace: this.#pick(this.namespaces) };
     const object = this.#pick(NAMES);
     try {
       await act.call(this, place, object);
       this.done.push(`${name} ${place.namespace}/${object}`);
     } catch (error) {
-      // The object is missing, exists already, is being deleted, or changed meanwhile.
-      const isLate = error instanceof KubeError && [404, 409, 422].includes(error.status);
-      if (!isLate) throw error;
-      this.done.push(`(${name} ${place.namespace}/${object}: ${error.status})`);
+      const status = lateStatus(error);
+      if (status === undefined) throw error;
+      this.done.push(`(${name} ${place.namespace}/${object}: ${status})`);
     }
   }
 
@@ -214,6 +226,18 @@ export class RandomHistory {
     await this.world.restart();
   }
 
+  /** Starts a second konnector, or ends it. */
+  async pair(): Promise<void> {
+    const { consumerPlane, kubeconfig } = this.world;
+    if (this.#second) await this[Symbol.asyncDispose]();
+    else this.#second = await Konnector.start(consumerPlane, { kubeconfig });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#second?.[Symbol.asyncDispose]();
+    this.#second = undefined;
+  }
+
   /** Unbinds, which takes all objects of the API away, and binds again. */
   async rebind({ api, name }: Bound): Promise<void> {
     const labels = { [LABELS.exported]: "true" };
@@ -242,10 +266,7 @@ export class RandomHistory {
 type Action = (this: RandomHistory, place: Bound, name: string) => Promise<void>;
 
 /** What may happen, and how often compared with others. */
-const ACTIONS: readonly [
-  readonly [number, string, Action],
-  ...(readonly [number, string, Action])[],
-] = [
+const ACTIONS: readonly (readonly [number, string, Action])[] = [
   [20, "create", RandomHistory.prototype.create],
   [20, "edit", RandomHistory.prototype.edit],
   [10, "delete", RandomHistory.prototype.remove],
@@ -255,6 +276,7 @@ const ACTIONS: readonly [
   [3, "foreign", RandomHistory.prototype.intrude],
   [2, "label", RandomHistory.prototype.label],
   [3, "kill", RandomHistory.prototype.kill],
+  [2, "second konnector", RandomHistory.prototype.pair],
   [0.7, "unbind and bind", RandomHistory.prototype.rebind],
 ];
 

@@ -1,0 +1,123 @@
+import type { AuditEvent } from "../scripts/controlplane/audit_events.ts";
+import {
+  CLUSTER_ROLE_BINDINGS,
+  CLUSTER_ROLES,
+  condition,
+  GRANTS,
+} from "../common/api/resources.ts";
+import { FIELD_MANAGERS } from "../common/api/names.ts";
+import type { KubeClient } from "../common/kube/client.ts";
+import { sleep } from "../common/time/wait.ts";
+import { apiRequestsDuring, isWrite } from "./api_requests.ts";
+import { BenchBackend } from "./bench_backend.ts";
+import type { Figure } from "./figure.ts";
+import type { Run } from "./scenario.ts";
+
+const INTERVAL_MS = 5_000;
+/** The pace of a sweep, as docs/who-may-bind.md tells it. */
+const REVIEWS_A_SECOND = 50;
+const MOST_IN_A_SECOND = 60;
+const NAME = "bench-binders";
+const RBAC = "rbac.authorization.k8s.io";
+
+/** Measures how a sweep asks about many Grants, and what it writes when all lose the permission. */
+export async function* benchAuthorizationSweep(run: Run): AsyncGenerator<Figure> {
+  const { full, sized, progress } = run;
+  const provider = await run.growingProvider();
+  await provider.growTo({ exports: 1, grants: sized(1_000, 10_000) }, progress);
+  const { kube, plane, size: { grants } } = provider;
+  await allowAll(kube);
+  await using backend = await BenchBackend.start(plane, {
+    flags: [
+      "--enable-gateway=false",
+      "--authorization=Kubernetes",
+      "--authorization-revoke",
+      `--reaper-interval=${INTERVAL_MS}ms`,
+    ],
+  });
+  await backend.ready();
+  const sweepMs = grants / REVIEWS_A_SECOND * 1_000;
+
+  progress(`a sweep over ${grants} Grants that keep the permission`);
+  const kept = await apiRequestsDuring(plane, backend.user, () => sleep(sweepMs + INTERVAL_MS));
+  const reviews = kept.filter(isReview);
+  const writes = kept.filter(isGrantWrite).length;
+  yield {
+    name: `an authorization sweep over ${grants} Grants, nothing to revoke`,
+    measured: `${perSecond(reviews, grants).toFixed(0)} reviews/s, at most ${most(reviews)} ` +
+      `in a second, ${writes} writes`,
+    comparedTo: "the API server's own record",
+    goal: `≤ ${MOST_IN_A_SECOND} reviews in a second, 0 writes`,
+    met: reviews.length >= grants && most(reviews) <= MOST_IN_A_SECOND && writes === 0,
+  };
+
+  progress(`all ${grants} Grants lose the permission`);
+  // The first sweep may have begun before. Two more find the loss, and confirm it.
+  const lost = await apiRequestsDuring(plane, backend.user, async () => {
+    await kube.delete(CLUSTER_ROLE_BINDINGS, { name: NAME });
+    await sleep(4 * sweepMs + 2 * INTERVAL_MS);
+  });
+  const marked =
+    (await kube.list(GRANTS)).filter((grant) =>
+      condition(grant, "Authorized")?.reason === "PermissionLost"
+    ).length;
+  const deletes = lost.filter(({ verb }) => verb === "delete").length;
+  const conditions = lost.filter(isGrantWrite);
+  yield {
+    name: `all ${grants} Grants lose the permission together`,
+    measured:
+      `${marked} marked, ${deletes} deletes; at most ${most(conditions)} writes of Grants ` +
+      `and ${most(lost.filter(isReview))} reviews in a second`,
+    comparedTo: "revocation is on hold",
+    goal: full ? "all marked, 0 deletes" : "(information)",
+    ...(full ? { met: marked === grants && deletes === 0 } : {}),
+  };
+}
+
+const isReview = ({ objectRef }: AuditEvent): boolean =>
+  objectRef?.resource === "subjectaccessreviews";
+const isGrantWrite = (event: AuditEvent): boolean =>
+  isWrite(event) && event.objectRef?.resource === "grants";
+
+/** The pace of the first `count` requests. */
+function perSecond(events: readonly AuditEvent[], count: number): number {
+  const [first = 0, ...rest] = events.map(receivedMs).sort((a, b) => a - b).slice(0, count);
+  return rest.length / (((rest.at(-1) ?? Infinity) - first) / 1_000);
+}
+
+/** The largest number of requests in any second. */
+function most(events: readonly AuditEvent[]): number {
+  const times = events.map(receivedMs).sort((a, b) => a - b);
+  let longest = 0;
+  let from = 0;
+  for (const [to, time] of times.entries()) {
+    while (time - (times[from] ?? time) >= 1_000) from++;
+    longest = Math.max(longest, to - from + 1);
+  }
+  return longest;
+}
+
+const receivedMs = ({ requestReceivedTimestamp }: AuditEvent): number =>
+  Date.parse(requestReceivedTimestamp);
+
+/** Lets everyone who signs in bind everything. */
+async function allowAll(kube: KubeClient): Promise<void> {
+  const metadata = { name: NAME };
+  await kube.create(CLUSTER_ROLES, {
+    apiVersion: `${RBAC}/v1`,
+    kind: "ClusterRole",
+    metadata,
+    rules: [{
+      apiGroups: ["catalog.xbind.io"],
+      resources: ["exports"],
+      verbs: ["get", "bind"],
+    }],
+  }, FIELD_MANAGERS.cli);
+  await kube.create(CLUSTER_ROLE_BINDINGS, {
+    apiVersion: `${RBAC}/v1`,
+    kind: "ClusterRoleBinding",
+    metadata,
+    roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: NAME },
+    subjects: [{ apiGroup: RBAC, kind: "Group", name: "xbind:authenticated" }],
+  }, FIELD_MANAGERS.cli);
+}
