@@ -96,6 +96,7 @@ export const KONNECTOR_DASHBOARD: Dashboard = {
       objects("Held objects", "Objects with our finalizer.", "xbind_sync_held_objects"),
       objects("Conflicts", "Objects in conflict.", "xbind_sync_conflicts"),
       objects("Rejected objects", "Objects that the provider refuses.", "xbind_sync_refused"),
+      objects("Leftovers", "Copies on the provider without an object.", "xbind_sync_leftovers"),
     ],
     Sync: [
       {
