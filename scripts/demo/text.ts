@@ -32,7 +32,70 @@ const daemonText = ({ metrics, probes, log }: Daemon): string[] => [
   "",
 ];
 
-/** Describes what runs, and the commands to try on it. The variables come from `environment`. */
+/** Commands to try on the demo, and what they show. */
+export interface DemoStep {
+  readonly says: readonly string[];
+  readonly commands: readonly string[];
+}
+
+/** The commands of the quick start for a shell in any folder. The variables come from `environment`. */
+export const demoSteps = (environment: string): DemoStep[] => [
+  {
+    says: [
+      "Paste this into another terminal: it sets GATEWAY, PROVIDER and CONSUMER, and puts the",
+      "kubectl bind plugin on the PATH:",
+    ],
+    commands: [`. ${shellWord(environment)}`],
+  },
+  {
+    says: [
+      "Sign in, look at the catalog and bind, as a consumer would (or open the gateway in a browser):",
+    ],
+    commands: [
+      'kubectl bind login "$GATEWAY"',
+      "kubectl bind catalog",
+      'kubectl bind export widgets --kubeconfig "$CONSUMER" --wait',
+    ],
+  },
+  {
+    says: ["Make a Widget on the consumer. The provider runs it, and its status comes back:"],
+    commands: [
+      `kubectl --kubeconfig "$CONSUMER" apply -f ${
+        shellWord(join(ROOT, "examples/widgets/widget.yaml"))
+      }`,
+      'kubectl --kubeconfig "$CONSUMER" wait --for=condition=Ready widget/first',
+      'kubectl --kubeconfig "$CONSUMER" get widgets',
+      'kubectl --kubeconfig "$PROVIDER" get widgets --all-namespaces',
+    ],
+  },
+  {
+    says: ["See who is connected and what is synced:"],
+    commands: ["kubectl bind clusters", "kubectl bind instances widgets"],
+  },
+  {
+    says: ["See what the issuer made of the bind on the provider, and that all is well:"],
+    commands: [
+      'kubectl --kubeconfig "$PROVIDER" get grants',
+      'kubectl --kubeconfig "$PROVIDER" get serviceaccounts,roles,rolebindings -A -l iam.xbind.io/grant',
+      'kubectl bind doctor --kubeconfig "$CONSUMER"',
+    ],
+  },
+  {
+    says: ["Unbind: Widgets go on both sides, and the API goes from the consumer:"],
+    commands: [
+      'kubectl bind unbind widgets --yes --kubeconfig "$CONSUMER"',
+      'kubectl --kubeconfig "$PROVIDER" get widgets --all-namespaces',
+    ],
+  },
+];
+
+const stepText = ({ says, commands }: DemoStep): string[] => [
+  ...says,
+  ...commands.map((command) => `  ${command}`),
+  "",
+];
+
+/** Describes what runs, and the commands to try on it. */
 export const demoText = (running: Running, environment: string): string =>
   [
     "",
@@ -46,35 +109,5 @@ export const demoText = (running: Running, environment: string): string =>
     "",
     "Konnector: syncs the consumer; a process, because these clusters have no nodes for its pod",
     ...daemonText(running.konnector),
-    "Paste this into another terminal: it sets GATEWAY, PROVIDER and CONSUMER, and puts the",
-    "kubectl bind plugin on the PATH:",
-    `  . ${shellWord(environment)}`,
-    "",
-    "Sign in, look at the catalog and bind, as a consumer would (or open the gateway in a browser):",
-    "  kubectl bind login $GATEWAY",
-    "  kubectl bind catalog",
-    "  kubectl bind export widgets --kubeconfig $CONSUMER --wait",
-    "",
-    "Make a Widget on the consumer. The provider runs it, and its status comes back:",
-    `  kubectl --kubeconfig $CONSUMER apply -f ${
-      shellWord(join(ROOT, "examples/widgets/widget.yaml"))
-    }`,
-    "  kubectl --kubeconfig $CONSUMER wait --for=condition=Ready widget/first",
-    "  kubectl --kubeconfig $PROVIDER get widgets --all-namespaces",
-    "  kubectl --kubeconfig $CONSUMER get widgets",
-    "",
-    "See who is connected and what is synced, and that all is well:",
-    "  kubectl bind clusters",
-    "  kubectl bind instances widgets",
-    "  kubectl bind doctor --kubeconfig $CONSUMER",
-    "",
-    "See what the issuer made of the bind, on the provider:",
-    "  kubectl --kubeconfig $PROVIDER get exports,collections,grants",
-    "  kubectl --kubeconfig $PROVIDER get sa,secret,role,rolebinding,clusterrole -A " +
-    "-l iam.xbind.io/grant",
-    "",
-    "Unbind: Widgets go on both sides, and the API goes from the consumer:",
-    "  kubectl bind unbind widgets --yes --kubeconfig $CONSUMER",
-    "  kubectl --kubeconfig $PROVIDER get widgets --all-namespaces",
-    "",
+    ...demoSteps(environment).flatMap(stepText),
   ].join("\n");
