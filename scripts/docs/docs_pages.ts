@@ -78,6 +78,26 @@ export function brokenLinks(
   return faults;
 }
 
+/**
+ * Lists the cells of a comparison that neither link a source nor say that there is none, as
+ * `row: cell`. The first column names the row. A table without an empty first heading is no
+ * comparison.
+ */
+export function unsourcedCells(markdown: string): string[] {
+  const faults: string[] = [];
+  let isComparison = false;
+  for (const line of markdown.split("\n")) {
+    const [row, ...cells] = line.split("|").slice(1, -1).map((cell) => cell.trim());
+    if (row === undefined) isComparison = false;
+    else if (row === "") isComparison = true;
+    else if (isComparison && !/^-+$/.test(row)) {
+      const unsourced = cells.filter((cell) => !/\][[(]/.test(cell) && cell !== "not documented");
+      faults.push(...unsourced.map((cell) => `${row}: ${cell}`));
+    }
+  }
+  return faults;
+}
+
 const withoutFences = (markdown: string): string =>
   markdown.replaceAll(/^\s*```[^]*?^\s*```/gm, "");
 const withoutCode = (markdown: string): string =>

@@ -14,6 +14,7 @@ import {
   filesIn,
   flagsIn,
   linksIn,
+  unsourcedCells,
 } from "./docs_pages.ts";
 
 /** Flags of other programs that the pages use, by the program. */
@@ -92,6 +93,24 @@ Deno.test("docs/index.md leads to every page of docs/", () => {
     .flatMap((page) => /^docs\/([^/]+)$/.exec(page)?.[1] ?? [])
     .filter((name) => name !== "index.md" && !linked.includes(name));
   assert.deepEqual(unlinked, []);
+});
+
+Deno.test("every cell of docs/comparison.md links its source, or says that there is none", () => {
+  assert.deepEqual(unsourcedCells(pages.get("docs/comparison.md") ?? ""), []);
+});
+
+Deno.test("unsourcedCells() finds cells of comparisons without a link", () => {
+  const text = [
+    "| Column | Read |",
+    "| ------ | ---- |",
+    "| one    | all  |",
+    "",
+    "|       | one            | two         | three          |",
+    "| ----- | -------------- | ----------- | -------------- |",
+    "| Place | here ([a](b))  | there       | not documented |",
+    "| Time  | now ([a][b])   | then ([c][d]) | maybe        |",
+  ];
+  assert.deepEqual(unsourcedCells(text.join("\n")), ["Place: there", "Time: maybe"]);
 });
 
 Deno.test("flagsIn() finds flags in text, code and tables, and nothing else", () => {
