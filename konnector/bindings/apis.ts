@@ -1,4 +1,5 @@
 import {
+  all,
   type ChildController,
   childController,
   isAbort,
@@ -36,8 +37,20 @@ interface Running {
   readonly life: ChildController;
 }
 
-/** The identity of what runs while the provider has no such API. */
-const GONE = "gone";
+/** What runs while an API is synced. */
+export interface Started {
+  /** Changes when it has to be started anew. */
+  readonly identity: string;
+  readonly sync: ApiSync;
+  readonly beside: Runnable;
+}
+
+/** What runs while an API is paused. */
+export interface Meanwhile {
+  /** Changes when it has to be started anew. */
+  readonly identity: string;
+  readonly run: Runnable;
+}
 
 /** Called when something changed. */
 export interface ApisReports {
@@ -92,11 +105,10 @@ export class Apis implements Disposable {
 
   /** Gives a running sync of this identity its new state. Returns false if there is none. */
   adapt(api: string, identity: string, state: ApiState): boolean {
-    const running = this.#running.get(api);
-    if (running?.identity !== identity || running.life.signal.aborted) return false;
+    if (!this.#runs(api, identity)) return false;
     const before = this.#states.get(api);
     this.#set(api, state);
-    if (before?.coverage.text !== state.coverage.text) running.sync?.lookAgain();
+    if (before?.coverage.text !== state.coverage.text) this.sync(api)?.lookAgain();
     return true;
   }
 
@@ -108,23 +120,21 @@ export class Apis implements Disposable {
     this.sync(api)?.lookAgain();
   }
 
-  /** Runs a sync until the API is paused or stopped, or the signal aborts. */
-  start(api: string, identity: string, state: ApiState, sync: ApiSync, parent: AbortSignal): void {
-    this.#run(api, { identity, sync }, sync.run, parent);
+  /** Runs a sync, and something beside it, until the API is paused or the signal aborts. */
+  start(
+    api: string,
+    state: ApiState,
+    { sync, beside, ...rest }: Started,
+    parent: AbortSignal,
+  ): void {
+    this.#run(api, { sync, ...rest }, all(sync.run, beside), parent);
     this.#set(api, state);
   }
 
-  /** Stops the sync of an API that the provider no longer has, and runs something else meanwhile. */
-  withdraw(api: string, state: ApiState, meanwhile: Runnable, parent: AbortSignal): void {
-    const running = this.#running.get(api);
-    const runsAlready = running?.identity === GONE && !running.life.signal.aborted;
-    if (!runsAlready) this.#run(api, { identity: GONE }, meanwhile, parent);
-    this.#set(api, { ...state, isGone: true });
-  }
-
-  /** Stops the sync of an API and remembers why. */
-  pause(api: string, state: ApiState): void {
-    this.#end(api);
+  /** Stops the sync of an API, remembers why, and may run something else meanwhile. */
+  pause(api: string, state: ApiState, meanwhile?: Meanwhile): void {
+    if (!meanwhile) this.#end(api);
+    else if (!this.#runs(api, meanwhile.identity)) this.#run(api, meanwhile, meanwhile.run);
     this.#set(api, state);
   }
 
@@ -151,15 +161,20 @@ export class Apis implements Disposable {
     for (const api of [...this.#running.keys()]) this.#end(api);
   }
 
+  #runs(api: string, identity: string): boolean {
+    const running = this.#running.get(api);
+    return running?.identity === identity && !running.life.signal.aborted;
+  }
+
   #run(
     api: string,
-    what: Omit<Running, "life">,
+    { identity, sync }: Omit<Running, "life">,
     run: Runnable,
-    parent: AbortSignal,
+    ...parents: readonly AbortSignal[]
   ): void {
     this.#end(api);
-    const life = childController(parent);
-    this.#running.set(api, { ...what, life });
+    const life = childController(...parents);
+    this.#running.set(api, { identity, ...(sync && { sync }), life });
     run(life.signal).catch((error) => {
       if (isAbort(life.signal, error)) return;
       this.#log.error("the sync of an API ended", { api, error });

@@ -12,7 +12,7 @@ import { missingOnConsumer } from "./consumer_rights.ts";
 import { type ApiCoverage, coverageOf } from "./coverage.ts";
 import { installApi, isFault, neverPulled, usePaused } from "./install_api.ts";
 import { reachOf } from "./reach.ts";
-import { releaseLeaving } from "./release_leaving.ts";
+import { pauseApi } from "./pause_api.ts";
 import { startSync, type SyncDeps } from "./start_sync.ts";
 import { pullUnbound, type UnboundDeps } from "./unbound_apis.ts";
 
@@ -43,11 +43,13 @@ export async function reconcileApi(
   if (isSameConnection(apis.get(api), coverage)) apis.cover(api, coverage);
   const link = links.get(coverage.connection);
   if (!link?.hasSynced) {
-    apis.pause(api, { coverage, reason: "Pending", message: "The Connection is not ready" });
+    pauseApi(deps, api, { coverage, reason: "Pending", message: "The Connection is not ready" });
     return done;
   }
   if (link.awayMs() !== undefined) {
-    apis.cover(api, coverage);
+    const paused = apis.sync(api) ? undefined : apis.get(api);
+    if (paused) pauseApi(deps, api, { ...paused, coverage });
+    else apis.cover(api, coverage);
     return done; // a link that works again wakes its APIs
   }
   // Not `using`: the packer would inline it into the condition, and never dispose of it.
@@ -63,11 +65,16 @@ export async function reconcileApi(
     if (isServerFailure(error) && link.awayMs() !== undefined) return done;
     if (error instanceof CrdRefusedError) {
       const fault = neverPulled(error);
-      apis.pause(api, { coverage, ...fault, schemaFault: fault });
+      pauseApi(deps, api, { coverage, ...fault, schemaFault: fault });
       return done; // its next change wakes it
     }
     if (!isForbidden(error)) throw error;
-    apis.pause(api, { coverage, reason: "Forbidden", message: reasonOf(error), isDenied: true });
+    pauseApi(deps, api, {
+      coverage,
+      reason: "Forbidden",
+      message: reasonOf(error),
+      isDenied: true,
+    });
     return requeueAfter(deniedRetryMs());
   } finally {
     pull[Symbol.dispose]();
@@ -103,7 +110,7 @@ async function pullAndSync(
   const install = coverage.isPaused ? usePaused : installApi;
   const installed = await install({ ...deps, crds: caches.crds }, connection, crd, signal);
   if (isFault(installed)) {
-    apis.pause(api, { coverage, ...installed, schemaFault: installed });
+    pauseApi(deps, api, { coverage, ...installed, schemaFault: installed });
     return requeueAfter(REFUSED_RETRY_MS);
   }
   const missing = await missingOnConsumer(deps.consumer, installed.type, signal);
@@ -116,7 +123,7 @@ async function pullAndSync(
   const reach = await reachOf(link, installed.type, signal);
   if (reach.kind === "none") {
     const message = `The credential may not list ${api} on the provider`;
-    apis.pause(api, { coverage, reason: "Forbidden", message, isDenied: true });
+    pauseApi(deps, api, { coverage, reason: "Forbidden", message, isDenied: true });
     return requeueAfter(deniedRetryMs());
   }
   startSync(deps, api, coverage, link, installed, reach);
@@ -126,23 +133,16 @@ async function pullAndSync(
 
 /** Pauses an API that the provider does not export. If its CRD is gone, so are the copies. */
 async function withdraw(
-  { apis, caches, consumer, log, metrics, reportsOf }: ApiDeps,
+  deps: ApiDeps,
   api: string,
   coverage: ApiCoverage,
   link: ProviderLink,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const message = `The provider does not export ${api}`;
-  const state = { coverage, reason: "APINotExported", message };
   // A CRD that is being deleted still has copies. The end of it wakes the API. Only a provider
   // whose CRDs can be read tells that one is gone, and its copies with it.
   const isGone = link.activeSource === "CRD" && !await link.readCrd(api, signal);
-  if (isGone && caches.crds.get({ name: api })) {
-    const reports = reportsOf(`${api} on the consumer`);
-    const meanwhile = releaseLeaving({ consumer, log: log.with({ api }), metrics, reports }, api);
-    apis.withdraw(api, state, meanwhile, link.signal);
-  } else {
-    apis.pause(api, { ...state, isGone });
-  }
+  pauseApi(deps, api, { coverage, reason: "APINotExported", message, isGone });
   return done;
 }

@@ -1,35 +1,26 @@
-import type { ShowController } from "../../common/control/controller_metrics.ts";
-import type { CacheReports } from "../../common/kube/cache.ts";
-import type { KubeClient } from "../../common/kube/client.ts";
-import type { RecordEvent } from "../../common/kube/event_recorder.ts";
 import { isForbidden } from "../../common/kube/kube_error.ts";
-import type { Log } from "../../common/log/log.ts";
+import { all, childController, type Runnable } from "../../common/time/runnable.ts";
 import { isCredentialRefused, type ProviderLink } from "../connections/provider_link.ts";
 import { deniedRetryMs } from "../denied_retry.ts";
 import { ApiSync } from "../sync/api_sync.ts";
 import type { CarryRules } from "../sync/carried.ts";
 import type { LeftoverRules } from "../sync/leftovers.ts";
 import { reasonOf, refusalOf } from "../sync/refusals.ts";
-import type { Apis, ApiState } from "./apis.ts";
+import type { ApiState } from "./apis.ts";
 import type { ApiCoverage } from "./coverage.ts";
 import type { InstalledCrd } from "./install_api.ts";
 import { leftoversNote } from "./naming.ts";
+import { patiently, pauseApi, type PauseDeps, whileAway } from "./pause_api.ts";
 import { type Reach, withinReach } from "./reach.ts";
 
 /** What the syncs of APIs work with. */
-export interface SyncDeps {
-  readonly consumer: KubeClient;
-  readonly apis: Apis;
+export interface SyncDeps extends PauseDeps {
   /** Identity of the consumer cluster. */
   readonly clusterUid: string;
   /** Labels and annotations that are carried to copies. */
   readonly carry: CarryRules;
   readonly leftoverRules: LeftoverRules;
-  readonly recordEvent: RecordEvent;
-  readonly log: Log;
-  readonly metrics: { readonly controller: ShowController };
   readonly onSynced: (api: string, direction: "up" | "down", ms: number) => void;
-  readonly reportsOf: (what: string) => CacheReports;
 }
 
 /** Starts the sync, or tells a running one that its coverage changed. */
@@ -81,15 +72,32 @@ export function startSync(
     },
     onProgress: () => apis.progressed(api),
   });
-  apis.start(api, identity, state, started, link.signal);
+  const beside = untilSynced(started, patiently(whileAway(deps, api, unknown(state))));
+  apis.start(api, state, { identity, sync: started, beside }, link.signal);
 }
 
+/** A provider that does not tell its copies is as good as away. */
+const unknown = (state: ApiState): ApiState => ({ ...state, reason: "Pending" });
+
+/** Runs something until both sides are known. */
+const untilSynced = (sync: ApiSync, run: Runnable): Runnable => async (signal) => {
+  using life = childController(signal);
+  const known = sync.whenSynced(life.signal).then(() => life.abort());
+  await all(run, () => known)(life.signal);
+};
+
 /** A right was withdrawn, or the credential: the API pauses until it is given back. */
-function denied({ apis, log }: SyncDeps, api: string, link: ProviderLink, error: unknown): void {
+function denied(deps: SyncDeps, api: string, link: ProviderLink, error: unknown): void {
+  const { apis, log } = deps;
   if (refusalOf(error) === "unauthorized") return link.reject(error);
   const state = apis.get(api);
   if (!state || state.isDenied) return;
   log.warn("the provider refuses a right", { api, reason: reasonOf(error) });
-  apis.pause(api, { ...state, reason: "Forbidden", message: reasonOf(error), isDenied: true });
+  pauseApi(deps, api, {
+    ...state,
+    reason: "Forbidden",
+    message: reasonOf(error),
+    isDenied: true,
+  });
   apis.lookLater(api, deniedRetryMs());
 }

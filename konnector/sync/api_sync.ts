@@ -172,6 +172,12 @@ export class ApiSync {
     return this.#context.objects.hasSynced && this.#context.copies.hasSynced;
   }
 
+  /** Resolves once both sides are known. */
+  async whenSynced(signal: AbortSignal): Promise<void> {
+    await this.#context.copies.whenSynced(signal);
+    await this.#context.objects.whenSynced(signal);
+  }
+
   get counts(): SyncCounts {
     return {
       objects: this.#context.objects.size,

@@ -17,7 +17,8 @@ const AWAY_LOOK_MS = 2_000;
 const OUT_OF_REACH = "The provider's credential is for one namespace only, so this object is not " +
   "synced; the condition PermissionDenied of the binding names the namespace";
 
-const PAUSED =
+/** Says why an object that is paused stays. */
+export const PAUSED =
   "It is paused by the annotation core.xbind.io/paused of itself, its binding or its " +
   "Connection, so its copy is not deleted; it stays until the annotation is taken off";
 const AWAY = "The provider cannot be reached, so its copy cannot be deleted; it stays until the " +

@@ -12,7 +12,12 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { aWhile, keyIn, meddle, told, writesAfter } from "../../support/worlds/konnector_steps.ts";
 import { uniqueName } from "../../support/planes/kube.ts";
 import { RelatedSteps, rule } from "../../support/worlds/related_steps.ts";
-import { type Bound, isGone, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import {
+  type Bound,
+  isGone,
+  KonnectorWorld,
+  secretOf,
+} from "../../support/worlds/konnector_world.ts";
 
 const world = await KonnectorWorld.start();
 const { consumer, provider } = world;
@@ -91,6 +96,66 @@ Deno.test("an unbind without its provider takes related copies along, and names 
   assert.match((await told(world, BINDING, name, "ProviderLost")).note, /: related configmaps$/);
   await related.has("provider", "configmaps", key, "up");
 });
+
+const ORPHAN = { [ANNOTATIONS.deletionPolicy]: "Orphan" };
+
+/** Ways to lose a provider, and to get it back. */
+const LOSSES: Readonly<Record<string, (bound: Bound) => Promise<() => Promise<void>>>> = {
+  "is away": () => {
+    world.providerProxy.faults = () => ({ kind: "resetBefore" });
+    world.providerProxy.cutStreams();
+    return Promise.resolve(() => Promise.resolve());
+  },
+  "refuses the credential": async (bound) => {
+    world.providerProxy.faults = () => ({ kind: "status", code: 401 });
+    world.providerProxy.cutStreams();
+    const { name } = bound;
+    await world.hasCondition(CONNECTIONS, { name }, "Ready", "False", "CredentialsRejected");
+    const { metadata: { name: secret, namespace } } = secretOf(bound);
+    const annotations = { "example.org/touched": "yes" };
+    const touched = {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: secret, namespace, annotations },
+    };
+    return () => world.apply([touched as KubeObject]); // a changed Secret is tried at once
+  },
+  "was away at the start": async () => {
+    world.providerProxy.faults = () => ({ kind: "resetBefore" });
+    await world.restart();
+    return () => Promise.resolve();
+  },
+};
+
+for (const [what, lose] of Object.entries(LOSSES)) {
+  Deno.test(`an object that goes while the provider ${what} says why, or is released`, async () => {
+    const bound = await boundWith("waiting", "waits", "freed");
+    const { type } = bound;
+    await world.create(bound, "orphan", { spec: { size: 1 } }, { annotations: ORPHAN });
+    await world.onProvider(type, keyIn(bound, "orphan"));
+    const comeBack = await lose(bound);
+    for (const each of ["waits", "freed", "orphan"]) {
+      await consumer.kube.delete(type, keyIn(bound, each));
+    }
+    const { note } = await told(world, bound, "waits", "ProviderUnreachable");
+    assert.match(note, /provider cannot be .*deletion-policy: Orphan$/);
+    await isGone(consumer.kube, type, keyIn(bound, "orphan"));
+    await world.edit("consumer", bound, "freed", { "metadata/annotations": ORPHAN });
+    await isGone(consumer.kube, type, keyIn(bound, "freed"));
+    const { metadata } = await consumer.kube.get(type, keyIn(bound, "waits"));
+    assert.equal(metadata.finalizers?.length, 1);
+    const events = await consumer.kube.list(EVENTS, { namespace: bound.namespace });
+    const about = events.filter(({ regarding }) => regarding?.name === "waits");
+    assert.deepEqual(about.map(({ reason }) => reason), ["ProviderUnreachable"]);
+
+    world.providerProxy.faults = () => undefined;
+    await comeBack();
+    await world.gone(type, keyIn(bound, "waits"));
+    for (const each of ["freed", "orphan"]) {
+      assert.ok(await provider.kube.get(type, keyIn(bound, each)), each);
+    }
+  });
+}
 
 Deno.test("an unbind waits for a provider that comes back in time, and takes the copies", async () => {
   await world.restart({ flags: ["--unbind-timeout=1m"] });
