@@ -26,6 +26,8 @@ export interface ApiState {
   /** Why the CRD on the consumer is not the one that the provider has at present. */
   readonly schemaFault?: SchemaFault | undefined;
   readonly crdHash?: string;
+  /** Hash of the provider's CRD. */
+  readonly providerHash?: string;
   readonly reach?: Reach;
 }
 
@@ -109,6 +111,7 @@ export class Apis implements Disposable {
     const before = this.#states.get(api);
     this.#set(api, state);
     if (before?.coverage.text !== state.coverage.text) this.sync(api)?.lookAgain();
+    if (before?.providerHash !== state.providerHash) this.sync(api)?.tryRefused();
     return true;
   }
 

@@ -6,6 +6,7 @@ import { allBindings, connectionFacts } from "../consumer_caches.ts";
 import { deniedRetryMs } from "../denied_retry.ts";
 import { CrdRefusedError } from "../schema/consumer_crd.ts";
 import { isPulled } from "../schema/install_crd.ts";
+import { hashOf } from "../sync/records.ts";
 import { reasonOf } from "../sync/refusals.ts";
 import type { ApiState } from "./apis.ts";
 import { missingOnConsumer } from "./consumer_rights.ts";
@@ -126,7 +127,7 @@ async function pullAndSync(
     pauseApi(deps, api, { coverage, reason: "Forbidden", message, isDenied: true });
     return requeueAfter(deniedRetryMs());
   }
-  startSync(deps, api, coverage, link, installed, reach);
+  startSync(deps, api, coverage, link, installed, hashOf(JSON.stringify(crd.spec)), reach);
   if (installed.problem) return requeueAfter(REFUSED_RETRY_MS);
   return reach.kind === "one" ? requeueAfter(REACH_LOOK_MS) : done;
 }

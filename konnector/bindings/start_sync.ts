@@ -30,11 +30,19 @@ export function startSync(
   coverage: ApiCoverage,
   link: ProviderLink,
   { type, hash, problem }: InstalledCrd,
+  providerHash: string,
   reach: Reach,
 ): void {
   const { apis, consumer, clusterUid, carry, leftoverRules, recordEvent, log, metrics } = deps;
   const health = problem ?? { reason: "AsExpected", message: "" };
-  const state: ApiState = { coverage, ...health, schemaFault: problem, crdHash: hash, reach };
+  const state: ApiState = {
+    coverage,
+    ...health,
+    schemaFault: problem,
+    crdHash: hash,
+    providerHash,
+    reach,
+  };
   const identity = JSON.stringify([link.name, link.fingerprint, type, reach]);
   if (apis.adapt(api, identity, state)) return;
   const apiLog = log.with({ api });

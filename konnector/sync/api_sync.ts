@@ -27,6 +27,7 @@ import {
   takeOver,
 } from "./records.ts";
 import { refusalOf } from "./refusals.ts";
+import { RefusedRetry } from "./refused_retry.ts";
 import {
   type BoundType,
   forget,
@@ -99,6 +100,7 @@ export class ApiSync {
   readonly #conflicts = new Tally();
   readonly #refused = new Tally();
   readonly #leftovers: Leftovers;
+  readonly #refusedRetry = new RefusedRetry();
 
   constructor(options: ApiSyncOptions) {
     const { type, clusterUid, namespace, reports } = options;
@@ -128,6 +130,7 @@ export class ApiSync {
       changes: new Fights(CHANGES),
       deletions: new Fights(DELETIONS),
       namespaces: new ProviderNamespaces(),
+      refusedRetryMs: () => this.#refusedRetry.waitMs(),
       wake: (namespace) => this.#wake(namespace),
     };
     this.#leftovers = new Leftovers(this.#context, options.leftoverRules, (...found) => {
@@ -191,6 +194,12 @@ export class ApiSync {
   /** Counts the objects, and lists some that are not synced. */
   get summary(): SyncSummary {
     return syncSummary(this.#context, this.#conflicts.count());
+  }
+
+  /** Tries content again that the provider refused, because its schema changed. */
+  tryRefused(): void {
+    const keys = this.#refusedRetry.schemaChanged(this.#context.notes);
+    for (const key of keys) this.#queue.add(key);
   }
 
   /** Looks at all objects again, because coverage or rights changed. */

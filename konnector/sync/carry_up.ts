@@ -154,6 +154,7 @@ function refused(
       notesFor(sync, key).refused = {
         hash: object.hash,
         at: performance.now(),
+        retryMs: sync.refusedRetryMs(),
         reason: `The provider refused it: ${shownReason(error)}`,
       };
       sync.log.warn("the provider refused an object", { object: key, reason: reasonOf(error) });

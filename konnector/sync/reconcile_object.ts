@@ -5,7 +5,7 @@ import { carryDown } from "./carry_down.ts";
 import { carryUp } from "./carry_up.ts";
 import { isDownStep, planSync, type Situation } from "./plan_sync.ts";
 import { type ConsumerRecord, hashOf, ownerOf, type ProviderRecord } from "./records.ts";
-import { faultOf, forget, parseKey, REFUSED_RETRY_MS, type SyncContext } from "./sync_context.ts";
+import { faultOf, forget, parseKey, type SyncContext } from "./sync_context.ts";
 import { lookAgainSoon, tell, type Turn } from "./turn.ts";
 
 /** No object needs more steps in a row. */
@@ -125,7 +125,8 @@ function settled(
   if (notes?.seen) notes.isUncertain = true; // for the next look
   if (coverage === "paused" || object.wishes.isPaused) return paused(sync, object);
   if (notes?.seen) return requeueAfter(CONFLICT_LOOK_MS);
-  return notes?.refused?.hash === object.hash ? requeueAfter(REFUSED_RETRY_MS) : done;
+  const { refused } = notes ?? {};
+  return refused?.hash === object.hash ? requeueAfter(refused.retryMs) : done;
 }
 
 /** Nothing is written while a pause lasts. Its end is an event. */

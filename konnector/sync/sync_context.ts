@@ -27,6 +27,8 @@ export interface Refused {
   readonly hash: string;
   /** When, on the monotonic clock. */
   readonly at: number;
+  /** After this time it is tried again. */
+  readonly retryMs: number;
   /** Why, in the provider's words. */
   readonly reason: string;
   /** Whether it refuses it for a new copy as well. */
@@ -70,6 +72,8 @@ export interface SyncContext {
   /** Labels and annotations that are carried to copies. */
   readonly carry: CarryRules;
   readonly namespaces: ProviderNamespaces;
+  /** Returns after which time refused content is tried again. */
+  readonly refusedRetryMs: () => number;
   /** Looks again at the objects of a namespace. */
   readonly wake: (namespace: string) => void;
   readonly coverageOf: (namespace: string) => NamespaceCoverage;
@@ -109,9 +113,6 @@ export function notesFor({ notes }: Pick<SyncContext, "notes">, key: string): No
   return known;
 }
 
-/** Quotas and webhooks change without an event, so refused content is tried again after this time. */
-export const REFUSED_RETRY_MS = 600_000;
-
 /** Returns why the content of an object is not applied at present. */
 export function faultOf(
   { notes }: Pick<SyncContext, "notes">,
@@ -120,6 +121,6 @@ export function faultOf(
 ): string | undefined {
   if (wishes.problem !== undefined) return wishes.problem;
   const refused = notes.get(key)?.refused;
-  const isStill = refused?.hash === hash && performance.now() - refused.at < REFUSED_RETRY_MS;
+  const isStill = refused?.hash === hash && performance.now() - refused.at < refused.retryMs;
   return isStill ? refused.reason : undefined;
 }

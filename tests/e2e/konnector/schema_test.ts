@@ -130,6 +130,19 @@ Deno.test("an incompatible change is reported, and objects are synced as before"
   await syncs(bound, "b");
 });
 
+Deno.test("a refused object is tried again when the provider mends only its schema", async () => {
+  const bound = await world.bind("mended", { crd: withSpec(SIZE) });
+  await syncs(bound, "a");
+  await editCrd(bound, withSpec({ size: { type: "integer", maximum: 10 } }));
+  await isReported(bound);
+  await world.create(bound, "big", { spec: { size: 50 } });
+  assert.match((await told(world, bound, "big", "Rejected")).note, /less than or equal to 10/);
+  await editCrd(bound, withSpec(SIZE));
+  const copy = await world.onProvider(bound.type, keyIn(bound, "big"));
+  assert.deepEqual(copy.spec, { size: 50 });
+  await isMended(bound);
+});
+
 Deno.test("an incompatible change is installed where no object is stored", async () => {
   const bound = await world.bind("empty", { crd: withSpec({ ...SIZE, ...COLOUR }) });
   await editCrd(bound, withSpec(SIZE));
