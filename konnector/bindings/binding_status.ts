@@ -1,5 +1,5 @@
 import { ANNOTATIONS } from "../../common/api/names.ts";
-import type { BindingStatus, BoundApi } from "../../common/api/resources.ts";
+import { type BindingStatus, type BoundApi, condition } from "../../common/api/resources.ts";
 import { conditionsOf, type Finding, finding } from "../conditions.ts";
 import type { RelatedView } from "../related/related_view.ts";
 import type { Problem } from "../related/related_context.ts";
@@ -14,6 +14,8 @@ export interface BoundApiView {
   readonly isDenied: boolean;
   /** The only namespace that is synced, if the credential does not reach others. */
   readonly onlyNamespace?: string | undefined;
+  /** Another binding that covers the same objects, and whose conflict policy counts. */
+  readonly ruledBy?: string | undefined;
   /** Whether the objects of both sides are known. */
   readonly hasSynced: boolean;
   readonly crdHash?: string | undefined;
@@ -36,8 +38,12 @@ export interface BindingView {
 
 /** How far an unbind is. */
 export interface Draining {
-  /** How many objects are left to release; Infinity if that is not known. */
+  /** How many objects and related copies are left to release, as far as that is known. */
   readonly left: number;
+  /** How many there were at most since the unbind began. */
+  readonly total: number;
+  /** Whether it is not known how many related copies are left. */
+  readonly isIncomplete: boolean;
   /** What happens because the provider cannot be reached; undefined if it can. */
   readonly lost?: string | undefined;
 }
@@ -50,6 +56,13 @@ export function bindingStatus(binding: AnyBinding, view: BindingView, now: Date)
     conflictCount: conflicts,
   })).sort((a, b) => a.name < b.name ? -1 : 1);
   return { boundAPIs, conditions: conditionsOf(binding, findingsOf(view), now) };
+}
+
+/** Reads from the status of a binding how many objects it held at most since its unbind began. */
+export function mostHeld(binding: AnyBinding): number {
+  const ready = condition(binding, "Ready");
+  if (ready?.reason !== "DrainingObjects") return 0;
+  return Number(/^\d+ of (\d+) objects /.exec(ready.message)?.[1] ?? 0);
 }
 
 const keptHash = ({ status }: AnyBinding, name: string) => {
@@ -80,7 +93,7 @@ function findingsOf(view: BindingView): Finding[] {
       ? finding("Synced", false, fault.reason, fault.message)
       : related.rejected.length > 0
       ? finding("Synced", false, "Rejected", problemMessage(related.rejected))
-      : finding("Synced", true, "AsExpected", leftoversMessage(apis)),
+      : syncedBy(apis),
     conflicts.length + related.conflicts.length > 0
       ? finding("Conflicts", true, "ForeignObjectExists", conflictMessage(conflicts, related))
       : finding("Conflicts", false, "AsExpected"),
@@ -94,12 +107,20 @@ function findingsOf(view: BindingView): Finding[] {
 const pausedMessage = (by: string): string =>
   `The annotation ${ANNOTATIONS.paused} of the ${by} pauses it: nothing is written on either side`;
 
-const drainingMessage = ({ left, lost }: Draining): string => {
-  const progress = Number.isFinite(left)
-    ? `${left} objects are left to release`
-    : "How many related copies are left is not known yet";
-  return lost === undefined ? progress : `${progress}; ${lost}`;
-};
+const drainingMessage = ({ left, total, isIncomplete, lost }: Draining): string =>
+  [
+    `${left} of ${total} objects are left to release`,
+    ...(isIncomplete ? ["how many related copies are left is not known yet"] : []),
+    ...(lost === undefined ? [] : [lost]),
+  ].join("; ");
+
+/** An API that is synced for another binding as well says so here. */
+function syncedBy(apis: readonly BoundApiView[]): Finding {
+  const ruled = apis.filter(({ ruledBy }) => ruledBy !== undefined)
+    .map(({ name, ruledBy }) => `${name} is synced by the ${ruledBy}, whose conflictPolicy counts`);
+  const message = [...ruled, leftoversMessage(apis)].filter((part) => part !== "").join("; ");
+  return finding("Synced", true, ruled.length > 0 ? "APIBoundElsewhere" : "AsExpected", message);
+}
 
 const leftoversMessage = (apis: readonly BoundApiView[]): string =>
   apis.filter(({ leftovers }) => leftovers > 0)

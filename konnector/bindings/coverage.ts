@@ -25,6 +25,8 @@ export interface ApiCoverage {
   readonly text: string;
   /** Says what the bindings want for objects of a namespace. */
   readonly of: (namespace: string) => NamespaceCoverage;
+  /** Returns the binding whose wish counts in a namespace. */
+  readonly bindingOf: (namespace: string) => AnyBinding | undefined;
 }
 
 const NOT_COVERED: NamespaceCoverage = { coverage: "none", conflictPolicy: "Fail" };
@@ -61,15 +63,16 @@ export function coverageOf(
     isPaused(binding) || connections.isPaused(binding.spec.connectionRef.name);
   const wish = (binding: AnyBinding): NamespaceCoverage =>
     isStill(binding) ? { ...wishOf(binding), coverage: "paused" } : wishOf(binding);
+  const bindingOf = (namespace: string) => inOrder.find((binding) => covers(binding, namespace));
   const of = (namespace: string): NamespaceCoverage => {
-    const covering = inOrder.find((binding) => covers(binding, namespace));
+    const covering = bindingOf(namespace);
     return covering ? wish(covering) : NOT_COVERED;
   };
   const text = JSON.stringify([
     connection,
     inOrder.map((binding) => [binding.metadata.uid, ...Object.values(wish(binding))]),
   ]);
-  return { owner, connection, isPaused: isStill(owner), text, of };
+  return { owner, connection, isPaused: isStill(owner), text, of, bindingOf };
 }
 
 /** Tells whether an object of a namespace belongs to a binding. */

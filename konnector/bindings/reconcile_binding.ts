@@ -14,7 +14,7 @@ import {
   type BoundApiView,
   type Draining,
 } from "./binding_status.ts";
-import { type AnyBinding, isNamespaced } from "./coverage.ts";
+import { type AnyBinding, type ApiCoverage, isNamespaced } from "./coverage.ts";
 import { type BindingDeps, type BindingKind, unbind } from "./unbind.ts";
 
 const SERVING = ["DrainingBindings", "Paused"];
@@ -110,7 +110,15 @@ function apiView({ apis }: BindingDeps, binding: AnyBinding, name: string): Boun
     const message = `${name} is cluster-scoped: bind it with a ClusterBinding`;
     return { ...base, reason: "Rejected", message };
   }
-  return { ...base, reason: state.reason, message: state.message };
+  const ruledBy = rulerOf(state.coverage, binding);
+  return { ...base, reason: state.reason, message: state.message, ruledBy };
+}
+
+/** Names another binding whose wishes count for the objects of a binding. */
+function rulerOf({ bindingOf }: ApiCoverage, { metadata }: AnyBinding): string | undefined {
+  const ruler = bindingOf(metadata.namespace ?? "");
+  if (!ruler || ruler.metadata.uid === metadata.uid) return undefined;
+  return `${ruler.kind} ${ruler.metadata.name}`;
 }
 
 async function store(

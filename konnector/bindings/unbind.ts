@@ -12,7 +12,7 @@ import type { Related } from "../related/related.ts";
 import { relatedLeft, releaseRelated } from "../related/release_related.ts";
 import { removeCrd } from "../schema/install_crd.ts";
 import type { Apis } from "./apis.ts";
-import type { Draining } from "./binding_status.ts";
+import { type Draining, mostHeld } from "./binding_status.ts";
 import { type AnyBinding, coverageOf, covers, isNamespaced, names } from "./coverage.ts";
 import { isLost, lostNote, type Outages } from "./lost_provider.ts";
 import { stayingNote } from "./naming.ts";
@@ -64,23 +64,34 @@ export async function unbind(
     facts.providerOf(connection) === facts.providerOf(binding.spec.connectionRef.name);
   const heirs = others.filter(({ spec }) => isSameProvider(spec.connectionRef.name));
   const own: string[] = [];
-  let left = await relatedLeft(deps, binding, signal);
+  const related = await relatedLeft(deps, binding, signal);
+  const isIncomplete = !Number.isFinite(related);
+  let left = isIncomplete ? 0 : related;
+  // Until the sync knows that the binding goes, it may still take on new objects.
+  const isUnaware = binding.spec.apis.some((api) =>
+    apis.get(api.name)?.coverage.text !== coverageOf(api.name, allBindings(caches), facts)?.text
+  );
   for (const api of binding.spec.apis) {
     const known = apis.get(api.name)?.coverage;
-    const wanted = coverageOf(api.name, allBindings(caches), facts);
-    // Until the sync knows that the binding goes, it may still take on new objects.
-    if (known?.text !== wanted?.text) return requeueAfter(DRAIN_LOOK_MS);
     if (known === undefined || !isSameProvider(known.connection)) continue;
     own.push(api.name);
-    left += await heldBy(deps, binding, api.name, heirs, signal);
+    left += isUnaware
+      ? heldInSync(deps, binding, api.name, heirs) ?? 0
+      : await heldBy(deps, binding, api.name, heirs, signal);
+  }
+  const progress = { left, total: Math.max(left, mostHeld(binding)), isIncomplete };
+  if (isUnaware) {
+    if (left > 0) await show(progress);
+    return requeueAfter(DRAIN_LOOK_MS);
   }
   const { unbindTimeoutMs: timeoutMs } = deps;
-  const isWithout = left > 0 && isLost(caches, binding);
+  const isHolding = left > 0 || isIncomplete;
+  const isWithout = isHolding && isLost(caches, binding);
   const waitedMs = outages.waitedMs(uid, isWithout);
   if (isWithout && timeoutMs > 0 && waitedMs >= timeoutMs) {
     await force(deps, binding, own, heirs, signal);
-  } else if (left > 0) {
-    await show({ left, lost: isWithout ? lostNote(timeoutMs) : undefined });
+  } else if (isHolding) {
+    await show({ ...progress, lost: isWithout ? lostNote(timeoutMs) : undefined });
     return requeueAfter(isWithout ? LOST_LOOK_MS : DRAIN_LOOK_MS);
   }
   const connection = caches.connections.get({ name: binding.spec.connectionRef.name });
@@ -131,25 +142,17 @@ const releaseOf = (
   isKept: (namespace) => heirs.some((heir) => names(heir, api) && covers(heir, namespace)),
 });
 
-/** Counts the objects that the binding still holds. */
+/** Counts the objects that the binding still holds, and may release some of them. */
 async function heldBy(
-  { apis, caches, consumer }: BindingDeps,
+  deps: BindingDeps,
   binding: AnyBinding,
   api: string,
   heirs: readonly AnyBinding[],
   signal: AbortSignal,
 ): Promise<number> {
-  const isCovered = heirs.some((other) => names(other, api) && !isNamespaced(other));
-  if (isCovered) return 0;
-  const namespace = isNamespaced(binding) ? binding.metadata.namespace : undefined;
-  const sync = apis.sync(api);
-  if (sync?.hasSynced) {
-    const kept = namespace === undefined
-      ? heirs.filter((other) => names(other, api) && isNamespaced(other))
-        .reduce((sum, other) => sum + sync.counts.held(other.metadata.namespace), 0)
-      : 0;
-    return sync.counts.held(namespace) - kept;
-  }
+  const { apis, caches, consumer } = deps;
+  const synced = heldInSync(deps, binding, api, heirs);
+  if (synced !== undefined) return synced;
   const connection = caches.connections.get({ name: binding.spec.connectionRef.name });
   const present = caches.crds.get({ name: api });
   if (!present) return 0;
@@ -160,4 +163,21 @@ async function heldBy(
   // Nothing is to be taken from the provider, or without a Connection nothing can be.
   await releaseObjects.all(consumer, release, signal);
   return 0;
+}
+
+/** Counts the objects that the binding alone holds; undefined if no running sync knows them. */
+function heldInSync(
+  { apis }: BindingDeps,
+  binding: AnyBinding,
+  api: string,
+  heirs: readonly AnyBinding[],
+): number | undefined {
+  const isCovered = heirs.some((other) => names(other, api) && !isNamespaced(other));
+  if (isCovered) return 0;
+  const sync = apis.sync(api);
+  if (!sync?.hasSynced) return undefined;
+  const namespace = isNamespaced(binding) ? binding.metadata.namespace : undefined;
+  if (namespace !== undefined) return sync.counts.held(namespace);
+  return heirs.filter((other) => names(other, api) && isNamespaced(other))
+    .reduce((sum, { metadata }) => sum - sync.counts.held(metadata.namespace), sync.counts.held());
 }

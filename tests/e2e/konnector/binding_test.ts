@@ -111,6 +111,61 @@ Deno.test("a Binding syncs its own namespace only", async () => {
   assert.ok(await consumer.kube.get(bound.type, { namespace, name: "a" }));
 });
 
+Deno.test("a ClusterBinding wins over a Binding, which says so", async () => {
+  const bound = await world.bind("ruled", { isApplied: false });
+  const { name, api, type, namespace, bundle: [secret, connection] } = bound;
+  const ruled = bindingIn(namespace, bound, { conflictPolicy: "Fail" });
+  await world.apply([secret, connection] as KubeObject[]);
+  await consumer.kube.apply(BINDINGS, ruled as Binding, FIELD_MANAGERS.installer);
+  await world.isReady(BINDINGS, { namespace, name });
+  const synced = (reason: string) =>
+    world.hasCondition(BINDINGS, { namespace, name }, "Synced", "True", reason);
+  await synced("AsExpected");
+  await world.createForeign(bound, "a", { spec: { size: 7 } });
+  const spec = { ...bindingOf(bound).spec, conflictPolicy: "Adopt" };
+  await world.apply([{ ...bindingOf(bound), spec } as KubeObject]);
+  const found = await synced("APIBoundElsewhere");
+  assert.equal(
+    condition(found, "Synced")?.message,
+    `${api} is synced by the ClusterBinding ${name}, whose conflictPolicy counts`,
+  );
+  assert.equal(condition(found, "Ready")?.status, "True");
+  await world.create(bound, "a", { spec: { size: 1 } });
+  await world.onProvider(type, { namespace, name: "a" }, (copy) => copy.spec?.["size"] === 1);
+
+  await world.createForeign(bound, "b", { spec: { size: 7 } });
+  await consumer.kube.delete(CLUSTER_BINDINGS, { name });
+  await isGone(consumer.kube, CLUSTER_BINDINGS, { name });
+  await synced("AsExpected");
+  await world.create(bound, "b", { spec: { size: 1 } });
+  await world.onConsumer(
+    type,
+    { namespace, name: "b" },
+    ({ metadata }) => metadata.annotations?.[ANNOTATIONS.conflict] === "ForeignObjectExists",
+  );
+});
+
+Deno.test("an unbind tells how many of its objects are left", async () => {
+  const bound = await world.bind("progress");
+  const { name } = bound;
+  for (const each of ["a", "b", "c"]) await syncs(bound, each);
+  const held = [{ op: "add", path: "/metadata/finalizers", value: ["example.org/slow"] }] as const;
+  await meddle(world, bound, "a", held);
+  await consumer.kube.delete(CLUSTER_BINDINGS, { name });
+  const isLeft = (message: string) =>
+    world.onConsumer(
+      CLUSTER_BINDINGS,
+      { name },
+      (found) => condition(found, "Ready")?.message === message,
+    );
+  await isLeft("1 of 3 objects are left to release");
+  await world.restart();
+  await aWhile(3_000);
+  await isLeft("1 of 3 objects are left to release");
+  await meddle(world, bound, "a", [{ op: "remove", path: "/metadata/finalizers" }]);
+  await isGone(consumer.kube, CLUSTER_BINDINGS, { name });
+});
+
 Deno.test("a changed policy is Ready in its own generation", async () => {
   const bound = await world.bind("policy");
   const { name } = bound;

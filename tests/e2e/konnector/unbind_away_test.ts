@@ -61,7 +61,10 @@ for (const [what, { reason, fault }] of Object.entries(OUTAGES)) {
       (found) => condition(found, "Ready")?.message.includes("cannot be reached") === true,
     );
     assert.equal(condition(draining, "Ready")?.reason, "DrainingObjects");
-    assert.match(condition(draining, "Ready")?.message ?? "", /^2 objects .* lasts 8s/);
+    assert.match(
+      condition(draining, "Ready")?.message ?? "",
+      /^2 of 2 objects are left to release; .* lasts 8s/,
+    );
     const { metadata } = await consumer.kube.get(type, keyIn(bound, "a"));
     assert.equal(metadata.finalizers?.length, 1);
     await isGone(consumer.kube, CLUSTER_BINDINGS, { name });
