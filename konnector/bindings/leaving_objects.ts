@@ -63,6 +63,7 @@ export const followLeaving =
   (deps: LeavingDeps, api: string, judge: Judge): Runnable => async (signal) => {
     const { consumer, recordEvent, log, metrics, reports } = deps;
     const type = await installedType(consumer, api, signal);
+    if (!type) return; // the objects are gone with their CRD
     const fateOf: Judge = (object) =>
       hasFinalizer(object, SYNCER_FINALIZER) ? judge(object) : undefined;
     const queue = new Queue();

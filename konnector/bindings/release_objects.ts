@@ -18,18 +18,23 @@ export interface Release {
   readonly isKept: (namespace: string) => boolean;
 }
 
+interface HeldObject {
+  readonly type: ResourceType;
+  readonly object: KubeObject;
+}
+
 /** Counts and releases objects without their provider. */
 export const releaseObjects = {
   /** Counts the objects that hold our finalizer. */
   async count(consumer: KubeClient, release: Release, signal: AbortSignal): Promise<number> {
-    return (await heldObjects(consumer, release, signal)).objects.length;
+    return (await heldObjects(consumer, release, signal)).length;
   },
 
   /** Takes our finalizer off every object. Returns their names. */
   async all(consumer: KubeClient, release: Release, signal: AbortSignal): Promise<string[]> {
-    const { type, objects } = await heldObjects(consumer, release, signal);
-    for (const object of objects) await releaseObject(consumer, type, object, signal);
-    return objects.map(({ metadata }) => keyText(metadata));
+    const held = await heldObjects(consumer, release, signal);
+    for (const { type, object } of held) await releaseObject(consumer, type, object, signal);
+    return held.map(({ object }) => keyText(object.metadata));
   },
 };
 
@@ -50,31 +55,33 @@ export async function releaseObject(
   }
 }
 
-/** Reads how an API is called whose CRD is installed on the consumer. */
+/** Reads how an API is called whose CRD is installed on the consumer; undefined if it is gone. */
 export async function installedType(
   consumer: KubeClient,
   api: string,
   signal: AbortSignal,
-): Promise<ResourceType> {
-  const { spec: { group, names, scope, versions } } = await consumer.get(
-    CRDS,
-    { name: api },
-    signal,
-  );
+): Promise<ResourceType | undefined> {
+  const crd = await consumer.find(CRDS, { name: api }, signal);
+  if (!crd) return undefined;
+  const { group, names: { plural, kind }, scope, versions } = crd.spec;
   const version = versions.find(({ served }) => served)?.name ?? "";
-  const { plural, kind } = names;
   return { group, version, plural, kind, namespaced: scope === "Namespaced" };
 }
 
+/** Lists the objects that hold our finalizer. They are gone with their CRD. */
 async function heldObjects(
   consumer: KubeClient,
   { api, namespace, isKept }: Release,
   signal: AbortSignal,
-): Promise<{ readonly type: ResourceType; readonly objects: readonly KubeObject[] }> {
+): Promise<readonly HeldObject[]> {
   const type = await installedType(consumer, api, signal);
+  if (!type) return [];
   const selection = type.namespaced && namespace !== undefined ? { namespace } : {};
-  const objects = await consumer.list(type, selection, signal);
+  const objects = await consumer.list(type, selection, signal).catch((error) => {
+    if (isNotFound(error)) return [];
+    throw error;
+  });
   const isHeld = (object: KubeObject) =>
     hasFinalizer(object, SYNCER_FINALIZER) && !isKept(object.metadata.namespace ?? "");
-  return { type, objects: objects.filter(isHeld) };
+  return objects.filter(isHeld).map((object) => ({ type, object }));
 }
