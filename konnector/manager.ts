@@ -26,6 +26,7 @@ import { Links } from "./connections/links.ts";
 import { clockNews } from "./connections/provider_clock.ts";
 import { reconcileConnection } from "./connections/reconcile_connection.ts";
 import { consumerCaches } from "./consumer_caches.ts";
+import { ConsumerRights } from "./consumer_rights.ts";
 import { allowedBy } from "./related/never_copied.ts";
 import { reconcileRelated } from "./related/reconcile_related.ts";
 import { Related } from "./related/related.ts";
@@ -67,6 +68,13 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
   const caches = consumerCaches(config.secretNamespaces, reportsOf);
   const { connections, clusterBindings, bindings, crds, secrets } = caches;
   const needed = [connections, clusterBindings, bindings, crds, ...secrets.values()];
+  const hasCaches = () => needed.every((cache) => cache.hasSynced);
+  const rights = new ConsumerRights({
+    kube: reader,
+    secretNamespaces: config.secretNamespaces,
+    isWell: () => hasCaches() && needed.every((cache) => cache.brokenForMs() === undefined),
+    log,
+  });
   const lag = new EventLoopLag();
   lag.show(metrics);
   const show = syncMetrics(metrics);
@@ -212,9 +220,11 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
       metricsAddress: config.metricsBindAddress,
       probeAddress: config.healthProbeBindAddress,
       metrics,
-      ready: () => needed.every((cache) => cache.hasSynced) || "the caches are not filled yet",
+      ready: () => hasCaches() || (rights.fault ?? "the caches are not filled yet"),
+      readyNote: () => rights.fault,
       log,
     }),
+    rights.run,
     lag.run,
     ...needed.map((cache): Runnable => (signal) => cache.run(reader, signal)),
     leadership.whileLeading(lead),

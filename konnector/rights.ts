@@ -1,4 +1,5 @@
 import type { KubeClient } from "../common/kube/client.ts";
+import { isForbidden } from "../common/kube/kube_error.ts";
 
 /** What an account may do. Without a namespace: in all of them. */
 export interface Right {
@@ -62,6 +63,37 @@ export async function heldRules(
   >(kube, "SelfSubjectRulesReview", { namespace }, signal);
   return { rules: resourceRules, isIncomplete: incomplete === true };
 }
+
+/**
+ * Returns the rights among these that our account lacks. Asks for all rules of a namespace at once.
+ * The answer may be incomplete, so it asks for each right that is not in it. A cluster that answers
+ * no such question is believed to allow all.
+ */
+export async function lackedRights(
+  kube: KubeClient,
+  rights: readonly Right[],
+  signal: AbortSignal,
+): Promise<Right[]> {
+  const places = Map.groupBy(rights, ({ namespace = "default" }) => namespace);
+  const lacked: Right[] = [];
+  try {
+    for (const [namespace, wanted] of places) {
+      const { rules } = await heldRules(kube, namespace, signal);
+      const unknown = wanted.filter((right) => !rules.some((rule) => gives(rule, right)));
+      const answers = await Promise.all(unknown.map((right) => may(kube, right, signal)));
+      lacked.push(...unknown.filter((_, index) => !answers[index]));
+    }
+    return lacked;
+  } catch (error) {
+    if (isForbidden(error)) return [];
+    throw error;
+  }
+}
+
+/** Says which right is meant, such as `patch widgets/status`. */
+export const rightText = ({ verb, resource, subresource, namespace }: Right): string =>
+  `${verb} ${resource}${subresource ? `/${subresource}` : ""}` +
+  (namespace ? ` in the namespace ${namespace}` : "");
 
 /** Tells whether a rule gives a right on every object. */
 export function gives(rule: HeldRule, { verb, group, resource, subresource }: Right): boolean {

@@ -11,6 +11,8 @@ export interface ManagerServerOptions {
   readonly metrics: { readonly contentType: string; text(): Promise<string> };
   /** Returns true if ready; otherwise false or the reason. */
   readonly ready: () => boolean | string;
+  /** Returns what is amiss although it is ready. */
+  readonly readyNote?: () => string | undefined;
   readonly log: Log;
 }
 
@@ -53,7 +55,8 @@ export const serveManager = (options: ManagerServerOptions): Runnable => async (
   }
 };
 
-function sitesOf({ metricsAddress, probeAddress, metrics, ready }: ManagerServerOptions): Site[] {
+function sitesOf(options: ManagerServerOptions): Site[] {
+  const { metricsAddress, probeAddress, metrics, ready, readyNote } = options;
   const metricsSite: Site = {
     address: metricsAddress,
     flag: "--metrics-bind-address",
@@ -68,7 +71,10 @@ function sitesOf({ metricsAddress, probeAddress, metrics, ready }: ManagerServer
   const probeSite: Site = {
     address: probeAddress,
     flag: "--health-probe-bind-address",
-    pages: { "/healthz": () => ({ status: 200, body: "ok" }), "/readyz": () => readiness(ready()) },
+    pages: {
+      "/healthz": () => ({ status: 200, body: "ok" }),
+      "/readyz": () => readiness(ready(), readyNote?.()),
+    },
   };
   const sites = metricsAddress === probeAddress
     ? [{
@@ -80,9 +86,9 @@ function sitesOf({ metricsAddress, probeAddress, metrics, ready }: ManagerServer
   return sites.filter(({ address }) => address !== "0");
 }
 
-const readiness = (result: boolean | string): Page =>
+const readiness = (result: boolean | string, note: string | undefined): Page =>
   result === true
-    ? { status: 200, body: "ok" }
+    ? { status: 200, body: note === undefined ? "ok" : `ok, but ${note}` }
     : { status: 503, body: `not ready${result === false ? "" : `: ${result}`}` };
 
 async function listen(site: Site, log: Log): Promise<http.Server> {

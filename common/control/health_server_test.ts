@@ -125,6 +125,15 @@ Deno.test("serveManager() reports whether it is ready, and if not, why", async (
   });
 });
 
+Deno.test("serveManager() says what is amiss although it is ready", async () => {
+  let note: string | undefined = "a right is missing";
+  await serving({ readyNote: () => note }, 2, async ({ urls }) => {
+    assert.equal((await send(urls["/readyz"])).body, "ok, but a right is missing");
+    note = undefined;
+    assert.equal((await send(urls["/readyz"])).body, "ok");
+  });
+});
+
 Deno.test("serveManager() survives handlers that throw", async () => {
   const metrics = { ...METRICS, text: () => Promise.reject(new Error("a gauge broke")) };
   const ready = () => {

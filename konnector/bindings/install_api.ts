@@ -26,7 +26,8 @@ import {
   removeCrd,
   whenServed,
 } from "../schema/install_crd.ts";
-import { reasonOf } from "../sync/refusals.ts";
+import { may, type Right } from "../rights.ts";
+import { reasonOf, refusalOf } from "../sync/refusals.ts";
 
 /** What installing an API works with. */
 export interface InstallDeps {
@@ -46,6 +47,12 @@ export interface SchemaFault {
 export interface InstalledCrd extends Pick<PulledCrd, "type" | "hash"> {
   readonly problem?: SchemaFault | undefined;
 }
+
+const INSTALL: Right = {
+  verb: "patch",
+  group: "apiextensions.k8s.io",
+  resource: "customresourcedefinitions",
+};
 
 /** Tells a fault from a CRD that can be used. */
 export const isFault = (result: SchemaFault | InstalledCrd): result is SchemaFault =>
@@ -78,15 +85,23 @@ export async function installApi(
   }
   const pulled = pulledCrd(crd, connection);
   if (present && isDeleting(present)) return beingDeleted(api);
-  if (present && !isPulled(present)) return foreign(api);
+  if (present && !isPulled(present)) {
+    // Without the right to install it, someone else has to, as with the pull policy None.
+    if (await may(consumer, INSTALL, signal)) return foreign(api);
+    return await usePresent(consumer, present, crd, signal);
+  }
   if (present && schema?.updatePolicy === "Once") {
     await claimCrd(deps, present, connection, signal);
     return await usePresent(consumer, present, crd, signal);
   }
   const isNew = present?.metadata.annotations?.[ANNOTATIONS.schemaHash] !== pulled.hash;
-  return present && isNew
+  const written = present && isNew
     ? await change(deps, present, pulled, crd, signal)
     : await write(deps, pulled, signal);
+  const isNotAllowed = isFault(written) && written.reason === NOT_ALLOWED;
+  if (!present || !isNotAllowed) return written;
+  const old = await usePresent(consumer, present, crd, signal);
+  return isFault(old) ? old : { ...old, problem: notUpdated(api) };
 }
 
 /** Uses the CRD of an API that is paused, and writes nothing. */
@@ -157,6 +172,7 @@ async function write(
         return foreign(api);
     }
   } catch (error) {
+    if (refusalOf(error) === "forbidden") return notAllowed(api);
     const isRefused = error instanceof KubeError && [400, 403, 413, 422].includes(error.status);
     if (!isRefused) throw error;
     log.warn("a CRD was refused", { api, error: errorChain(error) });
@@ -192,6 +208,22 @@ const incompatible = (api: string, changes: readonly string[], hash: string): Sc
   message: `The provider changed ${api} so that objects on this cluster may not fit: ` +
     `${changes.join("; ")}. They are synced with the CRD of before; to install the new one, ` +
     `annotate the CRD here with ${ANNOTATIONS.acceptSchema}=${hash}`,
+});
+
+/** The reason of an API whose CRD the konnector may not write. */
+const NOT_ALLOWED = "SchemaMissing";
+
+const notAllowed = (api: string): SchemaFault => ({
+  reason: NOT_ALLOWED,
+  message:
+    `The konnector may not install the CRD ${api} on this cluster; install it yourself and ` +
+    "set pullPolicy: None, or give the konnector the right with: kubectl bind connect",
+});
+
+const notUpdated = (api: string): SchemaFault => ({
+  reason: "Forbidden",
+  message: `The konnector may not change the CRD ${api} on this cluster, so objects are synced ` +
+    "with the CRD of before; give it the right with: kubectl bind connect",
 });
 
 const beingDeleted = (api: string): SchemaFault => ({

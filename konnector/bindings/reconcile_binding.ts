@@ -90,9 +90,11 @@ function apiView({ apis }: BindingDeps, binding: AnyBinding, name: string): Boun
   const state = apis.get(name);
   const sync = apis.sync(name);
   const namespace = isNamespaced(binding) ? binding.metadata.namespace : undefined;
+  const { schemaFault } = state ?? {};
+  const lacked = schemaFault?.reason === "Forbidden" ? schemaFault.message : undefined;
   const base = {
     name,
-    isDenied: state?.isDenied === true,
+    isDenied: state?.isDenied === true || lacked !== undefined,
     hasSynced: sync?.hasSynced === true,
     crdHash: state?.crdHash,
     conflicts: sync?.counts.conflicts(namespace) ?? 0,
@@ -111,7 +113,7 @@ function apiView({ apis }: BindingDeps, binding: AnyBinding, name: string): Boun
     return { ...base, reason: "Rejected", message };
   }
   const ruledBy = rulerOf(state.coverage, binding);
-  return { ...base, reason: state.reason, message: state.message, ruledBy };
+  return { ...base, reason: state.reason, message: lacked ?? state.message, ruledBy };
 }
 
 /** Names another binding whose wishes count for the objects of a binding. */

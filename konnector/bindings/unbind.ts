@@ -3,6 +3,7 @@ import { hasFinalizer, isDeleting, type ResourceType } from "../../common/api/re
 import { done, type Outcome, requeueAfter } from "../../common/control/controller.ts";
 import type { Cache } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
+import { isForbidden } from "../../common/kube/kube_error.ts";
 import type { RecordEvent } from "../../common/kube/event_recorder.ts";
 import type { Log } from "../../common/log/log.ts";
 import type { Links } from "../connections/links.ts";
@@ -102,7 +103,10 @@ export async function unbind(
       const isOwn = caches.crds.get(api)?.metadata.annotations?.[ANNOTATIONS.connection] ===
         binding.spec.connectionRef.name;
       if (!isOwn || others.some((other) => names(other, api.name))) continue;
-      await removeCrd({ consumer, crds: caches.crds }, api.name, signal);
+      await removeCrd({ consumer, crds: caches.crds }, api.name, signal).catch((error) => {
+        if (!isForbidden(error)) throw error;
+        log.warn("may not delete a CRD, which stays", { api: api.name });
+      });
     }
   }
   await removeCleanup(consumer, kind.type, binding, signal, kind.cache);

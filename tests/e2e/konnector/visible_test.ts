@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
 import { auditEvents } from "../../../scripts/controlplane/audit_events.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { ANNOTATIONS, heartbeatLeaseName } from "../../../common/api/names.ts";
+import { ANNOTATIONS, FIELD_MANAGERS, heartbeatLeaseName } from "../../../common/api/names.ts";
 import {
   CLUSTER_BINDINGS,
   condition,
+  CRDS,
   isReady,
   type KubeObject,
   LEASES,
   NAMESPACES,
+  type PolicyRule,
+  type Role,
 } from "../../../common/api/resources.ts";
 import { parseSummary } from "../../../common/api/sync_summary.ts";
 import {
@@ -177,5 +180,59 @@ Deno.test("a konnector with rights on bound groups works there, and names what i
     });
     const troubles = world.konnector.log.filter(({ level }) => level === "error");
     assert.deepEqual(troubles, []);
+  });
+});
+
+/** The roles of the konnector for one group, with these verbs only on one resource. */
+const rolesWith = (group: string, resource: string, verbs: readonly string[]): KubeObject[] => {
+  const only = (rule: PolicyRule): PolicyRule =>
+    rule.resources?.includes(resource) ? { ...rule, verbs: [...verbs] } : rule;
+  return (konnectorManifest("any", { groups: [group], related: [] }) as Role[])
+    .filter(({ kind }) => /Role$/.test(kind))
+    .map((role) => ({ ...role, rules: role.rules?.map(only) ?? [] }));
+};
+
+Deno.test("a konnector names the rights that it lacks, and does without the right to install", async (t) => {
+  const bound = await world.bind("unequipped", { isApplied: false });
+  const { name, api, type } = bound;
+  const starts = async (roles: readonly KubeObject[], status: number, text: RegExp) => {
+    await world.apply(roles);
+    await world.restart();
+    const url = new URL("/readyz", await world.konnector.addressOf("/readyz"));
+    await eventually(`/readyz answers ${status} ${text}`, async () => {
+      const answer = await fetch(url);
+      return text.test(await answer.text()) && answer.status === status;
+    });
+  };
+
+  await t.step("without the Secrets it is not ready, and says so", async () => {
+    const place = "secrets in the namespace xbind";
+    const missing = `list ${place}, watch ${place}, patch ${place}`;
+    const text = new RegExp(`^not ready: the konnector may not ${missing} on this cluster; `);
+    await starts(rolesWith(type.group, "secrets", ["get"]), 503, text);
+  });
+
+  await t.step("without the right to install CRDs it is ready, and says so", async () => {
+    const crds = "customresourcedefinitions";
+    const text = new RegExp(`^ok, but .* may not create ${crds}, patch ${crds}, delete ${crds} on`);
+    await starts(rolesWith(type.group, crds, ["get", "list", "watch"]), 200, text);
+  });
+
+  await t.step("it uses a CRD that somebody else installs", async () => {
+    await world.apply(bound.bundle);
+    const at = ["Ready", "False", "SchemaMissing"] as const;
+    const found = await world.hasCondition(CLUSTER_BINDINGS, { name }, ...at);
+    assert.match(condition(found, "Ready")?.message ?? "", /may not install the CRD/);
+    const { apiVersion, kind, spec } = await world.provider.kube.get(CRDS, { name: api });
+    const own = { apiVersion, kind, metadata: { name: api }, spec };
+    await world.consumer.kube.create(CRDS, own, FIELD_MANAGERS.installer);
+    await world.ready(bound);
+    await world.create(bound, "a");
+    await world.onProvider(type, keyIn(bound, "a"));
+  });
+
+  await t.step("with all rights its readiness names none", async () => {
+    const all = konnectorManifest("any").filter(({ kind }) => /Role$/.test(kind));
+    await starts(all, 200, /^ok$/);
   });
 });
