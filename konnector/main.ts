@@ -4,13 +4,22 @@ import { type Config, parseConfig, PROGRAM } from "./config.ts";
 import { FLAGS } from "./flag_table.ts";
 import { manager } from "./manager.ts";
 
+/** As many as to one provider. */
+const MAX_IN_FLIGHT = 32;
+
 async function run(
   { config, env, log, metrics }: DaemonDeps<Config>,
   signal: AbortSignal,
 ): Promise<void> {
   const { kubeconfig } = config;
   const onAnswer = metrics.restRequests;
-  const consumer = await connect({ agent: PROGRAM.name, kubeconfig, env, onAnswer });
+  const consumer = await connect({
+    agent: PROGRAM.name,
+    kubeconfig,
+    env,
+    maxInFlight: MAX_IN_FLIGHT,
+    onAnswer,
+  });
   using _ = consumer.transport;
   await consumer.answers(signal);
   const konnector = await manager({ config, consumer, metrics, log, env });

@@ -13,6 +13,8 @@ export interface ConnectOptions {
   /** The value of `--kubeconfig`; empty for the environment or the pod's account. */
   readonly kubeconfig: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The most calls in flight, if not those of the transport. */
+  readonly maxInFlight?: number;
   /** Called with every answer, by the host of the API server. */
   readonly onAnswer?: (host: string) => (method: string, status: number) => void;
 }
@@ -28,11 +30,12 @@ export interface Cluster {
 
 /** Finds the cluster that the flags and the environment name. Sends nothing yet. */
 export async function connect(
-  { agent, kubeconfig, env, onAnswer }: ConnectOptions,
+  { agent, kubeconfig, env, maxInFlight, onAnswer }: ConnectOptions,
 ): Promise<Cluster> {
   const target = await loadTarget({ kubeconfig, env, order: "account-first" });
   const transport = new Transport(target, {
     userAgent: `${agent}/${VERSION}`,
+    ...(maxInFlight === undefined ? {} : { maxInFlight }),
     ...(onAnswer ? { onAnswer: onAnswer(new URL(target.server).host) } : {}),
   });
   const kube = new KubeClient(transport);
