@@ -1,7 +1,7 @@
 import type { Metrics } from "../common/control/metrics.ts";
 import { Histogram } from "../common/control/prometheus.ts";
 import type { Apis } from "./bindings/apis.ts";
-import type { SyncCounts } from "./sync/api_sync.ts";
+import type { SyncCounts } from "./sync/tally.ts";
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 

@@ -4,6 +4,7 @@ import { isCredentialRefused, type ProviderLink } from "../connections/provider_
 import { deniedRetryMs } from "../denied_retry.ts";
 import { ApiSync } from "../sync/api_sync.ts";
 import type { CarryRules } from "../sync/carried.ts";
+import { LOOK_THROUGH_MS } from "../sync/look_through.ts";
 import type { LeftoverRules } from "../sync/leftovers.ts";
 import { reasonOf, refusalOf } from "../sync/refusals.ts";
 import type { ApiState } from "./apis.ts";
@@ -61,6 +62,7 @@ export function startSync(
     boundSince: () => owner().metadata.creationTimestamp ?? "",
     carry,
     leftoverRules,
+    lookThroughMs: LOOK_THROUGH_MS,
     recordEvent,
     log: apiLog,
     metrics,

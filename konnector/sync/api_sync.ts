@@ -16,6 +16,8 @@ import { clear, Contents } from "./contents.ts";
 import { covers } from "./drift.ts";
 import { CHANGES, DELETIONS, Fights } from "./fights.ts";
 import { reconcileObject, whenBack } from "./reconcile_object.ts";
+import { LiveLooks } from "./live_looks.ts";
+import { lookThrough } from "./look_through.ts";
 import { ProviderNamespaces } from "./provider_namespaces.ts";
 import { type LeftoverRules, Leftovers, type ReportLeftovers } from "./leftovers.ts";
 import {
@@ -37,7 +39,7 @@ import {
 } from "./sync_context.ts";
 import { syncSummary } from "./sync_summary.ts";
 import { expectedFields, syncedFields } from "./synced_fields.ts";
-import { Tally } from "./tally.ts";
+import { type SyncCounts, Tally } from "./tally.ts";
 
 /** What the sync of one API works with. */
 export interface ApiSyncOptions {
@@ -56,6 +58,8 @@ export interface ApiSyncOptions {
   /** Labels and annotations that are carried to copies. */
   readonly carry: CarryRules;
   readonly leftoverRules: LeftoverRules;
+  /** Time between two looks through the records. */
+  readonly lookThroughMs: number;
   readonly recordEvent: RecordEvent;
   readonly log: Log;
   readonly metrics: { readonly controller: ShowController };
@@ -65,19 +69,6 @@ export interface ApiSyncOptions {
   readonly onLeftovers: ReportLeftovers;
   /** Called when counts may have changed. */
   readonly onProgress: () => void;
-}
-
-/** How many objects are in which state. */
-export interface SyncCounts {
-  readonly objects: number;
-  /** Objects that hold our finalizer, by namespace and in all. */
-  readonly held: (namespace?: string) => number;
-  /** Objects in conflict, by namespace and in all. */
-  readonly conflicts: (namespace?: string) => number;
-  /** Objects that show why they are not synced, by namespace and in all. */
-  readonly refused: (namespace?: string) => number;
-  /** Copies without an object, by namespace and in all. */
-  readonly leftovers: (namespace?: string) => number;
 }
 
 const MANAGER = FIELD_MANAGERS.konnector;
@@ -130,6 +121,7 @@ export class ApiSync {
       changes: new Fights(CHANGES),
       deletions: new Fights(DELETIONS),
       namespaces: new ProviderNamespaces(),
+      liveLooks: new LiveLooks(),
       refusedRetryMs: () => this.#refusedRetry.waitMs(),
       wake: (namespace) => this.#wake(namespace),
     };
@@ -148,6 +140,7 @@ export class ApiSync {
     return all(
       (signal) => copies.run(provider, signal),
       this.#leftovers.run,
+      lookThrough(this.#context, (key) => this.#queue.add(key), this.#options.lookThroughMs),
       async (signal) => {
         // The provider's list comes first: equal hashes then settle while the objects arrive.
         await copies.whenSynced(signal);

@@ -48,7 +48,7 @@ export async function carryUp(
 }
 
 /** Reads the provider's object of that name, and remembers it if it is not our copy. */
-async function look(sync: SyncContext, turn: Turn): Promise<undefined> {
+export async function look(sync: SyncContext, turn: Turn): Promise<undefined> {
   const found = await lookAtCopy(sync, turn.at, turn.signal);
   turn.live = found ?? null;
   const notes = notesFor(sync, turn.key);

@@ -6,7 +6,7 @@ import { keyOf, keyText } from "../../common/kube/paths.ts";
 import { every } from "../../common/time/every.ts";
 import type { Runnable } from "../../common/time/runnable.ts";
 import { ownerOf, type ProviderRecord } from "./records.ts";
-import type { SyncContext } from "./sync_context.ts";
+import { isCertain, type SyncContext } from "./sync_context.ts";
 
 /** What is done about leftovers. */
 export interface LeftoverRules {
@@ -74,7 +74,7 @@ export class Leftovers {
 
   /** Looks at copies without an object, and reports or deletes those that it looked at twice. */
   async sweep(signal: AbortSignal): Promise<void> {
-    if (!this.#isCertain()) return;
+    if (!isCertain(this.#sync)) return;
     const suspects = this.#suspects();
     for (const [key, { uid }] of this.#looks) {
       if (suspects.get(key)?.metadata.uid !== uid) this.#looks.delete(key);
@@ -100,13 +100,6 @@ export class Leftovers {
 
   #isDue({ isSure, at }: Look): boolean {
     return !isSure && this.#now() - at >= this.#rules.leftoversIntervalMs;
-  }
-
-  /** Whether both sides are known and heard of. */
-  #isCertain(): boolean {
-    return [this.#sync.objects, this.#sync.copies].every((cache) =>
-      cache.hasSynced && cache.brokenForMs() === undefined
-    );
   }
 
   #suspects(): Map<string, ProviderRecord> {
@@ -143,7 +136,7 @@ export class Leftovers {
   async #delete({ metadata }: ProviderRecord, signal: AbortSignal): Promise<boolean> {
     const { provider, type } = this.#sync;
     const { namespace, name, uid = "", resourceVersion = "" } = metadata;
-    if (!this.#isCertain()) return false;
+    if (!isCertain(this.#sync)) return false;
     try {
       await provider.delete(type, { namespace, name }, { uid, resourceVersion }, signal);
       return true;

@@ -2,9 +2,10 @@ import { SYNCER_FINALIZER } from "../../common/api/names.ts";
 import { hasFinalizer, isDeleting } from "../../common/api/resources.ts";
 import { done, type Outcome, requeueAfter } from "../../common/control/controller.ts";
 import { carryDown } from "./carry_down.ts";
-import { carryUp } from "./carry_up.ts";
-import { isDownStep, planSync, type Situation } from "./plan_sync.ts";
+import { carryUp, look } from "./carry_up.ts";
+import { isDownStep, planSync, type Situation, type Step } from "./plan_sync.ts";
 import { type ConsumerRecord, hashOf, ownerOf, type ProviderRecord } from "./records.ts";
+import { refusalOf } from "./refusals.ts";
 import { faultOf, forget, parseKey, type SyncContext } from "./sync_context.ts";
 import { lookAgainSoon, tell, type Turn } from "./turn.ts";
 
@@ -12,6 +13,8 @@ import { lookAgainSoon, tell, type Turn } from "./turn.ts";
 const MOST_STEPS = 8;
 /** Our watch does not report foreign objects, so a conflict is looked at again after this time. */
 const CONFLICT_LOOK_MS = 60_000;
+/** How long a look may take while the watch is broken. */
+const LIVE_LOOK_MS = 3_000;
 /** How soon to look again for a provider that is away; twice that at most. */
 const AWAY_LOOK_MS = 2_000;
 const OUT_OF_REACH = "The provider's credential is for one namespace only, so this object is not " +
@@ -37,13 +40,40 @@ export async function reconcileObject(
     const step = planSync(situationOf(sync, turn, object, copy));
     if (!object || step === "none") return settled(sync, turn, object, copy);
     if (step === "wait") return lookAgainSoon();
-    if (step === "lookAtCopy" && isAway(sync)) return untilBack(sync, object);
+    if (step === "lookAtCopy" && isAway(sync)) {
+      if (await looksLive(sync, turn)) continue;
+      return untilBack(sync, object);
+    }
     const outcome = isDownStep(step)
       ? await carryDown(sync, turn, step, object, copy)
       : await carryUp(sync, turn, step, object, copy);
     if (outcome) return outcome;
   }
   return lookAgainSoon();
+}
+
+/** Returns the next step for an object, by what is cached of it and its copy. */
+export function cachedStep(sync: SyncContext, key: string): Step {
+  const view = { key, at: parseKey(key), live: undefined };
+  return planSync(situationOf(sync, view, sync.objects.get(view.at), copyOf(sync, view)));
+}
+
+/** Reads the copy while the watch is broken. Returns false if the provider does not answer. */
+async function looksLive(sync: SyncContext, turn: Turn): Promise<boolean> {
+  if (!sync.liveLooks.mayTry) return false;
+  const signal = AbortSignal.any([turn.signal, AbortSignal.timeout(LIVE_LOOK_MS)]);
+  const limited = { ...turn, signal };
+  try {
+    await sync.liveLooks.try(() => look(sync, limited));
+  } catch (error) {
+    turn.signal.throwIfAborted();
+    const refusal = refusalOf(error);
+    if (refusal === "forbidden" || refusal === "unauthorized") sync.onDenied(error);
+    else if (refusal !== "passing" && !signal.aborted) throw error;
+    return false;
+  }
+  turn.live = limited.live;
+  return true;
 }
 
 const isAway = ({ copies }: SyncContext): boolean => copies.brokenForMs() !== undefined;
@@ -56,15 +86,17 @@ function untilBack(sync: SyncContext, object: ConsumerRecord): Outcome {
 /** Waits for a cluster that is away. The broken watch is reported once, for all objects. */
 export const whenBack = (): Outcome => requeueAfter(AWAY_LOOK_MS * (1 + Math.random()));
 
+type TurnView = Omit<Turn, "signal">;
+
 const copyOf = (
   { copies, notes }: SyncContext,
-  { key, at, live }: Turn,
+  { key, at, live }: TurnView,
 ): ProviderRecord | undefined =>
   live === undefined ? copies.get(at) ?? notes.get(key)?.seen : live ?? undefined;
 
 function situationOf(
   sync: SyncContext,
-  { key, at, live }: Turn,
+  { key, at, live }: TurnView,
   object: ConsumerRecord | undefined,
   copy: ProviderRecord | undefined,
 ): Situation {

@@ -7,6 +7,7 @@ import type { Log } from "../../common/log/log.ts";
 import type { CarryRules } from "./carried.ts";
 import type { Contents } from "./contents.ts";
 import type { Fights } from "./fights.ts";
+import type { LiveLooks } from "./live_looks.ts";
 import type { Coverage } from "./plan_sync.ts";
 import type { ProviderNamespaces } from "./provider_namespaces.ts";
 import type { ConsumerRecord, ProviderRecord } from "./records.ts";
@@ -72,6 +73,7 @@ export interface SyncContext {
   /** Labels and annotations that are carried to copies. */
   readonly carry: CarryRules;
   readonly namespaces: ProviderNamespaces;
+  readonly liveLooks: LiveLooks;
   /** Returns after which time refused content is tried again. */
   readonly refusedRetryMs: () => number;
   /** Looks again at the objects of a namespace. */
@@ -84,6 +86,10 @@ export interface SyncContext {
   /** Called when the provider refuses a right, and when it refuses the credential. */
   readonly onDenied: (error: unknown) => void;
 }
+
+/** Tells whether both sides are known and heard of. */
+export const isCertain = ({ objects, copies }: SyncContext): boolean =>
+  [objects, copies].every((cache) => cache.hasSynced && cache.brokenForMs() === undefined);
 
 /** Names an object of the API for an Event. */
 export const eventObject = ({ type }: SyncContext, record: ConsumerRecord): KubeObject => ({

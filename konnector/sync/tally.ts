@@ -1,3 +1,16 @@
+/** How many objects are in which state. */
+export interface SyncCounts {
+  readonly objects: number;
+  /** Objects that hold our finalizer, by namespace and in all. */
+  readonly held: (namespace?: string) => number;
+  /** Objects in conflict, by namespace and in all. */
+  readonly conflicts: (namespace?: string) => number;
+  /** Objects that show why they are not synced, by namespace and in all. */
+  readonly refused: (namespace?: string) => number;
+  /** Copies without an object, by namespace and in all. */
+  readonly leftovers: (namespace?: string) => number;
+}
+
 /** Counts objects by namespace. */
 export class Tally {
   readonly #byNamespace = new Map<string, number>();

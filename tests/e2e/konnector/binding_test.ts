@@ -160,7 +160,7 @@ Deno.test("an unbind tells how many of its objects are left", async () => {
     );
   await isLeft("1 of 3 objects are left to release");
   await world.restart();
-  await aWhile(3_000);
+  await aWhile();
   await isLeft("1 of 3 objects are left to release");
   await meddle(world, bound, "a", [{ op: "remove", path: "/metadata/finalizers" }]);
   await isGone(consumer.kube, CLUSTER_BINDINGS, { name });

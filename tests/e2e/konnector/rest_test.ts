@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { sleep } from "../../../common/time/wait.ts";
 import { auditEvents } from "../../../scripts/controlplane/audit_events.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { NAMESPACES } from "../../../common/api/resources.ts";
+import { FIELD_MANAGERS } from "../../../common/api/names.ts";
+import { CRDS, NAMESPACES } from "../../../common/api/resources.ts";
+import { createMetrics } from "../../../common/control/metrics.ts";
+import { createLogger } from "../../../common/log/log.ts";
+import { ApiSync } from "../../../konnector/sync/api_sync.ts";
+import { CARRY_NOTHING } from "../../../konnector/sync/carried.ts";
+import type { Coverage } from "../../../konnector/sync/plan_sync.ts";
+import { connect } from "../../support/planes/kube.ts";
 import { Konnector } from "../../support/programs/konnector.ts";
 import { type Bound, isGone, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
 
@@ -11,6 +18,13 @@ const { consumer, provider } = world;
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 
 const REST_MS = 30_000;
+const NO_LOG = createLogger({
+  encoder: "json",
+  level: "info",
+  stacktraceLevel: "panic",
+  timeEncoding: "epoch",
+  write: () => {},
+});
 
 /** Creates objects, and waits until all have a copy. */
 async function fill(bound: Bound, count: number, prefix = "o"): Promise<void> {
@@ -52,6 +66,79 @@ Deno.test("at rest, the konnector writes nothing but heartbeats", async () => {
   assert.deepEqual(writes, { consumer: [], provider: [] });
   assert.equal(await requests() - asked, 0);
   assert.ok(await leasePatches() - beats >= 3);
+});
+
+Deno.test("every look through the records finds what is left to do, and asks nothing else", async () => {
+  const { api, type, name, namespace } = await world.bind("looked", { isApplied: false });
+  const { apiVersion, kind, spec } = await provider.kube.get(CRDS, { name: api });
+  const crd = { apiVersion, kind, metadata: { name: api }, spec };
+  await consumer.kube.create(CRDS, crd, FIELD_MANAGERS.installer);
+  await world.create({ type, namespace }, "a");
+  let answers = 0;
+  const counted = { onAnswer: () => void answers++ };
+  using from = await connect(world.consumerPlane, counted);
+  using to = await connect(world.providerPlane, counted);
+  let coverage: Coverage = "none";
+  const sync = new ApiSync({
+    type: { ...type, hasStatusSubresource: true },
+    connection: name,
+    clusterUid: "looking",
+    consumer: from.kube,
+    provider: to.kube,
+    comparesVersions: () => true,
+    namespace: undefined,
+    coverageOf: () => ({ coverage, conflictPolicy: "Fail" }),
+    boundSince: () => "",
+    carry: CARRY_NOTHING,
+    leftoverRules: { leftovers: "report", leftoversIntervalMs: 60_000 },
+    lookThroughMs: 500,
+    recordEvent: () => {},
+    log: NO_LOG,
+    metrics: createMetrics({ version: "test" }),
+    reports: () => ({}),
+    onSynced: () => {},
+    onDenied: () => {},
+    onLeftovers: () => {},
+    onProgress: () => {},
+  });
+  const stop = new AbortController();
+  const running = sync.run(stop.signal);
+  await sync.whenSynced(stop.signal);
+  await sleep(1_000);
+  assert.equal(await provider.kube.find(type, { namespace, name: "a" }), undefined);
+  coverage = "sync"; // nobody tells the sync
+  await world.onProvider(type, { namespace, name: "a" });
+  await sleep(500);
+  answers = 0;
+  await sleep(1_200);
+  assert.equal(answers, 0, "nothing is left to do");
+  stop.abort();
+  await running;
+});
+
+Deno.test("at most 32 calls to the consumer are in flight", async () => {
+  const bounds = [await world.bind("one"), await world.bind("two"), await world.bind("three")];
+  await world.kill();
+  const names = Array.from({ length: 24 }, (_, index) => `o-${index}`);
+  for (const bound of bounds) await Promise.all(names.map((each) => world.create(bound, each)));
+  let [inFlight, most] = [0, 0];
+  const pass = async (forward: () => Promise<number>) => {
+    most = Math.max(most, ++inFlight);
+    await sleep(300);
+    inFlight--;
+    await forward();
+    return true;
+  };
+  world.consumerProxy.faults = ({ method }) =>
+    method === "PATCH" ? { kind: "gate", pass } : undefined;
+  await world.restart();
+  for (const { type, namespace } of bounds) {
+    await eventually("all objects have copies", async () => {
+      return (await provider.kube.list(type, { namespace })).length === names.length;
+    });
+  }
+  world.consumerProxy.faults = () => undefined;
+  assert.ok(most > 16 && most <= 32, `${most} calls in flight`);
 });
 
 Deno.test("a restart writes nothing", async () => {

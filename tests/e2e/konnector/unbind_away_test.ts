@@ -160,6 +160,22 @@ for (const [what, lose] of Object.entries(LOSSES)) {
   });
 }
 
+Deno.test("while only the watch on the provider is broken, objects come and go", async () => {
+  await world.restart();
+  const bound = await boundWith("deaf", "a");
+  const { type } = bound;
+  world.providerProxy.faults = ({ path, isWatch }) =>
+    isWatch && path.includes(type.plural) ? { kind: "resetBefore" } : undefined;
+  world.providerProxy.cutStreams();
+  await consumer.kube.delete(type, keyIn(bound, "a"));
+  await world.gone(type, keyIn(bound, "a"));
+  await world.create(bound, "b");
+  await world.onProvider(type, keyIn(bound, "b"));
+  assert.equal((await world.konnector.logged("a watch broke")).level, "warn");
+  const events = await consumer.kube.list(EVENTS, { namespace: bound.namespace });
+  assert.deepEqual(events.map(({ reason }) => reason), [], "nobody is told of a broken watch");
+});
+
 Deno.test("an unbind waits for a provider that comes back in time, and takes the copies", async () => {
   await world.restart({ flags: ["--unbind-timeout=1m"] });
   const bound = await boundWith("back", "a");
