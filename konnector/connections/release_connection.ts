@@ -74,12 +74,20 @@ export async function removeUnbound(
   }
 }
 
-/** Takes our finalizer off the Secret of a Connection, unless another Connection uses it. */
+/**
+ * Takes our finalizer off the Secret of a Connection, unless another Connection uses it. A Secret
+ * in a namespace that is not listed is left alone: a Connection may name any.
+ */
 export async function releaseSecret(
-  { caches, consumer }: ReleaseDeps,
+  { caches, consumer, secretNamespaces, log }: ReleaseDeps,
   { metadata, spec: { kubeconfigSecretRef: { namespace, name } } }: Connection,
   signal: AbortSignal,
 ): Promise<void> {
+  if (!secretNamespaces.includes(namespace)) {
+    const secret = `${namespace}/${name}`;
+    log.info("left a Secret alone that --secret-namespaces does not list", { secret });
+    return;
+  }
   const isShared = [...caches.connections.values()].some((other) =>
     other.metadata.name !== metadata.name &&
     other.spec.kubeconfigSecretRef.namespace === namespace &&
