@@ -71,7 +71,9 @@ async function passStatus(
   } catch (error) {
     if (isStalePatch(error)) return lookAgainSoon();
     if (refusalOf(error) !== "rejected") throw error;
-    const note = `This cluster refused the provider's status: ${reasonOf(error)}`;
+    const reason = reasonOf(error);
+    sync.log.warn("this cluster refused a status", { object: turn.key, reason });
+    const note = `This cluster refused the provider's status: ${reason}`;
     tell(sync, object, "Warning", "StatusRejected", note);
   }
   const stored = sync.objects.get(turn.at);
