@@ -39,7 +39,7 @@ export async function carryOutCopy(
       case "replace":
         return copy && await remove(context, turn, copy);
       case "read":
-        return source && await read(context, turn, source);
+        return source && await read(context, turn, source, copy);
       case "create":
         return source && await create(context, turn, source);
       case "update":
@@ -67,7 +67,10 @@ async function read(
   context: RelatedContext,
   turn: CopyTurn,
   source: SourceRecord,
+  copy: CopyRecord | undefined,
 ): Promise<Outcome | undefined> {
+  const waitMs = copy ? 0 : context.namespaces.waitMs(turn.at.namespace ?? "");
+  if (waitMs > 0) return requeueAfter(waitMs);
   const found = await readSource(context, turn.at, source, turn.signal);
   if (found === "changed") return requeueAfter(LOOK_AGAIN_MS);
   if (found !== "barred") turn.wanted = found;
@@ -82,8 +85,10 @@ async function create(
 ): Promise<Outcome | undefined> {
   const { key, at: { namespace = "" }, signal } = turn;
   const isLost = context.notes.get(key)?.isLost === true;
-  const waitMs = isLost ? context.deletions.waitMs(key) : 0;
+  const waitMs = (isLost ? context.deletions.waitMs(key) : 0) ||
+    context.namespaces.waitMs(namespace);
   if (waitMs > 0) return requeueAfter(waitMs);
+  context.namespaces.tryOut(namespace);
   try {
     await apply(context, turn, source, undefined);
   } catch (error) {
@@ -91,6 +96,7 @@ async function create(
     await makeNamespace(context, namespace, signal);
     await apply(context, turn, source, undefined);
   }
+  if (context.namespaces.open(namespace)) context.wake(namespace);
   if (isLost && context.deletions.repaired(key)) {
     const note = `The copy of ${context.kind.resource} ${key} is deleted again and again; from ` +
       "now on it is made again only every five minutes";
@@ -166,7 +172,7 @@ function failed(
       return undefined;
     case "notFound":
     case "namespaceTerminating":
-      return requeueAfter(LOOK_AGAIN_MS);
+      return requeueAfter(context.namespaces.close(turn.at.namespace ?? ""));
     case "forbidden":
     case "unauthorized":
       context.onDenied(side, error);

@@ -2,6 +2,7 @@ import type { Cache } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import type { ConfigMap, ResourceType, Secret } from "../../common/api/resources.ts";
 import type { Log } from "../../common/log/log.ts";
+import type { CopyNamespaces } from "../sync/copy_namespaces.ts";
 import type { Fights } from "../sync/fights.ts";
 import type { Allowed } from "./never_copied.ts";
 import type { CopyRecord, SourceRecord, Viewer } from "./related_records.ts";
@@ -58,6 +59,9 @@ export interface RelatedContext extends Viewer {
   readonly notes: Map<string, CopyNotes>;
   readonly changes: Fights;
   readonly deletions: Fights;
+  readonly namespaces: CopyNamespaces;
+  /** Looks again at the sources of a namespace. */
+  readonly wake: (namespace: string) => void;
   readonly log: Log;
   /** Records an Event about a binding. */
   readonly tell: (binding: string, reason: string, note: string) => void;

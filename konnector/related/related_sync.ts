@@ -7,6 +7,7 @@ import { Cache, type CacheReports, type Change } from "../../common/kube/cache.t
 import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { keyText } from "../../common/kube/paths.ts";
 import { all, type Runnable } from "../../common/time/runnable.ts";
+import { CopyNamespaces } from "../sync/copy_namespaces.ts";
 import { CHANGES, DELETIONS, Fights } from "../sync/fights.ts";
 import { whenBack } from "../sync/reconcile_object.ts";
 import { refusalOf } from "../sync/refusals.ts";
@@ -22,12 +23,20 @@ import {
   sourceRecord,
 } from "./related_records.ts";
 
+/** What a sync makes itself. */
+type OwnParts =
+  | "type"
+  | "bindings"
+  | "sources"
+  | "copies"
+  | "notes"
+  | "changes"
+  | "deletions"
+  | "namespaces"
+  | "wake";
+
 /** What the sync of one kind works with. */
-export interface RelatedSyncOptions extends
-  Omit<
-    RelatedContext,
-    "type" | "bindings" | "sources" | "copies" | "notes" | "changes" | "deletions"
-  > {
+export interface RelatedSyncOptions extends Omit<RelatedContext, OwnParts> {
   readonly metrics: { readonly controller: ShowController };
   readonly reports: (side: Side) => CacheReports;
   /** Called when there is no rule and no copy. */
@@ -76,6 +85,8 @@ export class RelatedSync {
       notes: new Map(),
       changes: new Fights(CHANGES),
       deletions: new Fights(DELETIONS),
+      namespaces: new CopyNamespaces(),
+      wake: (namespace) => this.#wakeAll(namespace),
     };
     sources.onChange(({ before, after }) => this.#wake((after ?? before) as SourceRecord));
     copies.onChange((change) => this.#copyChanged(change));
@@ -193,6 +204,12 @@ export class RelatedSync {
       if (this.hasSynced && this.#endIfEmpty()) return;
     }
     if (!writer) this.#wake(record);
+  }
+
+  #wakeAll(namespace: string): void {
+    for (const source of this.#context.sources.values()) {
+      if (source.metadata.namespace === namespace) this.#wake(source);
+    }
   }
 
   #wake({ metadata }: MetadataObject): void {

@@ -18,7 +18,7 @@ import { CHANGES, DELETIONS, Fights } from "./fights.ts";
 import { reconcileObject, whenBack } from "./reconcile_object.ts";
 import { LiveLooks } from "./live_looks.ts";
 import { lookThrough } from "./look_through.ts";
-import { ProviderNamespaces } from "./provider_namespaces.ts";
+import { CopyNamespaces } from "./copy_namespaces.ts";
 import { type LeftoverRules, Leftovers, type ReportLeftovers } from "./leftovers.ts";
 import {
   type ConsumerRecord,
@@ -120,7 +120,7 @@ export class ApiSync {
       notes: new Map(),
       changes: new Fights(CHANGES),
       deletions: new Fights(DELETIONS),
-      namespaces: new ProviderNamespaces(),
+      namespaces: new CopyNamespaces(),
       liveLooks: new LiveLooks(),
       refusedRetryMs: () => this.#refusedRetry.waitMs(),
       wake: (namespace) => this.#wake(namespace),

@@ -9,7 +9,7 @@ import type { Contents } from "./contents.ts";
 import type { Fights } from "./fights.ts";
 import type { LiveLooks } from "./live_looks.ts";
 import type { Coverage } from "./plan_sync.ts";
-import type { ProviderNamespaces } from "./provider_namespaces.ts";
+import type { CopyNamespaces } from "./copy_namespaces.ts";
 import type { ConsumerRecord, ProviderRecord } from "./records.ts";
 
 /** A bound API: the same on both sides. */
@@ -72,7 +72,7 @@ export interface SyncContext {
   readonly boundSince: () => string;
   /** Labels and annotations that are carried to copies. */
   readonly carry: CarryRules;
-  readonly namespaces: ProviderNamespaces;
+  readonly namespaces: CopyNamespaces;
   readonly liveLooks: LiveLooks;
   /** Returns after which time refused content is tried again. */
   readonly refusedRetryMs: () => number;

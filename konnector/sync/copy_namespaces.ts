@@ -8,8 +8,8 @@ interface Closed {
 /** One object tries a closed namespace for all others, more and more seldom. */
 const PACE = { baseMs: 5_000, capMs: 30_000 };
 
-/** Knows which namespaces of the provider exist, and which take no new objects at present. */
-export class ProviderNamespaces {
+/** Knows which namespaces exist where copies are made, and which take no new ones at present. */
+export class CopyNamespaces {
   readonly #existing = new Map<string, Promise<void>>();
   readonly #closed = new Map<string, Closed>();
   readonly #now: () => number;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { ProviderNamespaces } from "./provider_namespaces.ts";
+import { CopyNamespaces } from "./copy_namespaces.ts";
 
-Deno.test("ProviderNamespaces", async (t) => {
+Deno.test("CopyNamespaces", async (t) => {
   await t.step("creates a namespace once for all who wait", async () => {
-    const namespaces = new ProviderNamespaces();
+    const namespaces = new CopyNamespaces();
     let made = 0;
     const create = () => Promise.resolve(void made++);
     await Promise.all([namespaces.ensure("a", create), namespaces.ensure("a", create)]);
@@ -13,7 +13,7 @@ Deno.test("ProviderNamespaces", async (t) => {
   });
 
   await t.step("creates it again after a failure", async () => {
-    const namespaces = new ProviderNamespaces();
+    const namespaces = new CopyNamespaces();
     const fault = new Error("away");
     await assert.rejects(namespaces.ensure("a", () => Promise.reject(fault)), fault);
     let isMade = false;
@@ -23,7 +23,7 @@ Deno.test("ProviderNamespaces", async (t) => {
 
   await t.step("lets one object try a closed namespace, more and more seldom", () => {
     let now = 0;
-    const namespaces = new ProviderNamespaces(() => now);
+    const namespaces = new CopyNamespaces(() => now);
     assert.equal(namespaces.waitMs("a"), 0);
     assert.equal(namespaces.close("a"), 5_000);
     now = 10;
@@ -39,7 +39,7 @@ Deno.test("ProviderNamespaces", async (t) => {
   });
 
   await t.step("opens for all", () => {
-    const namespaces = new ProviderNamespaces(() => 0);
+    const namespaces = new CopyNamespaces(() => 0);
     namespaces.close("a");
     assert.equal(namespaces.open("a"), true);
     assert.equal(namespaces.open("a"), false);
