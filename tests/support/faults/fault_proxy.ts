@@ -164,6 +164,11 @@ export class FaultProxy implements AsyncDisposable {
     return this.#streams.size;
   }
 
+  /** The paths of the watches that are open now. */
+  get openPaths(): string[] {
+    return [...this.#streams].map(({ request }) => request.url ?? "");
+  }
+
   /** Writes a kubeconfig for this proxy, with these user and cluster fields; returns its path. */
   async kubeconfig(user: object = {}, cluster: object = {}): Promise<string> {
     const path = join(this.#dir, `${crypto.randomUUID()}.kubeconfig`);
