@@ -8,7 +8,7 @@ import { OpenApiSource } from "./openapi_source.ts";
 
 /**
  * Follows the CRDs of a provider. If they are not served, or the credential may not list them, it
- * uses the OpenAPI documents, until the credential gets the right.
+ * uses the OpenAPI documents, until a list of CRDs works.
  */
 export class AutoSource implements ApiSource {
   readonly #kube: KubeClient;
@@ -52,11 +52,10 @@ export class AutoSource implements ApiSource {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await this.#follow(signal, (stop) => this.#crds(stop));
-    // It goes back once: a provider that says yes and then refuses would stop the sync each time.
-    await this.#follow(signal, (stop) => this.#openApi(stop));
-    await this.#follow(signal, (stop) => this.#crds(stop));
-    await this.#follow(signal, () => this.#openApi(() => {}));
+    while (!signal.aborted) {
+      await this.#follow(signal, (stop) => this.#crds(stop));
+      await this.#follow(signal, (stop) => this.#openApi(stop));
+    }
   }
 
   /** Follows a source until it calls `stop`. */

@@ -1,7 +1,7 @@
 import { parseApiName } from "../../common/api/names.ts";
 import { CRDS, type CustomResourceDefinition } from "../../common/api/resources.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
-import { isNotFound } from "../../common/kube/kube_error.ts";
+import { isNotFound, KubeError } from "../../common/kube/kube_error.ts";
 import { Backoff } from "../../common/time/backoff.ts";
 import { sleep } from "../../common/time/wait.ts";
 import { crdFromOpenApi, type DiscoveredVersion } from "../schema/crd_from_openapi.ts";
@@ -33,18 +33,18 @@ export class OpenApiSource implements ApiSource {
   readonly #kube: KubeClient;
   readonly #boundary: string;
   readonly #reports: SourceReports;
-  readonly #crdsReadable: () => void;
+  readonly #crdsReadable: (() => void) | undefined;
   #groupVersions = new Map<string, Resources>();
   #apis: ReadonlyMap<string, PublishedApi> = new Map();
   #hasSynced = false;
   #awaySince: number | undefined;
 
-  /** Calls `crdsReadable` when the credential may list CRDs. */
+  /** Calls `crdsReadable` when a later look finds that CRDs can be listed. */
   constructor(
     kube: KubeClient,
     boundary: string,
     reports: SourceReports,
-    crdsReadable: () => void = () => {},
+    crdsReadable?: () => void,
   ) {
     this.#kube = kube;
     this.#boundary = boundary;
@@ -121,7 +121,10 @@ export class OpenApiSource implements ApiSource {
     );
     const served = Object.entries(root.paths ?? {});
     const hasCrds = served.some(([path]) => path === `apis/${CRDS.group}/${CRDS.version}`);
-    if (hasCrds && rights.mayList(CRDS)) this.#crdsReadable();
+    // Not at the first look, which comes right after a list of CRDs failed.
+    if (this.#crdsReadable && this.#hasSynced && hasCrds && rights.mayList(CRDS)) {
+      if (await this.#listsCrds(signal)) return this.#crdsReadable();
+    }
     const offered = served.flatMap(([path, { serverRelativeURL = "" }]) =>
       groupVersionOf(path, serverRelativeURL) ?? []
     ).filter(({ group }) => rights.mayListIn(group)).slice(0, MOST_GROUP_VERSIONS);
@@ -133,6 +136,18 @@ export class OpenApiSource implements ApiSource {
     }
     this.#groupVersions = known;
     this.#replace(apisOf(known.values(), rights));
+  }
+
+  /** Lists a CRD: a provider that says yes and then refuses would stop the sync each time. */
+  async #listsCrds(signal: AbortSignal): Promise<boolean> {
+    try {
+      const path = `/apis/${CRDS.group}/${CRDS.version}/${CRDS.plural}?limit=1`;
+      await this.#kube.request("GET", path, undefined, signal);
+      return true;
+    } catch (error) {
+      if (error instanceof KubeError) return false;
+      throw error;
+    }
   }
 
   async #discover(groupVersion: GroupVersion, signal: AbortSignal): Promise<Resources> {
