@@ -25,6 +25,7 @@ import { connectionMetrics } from "./connection_metrics.ts";
 import { Links } from "./connections/links.ts";
 import { clockNews } from "./connections/provider_clock.ts";
 import { reconcileConnection } from "./connections/reconcile_connection.ts";
+import { RefusedCredentials } from "./connections/refused_credentials.ts";
 import { consumerCaches } from "./consumer_caches.ts";
 import { ConsumerRights } from "./consumer_rights.ts";
 import { allowedBy } from "./related/never_copied.ts";
@@ -148,6 +149,7 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
     const carry = { labels: config.carryLabels, annotations: config.carryAnnotations };
     const { unbindTimeoutMs } = config;
     const outages = new Outages();
+    const refused = new RefusedCredentials();
     using _following = wake.follow();
     const run = (name: string, queue: Queue, reconcile: typeof reconcileOne) =>
       controller({
@@ -164,6 +166,7 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
         {
           ...shared,
           schema,
+          refused,
           secretNamespaces: config.secretNamespaces,
           log: log.named("connections"),
         },

@@ -25,6 +25,7 @@ import { connectionStatus, type ConnectionView, EXPIRES_SOON } from "./connectio
 import { type Credential, readCredential, SecretError } from "./credential.ts";
 import { MOST_APIS } from "./offered_apis.ts";
 import { isCredentialRefused, type ProviderLink } from "./provider_link.ts";
+import { REFUSED_PROBE_MS, type RefusedCredentials } from "./refused_credentials.ts";
 import { deleteBinding, endHeartbeat, releaseSecret, removeUnbound } from "./release_connection.ts";
 import { type OfferDeps, takeOffers } from "./take_offers.ts";
 import { expiryNote, expiryOf, nextLookMs } from "./token_expiry.ts";
@@ -32,6 +33,7 @@ import { expiryNote, expiryOf, nextLookMs } from "./token_expiry.ts";
 /** What the reconcile of a Connection works with. */
 export interface ConnectionDeps extends OfferDeps {
   readonly secretNamespaces: readonly string[];
+  readonly refused: RefusedCredentials;
   /** Identity of the consumer cluster. */
   readonly clusterUid: string;
   readonly recordEvent: RecordEvent;
@@ -39,7 +41,6 @@ export interface ConnectionDeps extends OfferDeps {
 
 /** A provider that is away shorter than this is not reported. */
 const AWAY_MS = 10_000;
-const REJECTED_PROBE_MS = 60_000;
 const RETRY_MS = 5_000;
 /** How long releasing the heartbeat may take. */
 const RELEASE_MS = 5_000;
@@ -50,10 +51,11 @@ export async function reconcileConnection(
   name: string,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const { caches, links, consumer } = deps;
+  const { caches, links, consumer, refused } = deps;
   const found = caches.connections.get({ name });
   if (!found) {
     links.close(name);
+    refused.forget(name);
     return done;
   }
   if (isDeleting(found)) return await release(deps, found, signal);
@@ -89,7 +91,10 @@ async function look(
     return { view: { localUid, secretFault: error }, outcome: done }; // the Secret's event comes
   }
   await addCleanup(deps.consumer, SECRETS, credential.secret, signal);
-  const looked = await lookWith(deps, connection, credential, signal);
+  const refusal = deps.refused.find(name, credential);
+  const looked = refusal
+    ? { view: { localUid, ...faultOf(refusal.error) }, outcome: requeueAfter(refusal.restMs) }
+    : await lookWith(deps, connection, credential, signal);
   const expiry = expiryOf(credential.target);
   if (!expiry) return looked;
   const now = links.get(name)?.now() ?? new Date();
@@ -116,6 +121,7 @@ async function lookWith(
     link = await links.open(name, credential, source, signal);
   } catch (error) {
     links.close(name); // one that an earlier kubeconfig opened
+    if (isCredentialRefused(error)) deps.refused.add(name, credential, error);
     return { view: { localUid, ...faultOf(error) }, outcome: retryAfter(error) };
   }
   const pinned = connection.status?.remoteClusterUID;
@@ -124,25 +130,29 @@ async function lookWith(
     const message = `The kubeconfig leads to the cluster ${link.remoteUid}, not to ${pinned}; ` +
       "nothing is synced until it leads there again";
     const linkFault = { reason: "ClusterIdentityChanged", message };
-    return { view: { localUid, linkFault }, outcome: requeueAfter(REJECTED_PROBE_MS) };
+    return { view: { localUid, linkFault }, outcome: requeueAfter(REFUSED_PROBE_MS) };
   }
   links.start(link);
-  return await lookThrough(deps, connection, link, signal);
+  return await lookThrough(deps, connection, credential, link, signal);
 }
 
 /** Looks at a provider through its open link. */
 async function lookThrough(
-  { links, clusterUid: localUid, caches }: ConnectionDeps,
+  { links, clusterUid: localUid, caches, refused }: ConnectionDeps,
   { metadata: { name } }: Connection,
+  credential: Credential,
   link: ProviderLink,
   signal: AbortSignal,
 ): Promise<Look> {
   const { remoteUid, failure } = link;
-  const refused = (error: unknown): Look => {
-    if (isCredentialRefused(error)) links.close(name);
+  const refuse = (error: unknown): Look => {
+    if (isCredentialRefused(error)) {
+      links.close(name);
+      refused.add(name, credential, error);
+    }
     return { view: { localUid, remoteUid, ...faultOf(error) }, outcome: retryAfter(error) };
   };
-  if (isCredentialRefused(failure)) return refused(failure);
+  if (isCredentialRefused(failure)) return refuse(failure);
   const awayMs = link.awayMs();
   if (awayMs !== undefined && awayMs >= AWAY_MS) {
     return { view: { localUid, remoteUid, ...faultOf(failure) }, outcome: done };
@@ -159,7 +169,7 @@ async function lookThrough(
   try {
     exportedApis = await readExported(link, signal);
   } catch (error) {
-    if (isCredentialRefused(error) || isForbidden(error)) return refused(error);
+    if (isCredentialRefused(error) || isForbidden(error)) return refuse(error);
     throw error;
   }
   const bound = new Set(
@@ -207,7 +217,7 @@ function faultOf(error: unknown): Pick<ConnectionView, "linkFault" | "denied"> {
 }
 
 function retryAfter(error: unknown): Outcome {
-  if (isCredentialRefused(error)) return requeueAfter(REJECTED_PROBE_MS);
+  if (isCredentialRefused(error)) return requeueAfter(REFUSED_PROBE_MS);
   return requeueAfter(isForbidden(error) ? deniedRetryMs() : RETRY_MS);
 }
 
