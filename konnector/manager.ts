@@ -31,6 +31,7 @@ import { ConsumerRights } from "./consumer_rights.ts";
 import { allowedBy } from "./related/never_copied.ts";
 import { reconcileRelated } from "./related/reconcile_related.ts";
 import { Related } from "./related/related.ts";
+import { DeletionLimit } from "./sync/deletion_limit.ts";
 import { syncMetrics } from "./sync_metrics.ts";
 import { wakers } from "./wakers.ts";
 
@@ -146,6 +147,8 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
       want: (connection: string, names: readonly string[]) => unbound.want(connection, names),
       faults: (connection: string) => schemaFaults({ caches, apis, unbound }, connection),
     };
+    const { leftovers, leftoversIntervalMs } = config;
+    const leftoverRules = { leftovers, leftoversIntervalMs, deletions: new DeletionLimit() };
     const carry = { labels: config.carryLabels, annotations: config.carryAnnotations };
     const { unbindTimeoutMs } = config;
     const outages = new Outages();
@@ -181,7 +184,7 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
             ...shared,
             unbound,
             carry,
-            leftoverRules: config,
+            leftoverRules,
             log: log.named("sync"),
             metrics,
             reportsOf,

@@ -5,6 +5,7 @@ import { isConflict, isNotFound } from "../../common/kube/kube_error.ts";
 import { keyOf, keyText } from "../../common/kube/paths.ts";
 import { every } from "../../common/time/every.ts";
 import type { Runnable } from "../../common/time/runnable.ts";
+import type { DeletionLimit } from "./deletion_limit.ts";
 import { ownerOf, type ProviderRecord } from "./records.ts";
 import { isCertain, type SyncContext } from "./sync_context.ts";
 
@@ -13,6 +14,7 @@ export interface LeftoverRules {
   readonly leftovers: "report" | "delete";
   /** Time between two sweeps, and so between the two looks at a leftover. */
   readonly leftoversIntervalMs: number;
+  readonly deletions: DeletionLimit;
 }
 
 /** Says which copies were found without an object, and what became of them. */
@@ -28,7 +30,6 @@ interface Look {
 }
 
 const MOST_LOOKS = 100;
-const MOST_DELETES = 10;
 
 /**
  * Finds copies of this cluster that have no object here: their finalizer was taken off by hand, an
@@ -83,13 +84,15 @@ export class Leftovers {
     const deleted: string[] = [];
     let looks = 0;
     for (const [key, copy] of suspects) {
-      if (looks === MOST_LOOKS || deleted.length === MOST_DELETES) break;
+      if (looks === MOST_LOOKS) break;
       const known = this.#looks.get(key);
       if (known && !this.#isDue(known)) continue;
+      const isDeletable = this.#rules.leftovers === "delete" && known?.kind === "leftover";
+      if (isDeletable && !this.#rules.deletions.isOpen) continue;
       looks++;
       if (await this.#hasObject(copy, signal)) this.#looks.delete(key);
       else if (!known) await this.#firstLook(key, copy, signal);
-      else if (this.#rules.leftovers === "report" || known.kind === "earlier") {
+      else if (!isDeletable) {
         known.isSure = true;
         found.push(key);
       } else if (await this.#delete(copy, signal)) deleted.push(key);
@@ -136,7 +139,7 @@ export class Leftovers {
   async #delete({ metadata }: ProviderRecord, signal: AbortSignal): Promise<boolean> {
     const { provider, type } = this.#sync;
     const { namespace, name, uid = "", resourceVersion = "" } = metadata;
-    if (!isCertain(this.#sync)) return false;
+    if (!isCertain(this.#sync) || !this.#rules.deletions.take()) return false;
     try {
       await provider.delete(type, { namespace, name }, { uid, resourceVersion }, signal);
       return true;

@@ -1,0 +1,27 @@
+/** A fault of ours or of a restored cluster shall not empty a provider before somebody notices. */
+const MOST_A_MINUTE = 10;
+const MINUTE_MS = 60_000;
+
+/** Limits how many leftovers are deleted in any minute, of all APIs together. */
+export class DeletionLimit {
+  readonly #now: () => number;
+  #takenAt: number[] = [];
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** Whether one more may be deleted now. */
+  get isOpen(): boolean {
+    const since = this.#now() - MINUTE_MS;
+    this.#takenAt = this.#takenAt.filter((at) => at > since);
+    return this.#takenAt.length < MOST_A_MINUTE;
+  }
+
+  /** Takes one of the deletions of this minute. Returns false if there is none left. */
+  take(): boolean {
+    if (!this.isOpen) return false;
+    this.#takenAt.push(this.#now());
+    return true;
+  }
+}
