@@ -1,6 +1,45 @@
 import { ANNOTATIONS } from "../common/api/names.ts";
-import type { KubeObject } from "../common/api/resources.ts";
+import { isDeleting, type KubeObject } from "../common/api/resources.ts";
+import { wrongValue } from "./annotation_values.ts";
 
-/** Tells whether the annotation of a binding or Connection pauses it. */
-export const isPaused = ({ metadata }: Pick<KubeObject, "metadata">): boolean =>
-  metadata.annotations?.[ANNOTATIONS.paused] === "true";
+type Annotated = Pick<KubeObject, "kind" | "metadata">;
+
+/** Why nothing is written for a binding or Connection. */
+export interface Pause {
+  readonly reason: "Paused" | "AnnotationInvalid";
+  /** What the annotation is like, for a sentence that starts with the annotation. */
+  readonly why: string;
+  readonly annotation: string;
+}
+
+/** The annotations that are read of each kind. */
+const READ: Readonly<Record<string, readonly string[]>> = {
+  Connection: [ANNOTATIONS.paused],
+  Binding: [ANNOTATIONS.paused, ANNOTATIONS.deletionPolicy],
+  ClusterBinding: [ANNOTATIONS.paused, ANNOTATIONS.deletionPolicy, ANNOTATIONS.keepCrd],
+};
+
+/** Returns the first annotation that is not understood; undefined if all are. */
+export function wrongAnnotation({ kind, metadata: { annotations } }: Annotated): Pause | undefined {
+  for (const annotation of READ[kind] ?? []) {
+    const problem = wrongValue(annotations, annotation);
+    if (problem === undefined) continue;
+    return { reason: "AnnotationInvalid", why: `is wrong: ${problem}`, annotation };
+  }
+}
+
+/**
+ * Returns why nothing may be written for a binding or Connection; undefined if all may. A wrong
+ * annotation about its deletion holds the deletion only.
+ */
+export function pauseOf(object: Annotated): Pause | undefined {
+  const wrong = wrongAnnotation(object);
+  const isHeld = wrong && (wrong.annotation === ANNOTATIONS.paused || isDeleting(object));
+  if (isHeld) return wrong;
+  const annotation = ANNOTATIONS.paused;
+  if (object.metadata.annotations?.[annotation] !== "true") return undefined;
+  return { reason: "Paused", why: "pauses it", annotation };
+}
+
+/** Tells whether nothing may be written for a binding or Connection. */
+export const isPaused = (object: Annotated): boolean => pauseOf(object) !== undefined;

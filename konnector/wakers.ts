@@ -1,3 +1,4 @@
+import type { Connection } from "../common/api/resources.ts";
 import type { Queue } from "../common/control/queue.ts";
 import type { Change } from "../common/kube/cache.ts";
 import type { MetadataObject } from "../common/kube/metadata.ts";
@@ -35,8 +36,8 @@ export function wakers(caches: ConsumerCaches, queues: Queues, unbound: UnboundA
   const isNamedBy = (bindings: AnyBinding[], api: string) =>
     bindings.some((binding) => names(binding, api));
 
-  const connectionChanged = ({ before, after, writer }: Change<MetadataObject>) => {
-    const { name } = (after ?? before as MetadataObject).metadata;
+  const connectionChanged = ({ before, after, writer }: Change<Connection>) => {
+    const { name } = (after ?? before as Connection).metadata;
     if (!writer) queues.connections.add(name);
     usersOf(name).forEach(wakeBinding);
     const isNewSpec = before?.metadata.generation !== after?.metadata.generation;

@@ -35,6 +35,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   SchemaMissing: "Its pullPolicy is None: install the CRD in the message yourself",
   TooManyAPIs: "More than 100 APIs are exported: bind the ones you need with a ClusterBinding",
   Paused: "Take the annotation core.xbind.io/paused off when sync shall go on",
+  AnnotationInvalid: "Correct the annotation in the message; until then an unbind waits",
   "Conflicts ForeignObjectExists": "Rename the objects, let the provider delete its own, or set " +
     "conflictPolicy: Adopt; the rows of objects name them",
   "Synced Rejected": "A related Secret or ConfigMap is refused: change it as the message says",

@@ -1,6 +1,6 @@
-import { ANNOTATIONS } from "../../common/api/names.ts";
 import { type BindingStatus, type BoundApi, condition } from "../../common/api/resources.ts";
 import { conditionsOf, type Finding, finding } from "../conditions.ts";
+import type { Fault } from "../connections/connection_status.ts";
 import type { RelatedView } from "../related/related_view.ts";
 import type { Problem } from "../related/related_context.ts";
 import type { AnyBinding } from "./coverage.ts";
@@ -27,9 +27,11 @@ export interface BoundApiView {
 /** What a reconcile found out about a binding. */
 export interface BindingView {
   /** Why the Connection cannot be used; undefined if it can. */
-  readonly connectionFault: { readonly reason: string; readonly message: string } | undefined;
-  /** The binding or Connection whose annotation pauses the binding. */
-  readonly pausedBy?: string | undefined;
+  readonly connectionFault: Fault | undefined;
+  /** Why nothing is written on either side. */
+  readonly pause?: Fault | undefined;
+  /** An annotation of the binding that is not understood. */
+  readonly wrong?: Fault | undefined;
   readonly apis: readonly BoundApiView[];
   readonly related: RelatedView;
   /** What is left to drain, while the binding is being deleted. */
@@ -71,12 +73,12 @@ const keptHash = ({ status }: AnyBinding, name: string) => {
 };
 
 function findingsOf(view: BindingView): Finding[] {
-  const { connectionFault, pausedBy, apis, related, draining } = view;
+  const { connectionFault, pause, wrong, apis, related, draining } = view;
   const broken = apis.find(({ reason }) => reason !== "AsExpected");
   const pending = apis.find(({ hasSynced }) => !hasSynced);
   const conflicts = apis.filter((api) => api.conflicts > 0);
-  const fault = pausedBy !== undefined
-    ? { reason: "Paused", message: pausedMessage(pausedBy) }
+  const fault = pause
+    ? { ...pause, message: `${pause.message}: nothing is written on either side` }
     : draining
     ? { reason: "DrainingObjects", message: drainingMessage(draining) }
     : connectionFault ?? broken ??
@@ -91,6 +93,8 @@ function findingsOf(view: BindingView): Finding[] {
       : finding("Connected", true, "AsExpected"),
     fault
       ? finding("Synced", false, fault.reason, fault.message)
+      : wrong
+      ? finding("Synced", false, wrong.reason, `${wrong.message}; an unbind would wait`)
       : related.rejected.length > 0
       ? finding("Synced", false, "Rejected", problemMessage(related.rejected))
       : syncedBy(apis),
@@ -103,9 +107,6 @@ function findingsOf(view: BindingView): Finding[] {
       : finding("Ready", true, "AsExpected"),
   ];
 }
-
-const pausedMessage = (by: string): string =>
-  `The annotation ${ANNOTATIONS.paused} of the ${by} pauses it: nothing is written on either side`;
 
 const drainingMessage = ({ left, total, isIncomplete, lost }: Draining): string =>
   [

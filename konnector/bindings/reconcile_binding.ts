@@ -1,11 +1,22 @@
 import { FIELD_MANAGERS } from "../../common/api/names.ts";
-import { BINDINGS, CLUSTER_BINDINGS, condition, isDeleting } from "../../common/api/resources.ts";
+import {
+  BINDINGS,
+  type BindingStatus,
+  CLUSTER_BINDINGS,
+  condition,
+  isDeleting,
+  isReady,
+  type KubeObject,
+} from "../../common/api/resources.ts";
 import { done, type Outcome } from "../../common/control/controller.ts";
 import type { Cache } from "../../common/kube/cache.ts";
+import type { RecordEvent } from "../../common/kube/event_recorder.ts";
+import type { Log } from "../../common/log/log.ts";
 import { isPendingAgain, isSameStatus } from "../conditions.ts";
-import { connectionFacts, type ConsumerCaches } from "../consumer_caches.ts";
+import type { Fault } from "../connections/connection_status.ts";
+import type { ConsumerCaches } from "../consumer_caches.ts";
 import { addCleanup, learned } from "../finalizer.ts";
-import { isPaused } from "../pause.ts";
+import { type Pause, pauseOf, wrongAnnotation } from "../pause.ts";
 import { relatedView } from "../related/related_view.ts";
 import { parseKey } from "../sync/sync_context.ts";
 import {
@@ -17,7 +28,7 @@ import {
 import { type AnyBinding, type ApiCoverage, isNamespaced } from "./coverage.ts";
 import { type BindingDeps, type BindingKind, unbind } from "./unbind.ts";
 
-const SERVING = ["DrainingBindings", "Paused"];
+const SERVING = ["DrainingBindings", "Paused", "AnnotationInvalid"];
 
 /** Brings finalizer and status of a binding up to date, and unbinds one that is being deleted. */
 export async function reconcileBinding(
@@ -31,7 +42,7 @@ export async function reconcileBinding(
   if (isDeleting(found)) {
     const view = viewOf(deps, found);
     const show = (draining?: Draining) => store(deps, found, { ...view, draining }, kind, signal);
-    if (!pausedBy(deps, found)) return await unbind(deps, found, kind, show, signal);
+    if (!pauseFor(deps, found)) return await unbind(deps, found, kind, show, signal);
     await show();
     return done; // the end of the pause is an event
   }
@@ -50,19 +61,29 @@ const kindOf = ({ bindings, clusterBindings }: ConsumerCaches, key: string): Bin
     : { type: CLUSTER_BINDINGS, cache: clusterBindings as Cache<AnyBinding> };
 
 function viewOf(deps: BindingDeps, binding: AnyBinding): BindingView {
+  const wrong = wrongAnnotation(binding);
   return {
     connectionFault: connectionFault(deps, binding),
-    pausedBy: isPauseInEffect(deps, binding) ? pausedBy(deps, binding) : undefined,
+    pause: isPauseInEffect(deps, binding) ? pauseFor(deps, binding) : undefined,
+    wrong: wrong && faultOf(wrong, binding),
     apis: binding.spec.apis.map(({ name }) => apiView(deps, binding, name)),
     related: relatedView(deps, binding),
   };
 }
 
-function pausedBy({ caches }: BindingDeps, binding: AnyBinding): string | undefined {
-  if (isPaused(binding)) return `${binding.kind} ${binding.metadata.name}`;
+/** Returns why nothing may be written for a binding, by itself or by its Connection. */
+function pauseFor({ caches }: BindingDeps, binding: AnyBinding): Fault | undefined {
   const { name } = binding.spec.connectionRef;
-  return connectionFacts(caches).isPaused(name) ? `Connection ${name}` : undefined;
+  for (const object of [binding, caches.connections.get({ name })]) {
+    const pause = object && pauseOf(object);
+    if (pause) return faultOf(pause, object);
+  }
 }
+
+const faultOf = ({ reason, annotation, why }: Pause, { kind, metadata }: KubeObject): Fault => ({
+  reason,
+  message: `The annotation ${annotation} of the ${kind} ${metadata.name} ${why}`,
+});
 
 /** A pause is shown only when the syncs know of it. */
 const isPauseInEffect = ({ apis }: BindingDeps, { spec, metadata }: AnyBinding): boolean =>
@@ -137,6 +158,7 @@ async function store(
   const applied = { apiVersion, kind, metadata, status } as AnyBinding;
   const manager = FIELD_MANAGERS.konnector;
   cache.learn(await consumer.applyStatus(type, applied, manager, signal), manager);
+  tellOfAnnotation(recordEvent, log, binding, status);
   const ready = status.conditions?.find((each) => each.type === "Ready");
   const before = condition(binding, "Ready");
   if (!ready || ready.status === before?.status && ready.reason === before.reason) return;
@@ -145,6 +167,22 @@ async function store(
   if (ready.status === "False" && !PASSING.includes(reason)) {
     recordEvent(binding, "Warning", reason, message);
   }
+}
+
+/** Tells once of a wrong annotation that does not keep the binding from being Ready. */
+function tellOfAnnotation(
+  recordEvent: RecordEvent,
+  log: Log,
+  binding: AnyBinding,
+  status: BindingStatus,
+): void {
+  const { reason, message = "" } = condition({ ...binding, status }, "Synced") ?? {};
+  const before = condition(binding, "Synced")?.reason;
+  if (reason !== "AnnotationInvalid" || reason === before) return;
+  if (!isReady({ ...binding, status })) return; // that is told as the reason of Ready
+  const { kind, metadata: { name, namespace } } = binding;
+  log.warn("a binding has a wrong annotation", { kind, name, namespace, message });
+  recordEvent(binding, "Warning", reason, message);
 }
 
 const PASSING = ["Pending", "DrainingObjects", "Paused"];

@@ -1,4 +1,3 @@
-import { ANNOTATIONS } from "../../common/api/names.ts";
 import {
   condition,
   type Connection,
@@ -6,6 +5,7 @@ import {
   type ExportedApi,
 } from "../../common/api/resources.ts";
 import { conditionsOf, type Finding, finding } from "../conditions.ts";
+import type { Pause } from "../pause.ts";
 
 /** Why something is not as it should be. */
 export interface Fault {
@@ -41,8 +41,8 @@ export interface ConnectionView {
   readonly schemaFaults?: readonly Fault[] | undefined;
   /** How binding all exported APIs went; undefined if that was not tried. */
   readonly autoBound?: Fault | "done" | undefined;
-  /** Whether its annotation pauses it. */
-  readonly isPaused?: boolean;
+  /** Why only its heartbeat goes on. */
+  readonly pause?: Pause | undefined;
   /** Bindings that still use a Connection that is being deleted. */
   readonly draining?: readonly string[];
 }
@@ -71,10 +71,12 @@ const keepSource = ({ activeSchemaSource }: ConnectionStatus) =>
 function findingsOf(connection: Connection, view: ConnectionView): Finding[] {
   const { secretFault, linkFault, denied, heartbeatDenied, draining = [] } = view;
   const refused = denied ?? (heartbeatDenied && `Cannot send heartbeats: ${heartbeatDenied}`);
-  const fault = draining.length > 0
+  const fault = view.pause?.reason === "AnnotationInvalid"
+    ? pauseFault(view.pause)
+    : draining.length > 0
     ? { reason: "DrainingBindings", message: `Bindings still use it: ${draining.join(", ")}` }
-    : view.isPaused
-    ? { reason: "Paused", message: PAUSED }
+    : view.pause
+    ? pauseFault(view.pause)
     : secretFault ?? linkFault ?? (denied ? { reason: "Forbidden", message: denied } : undefined);
   return [
     view.expiry && !secretFault
@@ -88,9 +90,11 @@ function findingsOf(connection: Connection, view: ConnectionView): Finding[] {
   ];
 }
 
-const PAUSED =
-  `The annotation ${ANNOTATIONS.paused} pauses it: its heartbeat goes on, and nothing ` +
-  "else is written on either side";
+const pauseFault = ({ reason, annotation, why }: Pause): Fault => ({
+  reason,
+  message: `The annotation ${annotation} ${why}: its heartbeat goes on, and nothing else is ` +
+    "written on either side",
+});
 
 const judged = (type: string, fault: Fault | undefined): Finding =>
   fault ? finding(type, false, fault.reason, fault.message) : finding(type, true, "AsExpected");

@@ -17,7 +17,7 @@ import { isPendingAgain, isSameStatus } from "../conditions.ts";
 import { allBindings } from "../consumer_caches.ts";
 import { deniedRetryMs } from "../denied_retry.ts";
 import { addCleanup, learned, removeCleanup } from "../finalizer.ts";
-import { isPaused } from "../pause.ts";
+import { pauseOf } from "../pause.ts";
 import { CrdRefusedError } from "../schema/consumer_crd.ts";
 import { isPulledBy } from "../schema/install_crd.ts";
 import { isMadeBy } from "./auto_bind.ts";
@@ -64,9 +64,9 @@ export async function reconcileConnection(
     await addCleanup(consumer, CONNECTIONS, found, signal),
   );
   const { view, outcome } = await look(deps, connection, signal);
-  const isResting = isPaused(connection);
-  const taken = !isResting && view.exportedApis && await takeOffers(deps, connection, signal);
-  await store(deps, connection, { ...view, ...taken, isPaused: isResting }, signal);
+  const pause = pauseOf(connection);
+  const taken = !pause && view.exportedApis && await takeOffers(deps, connection, signal);
+  await store(deps, connection, { ...view, ...taken, pause }, signal);
   return outcome;
 }
 
@@ -274,13 +274,15 @@ async function release(
   const draining = users.map(({ metadata }) =>
     metadata.namespace ? `${metadata.namespace}/${metadata.name}` : metadata.name
   );
-  if (draining.length > 0) {
+  const pause = pauseOf(connection);
+  const isHeld = pause?.reason === "AnnotationInvalid";
+  if (draining.length > 0 || isHeld) {
     // The garbage collector would wait for the Connection, which waits for its bindings.
     const own = users.find((each) => isMadeBy(connection, each) && !isDeleting(each));
-    if (own) await deleteBinding(deps, own, signal);
+    if (own && !isHeld) await deleteBinding(deps, own, signal);
     // The bindings need the link to take their copies away.
     const { view, outcome } = await look(deps, connection, signal);
-    await store(deps, connection, { ...view, draining }, signal);
+    await store(deps, connection, { ...view, draining, pause }, signal);
     return outcome;
   }
   await endHeartbeat(deps, connection, AbortSignal.any([signal, AbortSignal.timeout(RELEASE_MS)]))

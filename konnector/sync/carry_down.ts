@@ -121,6 +121,10 @@ async function showError(
 ): Promise<void> {
   const fault = faultOf(sync, key, object);
   if (fault === undefined) return;
+  // A refusal of the provider is logged where it arrives.
+  if (object.wishes.problem !== undefined) {
+    sync.log.warn("an object has a wrong annotation", { object: key, reason: fault });
+  }
   tell(sync, object, "Warning", "Rejected", fault);
   await markError(sync, object, fault, signal);
 }

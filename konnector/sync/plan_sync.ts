@@ -6,6 +6,8 @@ export interface PlannedObject {
   readonly isDeleting: boolean;
   readonly hasFinalizer: boolean;
   readonly isOrphaning: boolean;
+  /** Whether it is not understood what happens to the copy when the object goes. */
+  readonly isLeavingUnclear: boolean;
   readonly isReplaceable: boolean;
   /** Whether a copy that exists is left as it is. */
   readonly isCreateOnly: boolean;
@@ -109,10 +111,12 @@ export function planSync(situation: Situation): Step {
 /** The object or its binding goes: the copy goes first, then the finalizer. */
 function planLeaving(
   object: PlannedObject,
-  { copy, coverage, isUncertain }: Situation,
+  { copy, coverage, isUncertain, fault }: Situation,
 ): Step {
   if (!object.hasFinalizer) return object.isDeleting ? "none" : planTidying(object);
-  if (object.isOrphaning || coverage === "orphan") return "removeFinalizer";
+  if (coverage === "orphan") return "removeFinalizer";
+  if (object.isLeavingUnclear) return planFault(object, fault);
+  if (object.isOrphaning) return "removeFinalizer";
   if (isUncertain) return "lookAtCopy";
   if (copy?.owner !== "ours") return "removeFinalizer";
   return copy.isDeleting ? "wait" : "deleteCopy";

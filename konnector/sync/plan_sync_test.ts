@@ -14,6 +14,7 @@ const OBJECT: PlannedObject = {
   isDeleting: false,
   hasFinalizer: true,
   isOrphaning: false,
+  isLeavingUnclear: false,
   isReplaceable: false,
   isCreateOnly: false,
   isPaused: false,
@@ -189,6 +190,19 @@ Deno.test("planSync()", async (t) => {
       object: { isDeleting: true, isOrphaning: true },
       isUncertain: true,
     }, "removeFinalizer"],
+    ["says why it does not know whether the copy goes", {
+      object: { isDeleting: true, isLeavingUnclear: true },
+      fault: "big",
+    }, "markError"],
+    ["then waits", {
+      object: { isDeleting: true, isLeavingUnclear: true, shownError: "big" },
+      fault: "big",
+    }, "none"],
+    ["waits with its binding as well", {
+      coverage: "drain",
+      object: { isLeavingUnclear: true, shownError: "big" },
+      fault: "big",
+    }, "none"],
     ["leaves released objects alone", {
       object: { isDeleting: true, hasFinalizer: false },
     }, "none"],
@@ -282,6 +296,7 @@ const anyObject: fc.Arbitrary<PlannedObject> = fc.record({
   isDeleting: flag,
   hasFinalizer: flag,
   isOrphaning: flag,
+  isLeavingUnclear: flag,
   isReplaceable: flag,
   isCreateOnly: flag,
   isPaused: flag,
@@ -347,6 +362,19 @@ Deno.test("planSync() writes nothing while a pause lasts", () => {
     fc.property(anySituation, (situation) => {
       if (!situation.object?.isPaused && situation.coverage !== "paused") return;
       assert.equal(planSync(situation), "none");
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
+Deno.test("planSync() takes no copy away while it is unclear whether it may", () => {
+  fc.assert(
+    fc.property(anySituation, (situation) => {
+      const { object, coverage } = situation;
+      if (!object?.isLeavingUnclear || coverage === "orphan") return;
+      const step = planSync(situation);
+      assert.notEqual(step, "removeFinalizer");
+      assert.notEqual(step, "deleteCopy");
     }),
     { numRuns: 5_000 },
   );

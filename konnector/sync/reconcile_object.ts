@@ -110,6 +110,7 @@ function situationOf(
       isDeleting: isDeleting(object),
       hasFinalizer: hasFinalizer(object, SYNCER_FINALIZER),
       isOrphaning: object.wishes.isOrphaning,
+      isLeavingUnclear: object.wishes.isLeavingUnclear,
       isReplaceable: object.wishes.isReplaceable && object.wishes.problem === undefined &&
         known?.refused?.isFinal !== true,
       isCreateOnly: object.wishes.isCreateOnly,

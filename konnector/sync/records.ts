@@ -145,7 +145,7 @@ export function providerRecord(
     owned: own === undefined ? "" : hashOf(JSON.stringify(own)),
     accepted: undefined,
     isSuspect: false,
-    rival: rivalOf(metadata.managedFields ?? [], manager),
+    rival: rivalOf(metadata, manager),
     heardAt,
   };
 }
@@ -172,8 +172,12 @@ function identityOf(from: ObjectMeta): ObjectMeta {
 const shared = (finalizer: string): string =>
   finalizer === SYNCER_FINALIZER ? SYNCER_FINALIZER : finalizer;
 
-function rivalOf(managers: readonly ManagedFields[], own: string): string | undefined {
-  const others = managers.filter(({ manager, subresource }) => manager !== own && !subresource);
+/** Returns the field manager besides ours that wrote an object last. */
+export function rivalOf(metadata: ObjectMeta, own: string): string | undefined {
+  const { managedFields = [] } = metadata as RawObject["metadata"];
+  const others = managedFields.filter(({ manager, subresource }) =>
+    manager !== own && !subresource
+  );
   const [last] = others.sort((a, b) => (b.time ?? "").localeCompare(a.time ?? ""));
   return last?.manager;
 }

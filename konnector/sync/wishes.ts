@@ -1,4 +1,5 @@
 import { ANNOTATIONS } from "../../common/api/names.ts";
+import { wrongValue } from "../annotation_values.ts";
 import { parseIgnoredPaths, type Path } from "./ignored_paths.ts";
 
 /** What the annotations of an object on the consumer ask for. */
@@ -13,6 +14,8 @@ export interface Wishes {
   readonly isPaused: boolean;
   /** Fields that are not synced. */
   readonly ignored: readonly Path[];
+  /** Whether it is not understood what happens to the copy when the object goes. Then both stay. */
+  readonly isLeavingUnclear: boolean;
   /** Why a wish is not understood. Then nothing is applied, because that might do harm. */
   readonly problem: string | undefined;
 }
@@ -25,6 +28,7 @@ const NO_WISHES: Wishes = {
   isCreateOnly: false,
   isPaused: false,
   ignored: [],
+  isLeavingUnclear: false,
   problem: undefined,
 };
 const READ = [
@@ -51,29 +55,30 @@ export function wishesOf(annotations: Annotations | undefined): Wishes {
   return wishes;
 }
 
-/** Gives wishes a problem, in the form `annotation: problem`. */
+/** The annotations with few values. The first two say what happens when an object goes. */
+const LEAVING = [ANNOTATIONS.deletionPolicy, ANNOTATIONS.paused] as const;
+const CHOICES = [...LEAVING, ANNOTATIONS.replace, ANNOTATIONS.syncPolicy] as const;
+
+/** Gives wishes a problem, in the form `annotation: problem`, unless they have one. */
 export const withProblem = (wishes: Wishes, annotation: string, problem: string): Wishes => ({
   ...wishes,
-  problem: `The annotation ${annotation} is wrong: ${problem}`,
+  problem: wishes.problem ?? `The annotation ${annotation} is wrong: ${problem}`,
 });
 
 function parse(annotations: Annotations): Wishes {
-  const { [ANNOTATIONS.syncPolicy]: policy, [ANNOTATIONS.paused]: paused } = annotations;
   const ignored = parseIgnoredPaths(annotations[ANNOTATIONS.ignoredPaths] ?? "");
+  const isWrong = (name: string) => wrongValue(annotations, name) !== undefined;
   const wishes: Wishes = {
     isOrphaning: annotations[ANNOTATIONS.deletionPolicy] === "Orphan",
     isReplaceable: annotations[ANNOTATIONS.replace] === "true",
-    isCreateOnly: policy === "CreateOnly",
-    isPaused: paused === "true",
+    isCreateOnly: annotations[ANNOTATIONS.syncPolicy] === "CreateOnly",
+    isPaused: annotations[ANNOTATIONS.paused] === "true",
     ignored: "paths" in ignored ? ignored.paths : [],
+    isLeavingUnclear: LEAVING.some(isWrong),
     problem: undefined,
   };
+  const wrong = CHOICES.find(isWrong);
+  if (wrong) return withProblem(wishes, wrong, wrongValue(annotations, wrong) ?? "");
   if ("problem" in ignored) return withProblem(wishes, ANNOTATIONS.ignoredPaths, ignored.problem);
-  if (policy !== undefined && policy !== "CreateOnly") {
-    return withProblem(wishes, ANNOTATIONS.syncPolicy, "its only value is CreateOnly");
-  }
-  if (paused !== undefined && !["true", "false"].includes(paused)) {
-    return withProblem(wishes, ANNOTATIONS.paused, "it is neither true nor false");
-  }
   return wishes;
 }

@@ -28,6 +28,8 @@ Deno.test("wishesOf() says what is wrong", async (t) => {
   const cases: [annotation: string, value: string, problem: RegExp][] = [
     ["paused", "yes", /core\.xbind\.io\/paused is wrong: it is neither true nor false/],
     ["sync-policy", "createonly", /sync-policy is wrong: its only value is CreateOnly/],
+    ["deletion-policy", "orphan", /deletion-policy is wrong: its only value is Orphan/],
+    ["replace", "yes", /replace is wrong: it is neither true nor false/],
     ["ignored-paths", "spec.size", /"spec\.size" is not a JSON pointer/],
     ["ignored-paths", "/", /"\/" is not a JSON pointer/],
     ["ignored-paths", "/spec//a", /"\/spec\/\/a" is not a JSON pointer/],
@@ -42,4 +44,13 @@ Deno.test("wishesOf() says what is wrong", async (t) => {
       assert.match(wishes({ [annotation]: value }).problem ?? "", problem);
     });
   }
+});
+
+Deno.test("wishesOf() tells whether it is unclear what happens when the object goes", () => {
+  assert.equal(wishes({ "deletion-policy": "orphan" }).isLeavingUnclear, true);
+  assert.equal(wishes({ paused: "yes" }).isLeavingUnclear, true);
+  assert.equal(wishes({ "deletion-policy": "Orphan" }).isLeavingUnclear, false);
+  assert.equal(wishes({ replace: "yes" }).isLeavingUnclear, false);
+  const both = wishes({ replace: "yes", "ignored-paths": "x", "deletion-policy": "orphan" });
+  assert.match(both.problem ?? "", /deletion-policy/, "the one that holds the deletion");
 });

@@ -1,5 +1,13 @@
 import assert from "node:assert/strict";
-import { ANNOTATIONS } from "../../../common/api/names.ts";
+import { ANNOTATIONS, FIELD_MANAGERS } from "../../../common/api/names.ts";
+import {
+  CLUSTER_BINDINGS,
+  condition,
+  CONNECTIONS,
+  type KubeObject,
+  type ResourceType,
+} from "../../../common/api/resources.ts";
+import type { ObjectKey } from "../../../common/kube/paths.ts";
 import {
   admissionPolicy,
   aWhile,
@@ -9,10 +17,23 @@ import {
   writesAfter,
   writesOf,
 } from "../../support/worlds/konnector_steps.ts";
-import { KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { type Bound, isGone, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
 
 const world = await KonnectorWorld.start();
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
+
+/** Sets annotations of an object on the consumer, or takes them off. */
+const annotate = (
+  type: ResourceType,
+  key: ObjectKey,
+  annotations: Record<string, string | null>,
+) =>
+  world.consumer.kube.patchFields(
+    type,
+    key,
+    { metadata: { annotations } },
+    FIELD_MANAGERS.installer,
+  );
 
 Deno.test("an object that the provider refuses says why, and is synced once it may be", async () => {
   const bound = await world.bind("judged");
@@ -97,6 +118,9 @@ Deno.test("a writer that keeps changing our field is named and slowed down, then
   });
   assert.ok(provider.length >= 3 && provider.length <= 6, `${provider.length} applies in 20 s`);
   assert.match((await told(world, bound, "a", "Fight")).note, /meddler/);
+  const logged = world.konnector.log.filter(({ msg }) => msg === "another writer disputes a copy");
+  assert.equal(logged.length, 1, "it is logged once");
+  assert.match(String(logged[0]?.["reason"]), /^meddler keeps changing/);
   await world.onProvider(bound.type, at, ({ spec }) => spec?.["size"] === 1);
 });
 
@@ -144,4 +168,95 @@ Deno.test("an object that is too large for the provider says so", async () => {
   assert.match((await told(world, bound, "a", "Rejected")).note, /too large/);
   await world.edit("consumer", bound, "a", { spec: { text: "small" } });
   await world.onProvider(bound.type, at, ({ spec }) => spec?.["text"] === "small");
+});
+
+const errorOf = ({ metadata }: KubeObject) => metadata.annotations?.[ANNOTATIONS.syncError] ?? "";
+
+for (
+  const [annotation, value, right] of [["deletionPolicy", "orphan", "Orphan"], [
+    "paused",
+    "yes",
+    null,
+  ]] as const
+) {
+  const key = ANNOTATIONS[annotation];
+  Deno.test(`an object that goes with ${annotation}: ${value} waits, and keeps its copy`, async () => {
+    const bound = await world.bind("unclear");
+    const { type } = bound;
+    const at = keyIn(bound, "a");
+    await world.create(bound, "a");
+    await world.onProvider(type, at);
+    await annotate(type, at, { [key]: value });
+    await world.consumer.kube.delete(type, at);
+    await world.onConsumer(type, at, (found) => errorOf(found).includes(`${key} is wrong`));
+    assert.match((await told(world, bound, "a", "Rejected")).note, /is wrong: it/);
+    await world.konnector.logged("an object has a wrong annotation");
+    await aWhile();
+    assert.ok((await world.consumer.kube.get(type, at)).metadata.deletionTimestamp);
+    assert.equal((await world.provider.kube.get(type, at)).metadata.deletionTimestamp, undefined);
+    await annotate(type, at, { [key]: right });
+    await isGone(world.consumer.kube, type, at);
+    if (right === "Orphan") await world.provider.kube.get(type, at);
+    else await world.gone(type, at);
+  });
+}
+
+Deno.test("an object with replace: yes is not applied, and says why", async () => {
+  const bound = await world.bind("perhaps");
+  const at = keyIn(bound, "a");
+  await world.create(bound, "a", { spec: { size: 1 } }, {
+    annotations: { [ANNOTATIONS.replace]: "yes" },
+  });
+  await world.onConsumer(bound.type, at, (found) => errorOf(found).includes("replace is wrong"));
+  assert.equal(await world.provider.kube.find(bound.type, at), undefined);
+  await annotate(bound.type, at, { [ANNOTATIONS.replace]: "false" });
+  await world.onProvider(bound.type, at);
+});
+
+const BINDING = { type: CLUSTER_BINDINGS as unknown as Bound["type"], namespace: "" };
+
+for (const [annotation, value] of [["deletionPolicy", "orphan"], ["keepCrd", "yes"]] as const) {
+  const key = ANNOTATIONS[annotation];
+  Deno.test(`a ClusterBinding with ${annotation}: ${value} is synced, but not unbound`, async () => {
+    const bound = await world.bind("hold");
+    const { type, name } = bound;
+    await world.create(bound, "a");
+    await annotate(CLUSTER_BINDINGS, { name }, { [key]: value });
+    const wrong = "AnnotationInvalid";
+    const shown = await world.hasCondition(CLUSTER_BINDINGS, { name }, "Synced", "False", wrong);
+    assert.match(condition(shown, "Synced")?.message ?? "", /is wrong: it.*an unbind would wait/);
+    assert.equal(condition(shown, "Ready")?.status, "True");
+    await told(world, BINDING, name, wrong);
+    await world.onProvider(type, keyIn(bound, "a"));
+    await world.consumer.kube.delete(CLUSTER_BINDINGS, { name });
+    const held = await world.hasCondition(CLUSTER_BINDINGS, { name }, "Ready", "False", wrong);
+    assert.ok(condition(held, "Ready")?.message.includes(`${key} of the ClusterBinding ${name}`));
+    await aWhile();
+    await world.provider.kube.get(type, keyIn(bound, "a"));
+    await world.consumer.kube.get(type, keyIn(bound, "a"));
+    await annotate(CLUSTER_BINDINGS, { name }, { [key]: null });
+    await world.gone(type, keyIn(bound, "a"));
+    await isGone(world.consumer.kube, CLUSTER_BINDINGS, { name });
+  });
+}
+
+Deno.test("a Connection with paused: yes rests, and is not released, until it is right", async () => {
+  const bound = await world.bind("rest");
+  const { type, name } = bound;
+  const at = keyIn(bound, "a");
+  await world.create(bound, "a");
+  await world.onProvider(type, at);
+  await annotate(CONNECTIONS, { name }, { [ANNOTATIONS.paused]: "yes" });
+  await world.hasCondition(CONNECTIONS, { name }, "Ready", "False", "AnnotationInvalid");
+  await world.hasCondition(CLUSTER_BINDINGS, { name }, "Ready", "False", "AnnotationInvalid");
+  await told(world, BINDING, name, "AnnotationInvalid");
+  await world.edit("consumer", bound, "a", { spec: { size: 2 } });
+  await world.consumer.kube.delete(CLUSTER_BINDINGS, { name });
+  await world.consumer.kube.delete(CONNECTIONS, { name });
+  await aWhile();
+  assert.deepEqual((await world.provider.kube.get(type, at)).spec, { size: 1 });
+  await world.hasCondition(CONNECTIONS, { name }, "Ready", "False", "AnnotationInvalid");
+  await annotate(CONNECTIONS, { name }, { [ANNOTATIONS.paused]: null });
+  await world.gone(type, at);
+  await isGone(world.consumer.kube, CONNECTIONS, { name });
 });

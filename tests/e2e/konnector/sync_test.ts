@@ -127,6 +127,7 @@ Deno.test("a copy that is deleted again and again is made again more slowly", as
     uid = again.metadata.uid;
   }
   await told(world, bound, "hunted", "CopyDeleted");
+  await world.konnector.logged("another writer disputes a copy");
   await world.provider.kube.delete(type, at);
   await aWhile(3_000);
   assert.equal(await world.provider.kube.find(type, at), undefined);
