@@ -1,6 +1,7 @@
 import { type Outcome, requeueAfter } from "../../common/control/controller.ts";
 import { KubeError } from "../../common/kube/kube_error.ts";
 import type { ObjectKey } from "../../common/kube/paths.ts";
+import type { Fights } from "../sync/fights.ts";
 import { reasonOf, refusalOf } from "../sync/refusals.ts";
 import { MalformedError, type WantedCopy } from "./copy_of.ts";
 import type { CopyStep } from "./plan_copy.ts";
@@ -100,7 +101,7 @@ async function create(
   if (isLost && context.deletions.repaired(key)) {
     const note = `The copy of ${context.kind.resource} ${key} is deleted again and again; from ` +
       "now on it is made again only every five minutes";
-    context.tell(source.binding, "CopyDeleted", note);
+    tellOfFight(context, context.deletions, key, source, "CopyDeleted", note);
   }
 }
 
@@ -115,12 +116,25 @@ async function update(
   const waitMs = isRepair ? context.changes.waitMs(turn.key) : 0;
   if (waitMs > 0) return requeueAfter(waitMs);
   if (isRepair && context.changes.repaired(turn.key)) {
-    const note =
-      `Another writer keeps changing the copy of ${context.kind.resource} ${turn.key}; ` +
-      "repairs are slowed down";
-    context.tell(source.binding, "Fight", note);
+    const note = `${copy.rival ?? "Another writer"} keeps changing the copy of ` +
+      `${context.kind.resource} ${turn.key}; repairs are slowed down`;
+    tellOfFight(context, context.changes, turn.key, source, "Fight", note);
   }
   await apply(context, turn, source, copy);
+}
+
+/** Tells the binding of a fight, and logs it when it begins. */
+function tellOfFight(
+  { tell, log }: RelatedContext,
+  fights: Fights,
+  object: string,
+  { binding }: SourceRecord,
+  reason: "CopyDeleted" | "Fight",
+  note: string,
+): void {
+  tell(binding, reason, note);
+  if (!fights.hasBegun(object)) return;
+  log.warn("another writer disputes a related copy", { object, reason, message: note });
 }
 
 async function apply(

@@ -1,7 +1,8 @@
-import { ANNOTATIONS } from "../../common/api/names.ts";
+import { ANNOTATIONS, FIELD_MANAGERS } from "../../common/api/names.ts";
 import type { KubeObject, ObjectMeta } from "../../common/api/resources.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { contentHash, contentOf, foreignLabels, type WantedCopy } from "./copy_of.ts";
+import { rivalOf } from "../sync/records.ts";
 import type { CopyOwner, Difference } from "./plan_copy.ts";
 
 /** What is remembered of an object that a rule selects: no labels, no annotations, no data. */
@@ -24,6 +25,8 @@ export interface CopyRecord extends MetadataObject {
   readonly labels: Readonly<Record<string, string>>;
   readonly type: string | undefined;
   readonly isImmutable: boolean;
+  /** The other field manager that wrote last; undefined if only metadata was read. */
+  readonly rival: string | undefined;
   /** The version of the source that it was compared with, or made from. */
   settledWith?: string | undefined;
 }
@@ -47,6 +50,7 @@ export function copyRecord(item: unknown): CopyRecord {
     contentHash: contentHash(content),
     type: content.type,
     isImmutable: content.immutable === true,
+    rival: rivalOf(metadata, FIELD_MANAGERS.konnectorRelated),
   };
 }
 
@@ -69,6 +73,7 @@ export function placeRecord({ metadata }: MetadataObject): CopyRecord {
     labels: foreignLabels(metadata),
     type: undefined,
     isImmutable: false,
+    rival: undefined,
   };
 }
 

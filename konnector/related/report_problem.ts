@@ -7,7 +7,7 @@ export function reportProblem(context: RelatedContext, problem: Problem): void {
   const isNew = notes.problem?.message !== message;
   notes.problem = problem;
   if (!isNew) return;
-  context.log.warn("a related object is not copied", { object, reason });
+  context.log.warn("a related object is not copied", { object, reason, message });
   context.tell(binding, reason, message);
   context.onProgress();
 }

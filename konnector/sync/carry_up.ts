@@ -1,4 +1,5 @@
 import { type Outcome, requeueAfter } from "../../common/control/controller.ts";
+import type { Fights } from "./fights.ts";
 import type { UpStep } from "./plan_sync.ts";
 import { type ConsumerRecord, type ProviderRecord, takeOver } from "./records.ts";
 import { reasonOf, refusalOf, shownReason } from "./refusals.ts";
@@ -97,6 +98,7 @@ async function create(
   if (isMade && sync.namespaces.open(namespace)) sync.wake(namespace);
   if (isLost && isMade && sync.deletions.repaired(turn.key)) {
     tell(sync, object, "Warning", "CopyDeleted", COPY_DELETED);
+    logFight(sync, sync.deletions, turn.key, COPY_DELETED);
   }
   return outcome;
 }
@@ -178,8 +180,14 @@ async function repair(
   if (sync.changes.repaired(turn.key)) {
     const note = `${rival} keeps changing fields of it on the provider; repairs are slowed down`;
     tell(sync, object, "Warning", "Fight", note);
+    logFight(sync, sync.changes, turn.key, note);
   }
   return await apply(sync, turn, object, copy);
+}
+
+/** Logs a fight when it begins. */
+function logFight({ log }: SyncContext, fights: Fights, key: string, reason: string): void {
+  if (fights.hasBegun(key)) log.warn("another writer disputes a copy", { object: key, reason });
 }
 
 /** Deletes a copy that cannot be changed, unless a new one would be refused as well. */

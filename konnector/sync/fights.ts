@@ -55,6 +55,11 @@ export class Fights {
     return fight.repairs >= FIGHT_REPAIRS;
   }
 
+  /** Tells whether the last repair made a fight of it, so that it is logged once. */
+  hasBegun(key: string): boolean {
+    return this.#fights.get(key)?.repairs === FIGHT_REPAIRS;
+  }
+
   /** Forgets an object that is gone. */
   forget(key: string): void {
     this.#fights.delete(key);
