@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import type { Deployment } from "../common/api/resources.ts";
+import { konnectorManifest } from "../common/consumer/konnector_manifest.ts";
 import { ConfigError } from "../common/flags/config_error.ts";
 import { type Config, parseConfig } from "./config.ts";
 
@@ -86,4 +88,12 @@ Deno.test("parseConfig() of the konnector refuses", async (t) => {
       });
     });
   }
+});
+
+Deno.test("the environment sets flags of an installed konnector", () => {
+  const { spec } = konnectorManifest("any").find(({ kind }) => kind === "Deployment") as Deployment;
+  const { args = [] } = spec.template.spec?.containers[0] ?? {};
+  const env = { XBIND_LEADER_ELECT: "true", XBIND_CLUSTER_NAME: "prod-eu" };
+  const { leaderElect, clusterName } = run(args, env);
+  assert.deepEqual([leaderElect, clusterName], [true, "prod-eu"]);
 });

@@ -154,12 +154,12 @@ const electionRoleBinding = (): RoleBinding => ({
   subjects: [account()],
 });
 
+/** Replicas and environment are left out, so that the next apply keeps those that people set. */
 const deployment = (image: string): Deployment => ({
   apiVersion: "apps/v1",
   kind: "Deployment",
   metadata: inNamespace(NAME),
   spec: {
-    replicas: 1,
     selector: { matchLabels: LABELS },
     template: { metadata: { labels: LABELS }, spec: podSpec(image) },
   },
@@ -178,8 +178,6 @@ const podSpec = (image: string): PodSpec => ({
     args: [
       `--metrics-bind-address=:${METRICS_PORT}`,
       `--health-probe-bind-address=:${PROBE_PORT}`,
-      "--leader-elect=false",
-      "--leader-election-id=konnector.xbind.io",
     ],
     ports: [
       { name: "metrics", containerPort: METRICS_PORT, protocol: "TCP" },

@@ -36,10 +36,13 @@ Deno.test("konnectorManifest() runs the given image with the konnector's argumen
   assert.deepEqual(container?.args, [
     "--metrics-bind-address=:8085",
     "--health-probe-bind-address=:8081",
-    "--leader-elect=false",
-    "--leader-election-id=konnector.xbind.io",
   ]);
-  assert.equal(spec.replicas, 1);
+});
+
+Deno.test("konnectorManifest() leaves what people set: replicas and environment", () => {
+  const { spec } = find<Deployment>("Deployment");
+  const [container] = spec.template.spec?.containers ?? [];
+  assert.deepEqual([spec.replicas, container?.env], [undefined, undefined]);
 });
 
 Deno.test("konnectorManifest() names Secrets with the verbs that the konnector uses on them", () => {

@@ -51,6 +51,29 @@ Deno.test("kubectl bind connect", async (t) => {
     assert.equal(after.metadata.resourceVersion, before.metadata.resourceVersion);
   });
 
+  await t.step("leaves the flags and replicas that people set with kubectl", async () => {
+    const set = [
+      "kubectl -n xbind set env deployment/konnector XBIND_CLUSTER_NAME=prod-eu XBIND_LEADER_ELECT=true",
+      "kubectl -n xbind scale deployment/konnector --replicas=2",
+    ];
+    for (const line of set) {
+      const { code, stderr } = await world.shell(line);
+      assert.equal(code, 0, stderr);
+    }
+    for (const command of [["connect"], ["export", "widgets"]]) await world.lines(command);
+    const { spec } = await konnectorDeployment(world.kube);
+    assert.deepEqual(spec.template.spec?.containers[0]?.env, [
+      { name: "XBIND_CLUSTER_NAME", value: "prod-eu" },
+      { name: "XBIND_LEADER_ELECT", value: "true" },
+    ]);
+    assert.equal(spec.replicas, 2);
+    await world.lines(["unbind", "widgets"]);
+    const undo = "kubectl -n xbind set env deployment/konnector " +
+      "XBIND_CLUSTER_NAME- XBIND_LEADER_ELECT- && " +
+      "kubectl -n xbind scale deployment/konnector --replicas=1";
+    assert.equal((await world.shell(undo)).code, 0);
+  });
+
   await t.step("installs the image of --konnector-image, even if the server is down", async () => {
     await world.lines(["connect", "--konnector-image", OTHER_IMAGE]);
     assert.equal(await image(), OTHER_IMAGE);
