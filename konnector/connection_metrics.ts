@@ -35,7 +35,8 @@ export function connectionMetrics({ gauge }: Metrics, caches: ConsumerCaches): S
   );
   gauge(
     "xbind_heartbeat_timestamp_seconds",
-    "When a heartbeat last reached the provider of a Connection, in seconds since 1970",
+    "When a heartbeat last reached the provider of a Connection, or when it was connected if none " +
+      "did, in seconds since 1970",
     ["connection"],
     () =>
       Array.from(shown ?? []).flatMap(({ name, beatAtMs }) =>

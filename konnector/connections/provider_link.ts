@@ -137,6 +137,7 @@ export class ProviderLink implements Disposable {
       if (isForbidden(error)) this.#allowHeartbeat(reasonOf(error));
     };
     const { kube, heartbeat } = this;
+    if (this.boundary) this.#beatAtMs = Date.now();
     const arrived = async (signal: AbortSignal) => {
       this.#beatAtMs = Date.now();
       this.#tellOfClock();
@@ -178,7 +179,10 @@ export class ProviderLink implements Disposable {
     return this.#failure;
   }
 
-  /** When a heartbeat last arrived, in milliseconds since 1970. */
+  /**
+   * When a heartbeat last arrived, in milliseconds since 1970. Before the first one, when the link
+   * was started; undefined if it sends none.
+   */
   get beatAtMs(): number | undefined {
     return this.#beatAtMs;
   }

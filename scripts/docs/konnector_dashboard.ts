@@ -59,7 +59,7 @@ export const KONNECTOR_DASHBOARD: Dashboard = {
       ),
       total(
         "Rejected",
-        "The provider refuses them; their Events tell why.",
+        "The provider refuses them, or an annotation is wrong; their Events tell why.",
         'sum(max by (api) (xbind_sync_refused{job="$job"}))',
         1,
       ),
@@ -95,7 +95,11 @@ export const KONNECTOR_DASHBOARD: Dashboard = {
       objects("Objects", "Objects on this cluster.", "xbind_sync_objects"),
       objects("Held objects", "Objects with our finalizer.", "xbind_sync_held_objects"),
       objects("Conflicts", "Objects in conflict.", "xbind_sync_conflicts"),
-      objects("Rejected objects", "Objects that the provider refuses.", "xbind_sync_refused"),
+      objects(
+        "Rejected objects",
+        "Objects that the provider refuses, or whose annotation is wrong.",
+        "xbind_sync_refused",
+      ),
       objects("Leftovers", "Copies on the provider without an object.", "xbind_sync_leftovers"),
     ],
     Sync: [

@@ -113,6 +113,9 @@ Deno.test("the konnector makes no boundary for its heartbeat", async () => {
   await world.apply([secret, connection]);
   await world.konnector.logged("cannot send the heartbeat");
   await world.isReady(CONNECTIONS, { name });
+  const metrics = await fetch(new URL("/metrics", await world.konnector.addressOf("/metrics")));
+  const sample = `xbind_heartbeat_timestamp_seconds{connection="${name}"} `;
+  assert.ok((await metrics.text()).includes(sample), "an alert can see that none arrived");
   assert.equal(await provider.kube.find(NAMESPACES, { name: boundary }), undefined);
   await provider.makeNamespace(boundary);
   await leaseOf(boundary, name);
