@@ -186,7 +186,8 @@ export class ApiSync {
 
   /** Counts the objects, and lists some that are not synced. */
   get summary(): SyncSummary {
-    return syncSummary(this.#context, this.#conflicts.count());
+    const shown = { conflicts: this.#conflicts.count(), refused: this.#refused.count() };
+    return syncSummary(this.#context, shown);
   }
 
   /** Tries content again that the provider refused, because its schema changed. */

@@ -7,16 +7,31 @@ import { CONFLICT_NOTES } from "./carry_down.ts";
 import type { ConsumerRecord } from "./records.ts";
 import { parseKey, type SyncContext } from "./sync_context.ts";
 
+/** How many objects show that they are not synced. */
+export interface Shown {
+  readonly conflicts: number;
+  /** Objects that the provider refused, or that have a wrong annotation. */
+  readonly refused: number;
+}
+
 /** Counts the objects of one API, and lists some that are not synced. */
-export function syncSummary(sync: SyncContext, conflicts: number): SyncSummary {
+export function syncSummary(sync: SyncContext, shown: Shown): SyncSummary {
+  const { conflicts } = shown;
   const problems: SyncProblem[] = [];
   let rejected = 0;
+  const reject = (object: ConsumerRecord, why: string) => {
+    rejected++;
+    if (problems.length < MOST_PROBLEMS) problems.push(problemOf(sync, object, "Rejected", why));
+  };
   for (const [key, { refused }] of sync.notes) {
     const object = refused && sync.objects.get(parseKey(key));
-    if (!object || object.hash !== refused.hash) continue;
-    rejected++;
-    if (problems.length >= MOST_PROBLEMS) continue;
-    problems.push(problemOf(sync, object, "Rejected", refused.reason));
+    if (!object || object.hash !== refused.hash || object.wishes.problem !== undefined) continue;
+    reject(object, refused.reason);
+  }
+  // Most APIs have no object with a wrong annotation, and then nothing is searched.
+  for (const object of shown.refused > 0 ? sync.objects.values() : []) {
+    const { wishes: { problem }, shownError } = object;
+    if (problem !== undefined && shownError !== undefined) reject(object, problem);
   }
   // Most APIs have no conflict, and then nothing is searched.
   let left = conflicts;

@@ -9,6 +9,8 @@ const record = (name: string, more: Partial<ConsumerRecord> = {}) =>
     metadata: { namespace: "team", name },
     hash: "h",
     mark: undefined,
+    shownError: undefined,
+    wishes: {},
     ...more,
   }) as ConsumerRecord;
 
@@ -30,11 +32,12 @@ function syncOf(
 }
 
 const refused = (hash: string): Notes => ({ refused: { hash, at: 0, reason: "too large" } });
+const shown = (conflicts: number, refused = 0) => ({ conflicts, refused });
 const place = { api: "widgets.example.org", namespace: "team" };
 
 Deno.test("syncSummary() lists rejected objects, then those in conflict", () => {
   const records = [record("fine"), record("big"), record("taken", { mark: "ForeignObjectExists" })];
-  assert.deepEqual(syncSummary(syncOf(records, { "team/big": refused("h") }), 1), {
+  assert.deepEqual(syncSummary(syncOf(records, { "team/big": refused("h") }), shown(1)), {
     objects: 3,
     conflicts: 1,
     rejected: 1,
@@ -52,15 +55,38 @@ Deno.test("syncSummary() lists rejected objects, then those in conflict", () => 
 
 Deno.test("syncSummary() leaves out a refusal of other content, or of an object that is gone", () => {
   const notes = { "team/big": refused("old"), "team/gone": refused("h"), "team/fine": {} };
-  const { rejected, problems } = syncSummary(syncOf([record("big"), record("fine")], notes), 0);
+  const { rejected, problems } = syncSummary(
+    syncOf([record("big"), record("fine")], notes),
+    shown(0),
+  );
   assert.deepEqual([rejected, problems], [0, []]);
 });
 
 Deno.test("syncSummary() counts all, but lists few", () => {
   const names = Array.from({ length: 50 }, (_, i) => `n${i}`);
   const notes = Object.fromEntries(names.map((name) => [`team/${name}`, refused("h")]));
-  const summary = syncSummary(syncOf(names.map((name) => record(name)), notes), 0);
+  const summary = syncSummary(syncOf(names.map((name) => record(name)), notes), shown(0, 50));
   assert.deepEqual([summary.rejected, summary.problems.length], [50, 20]);
   assert.deepEqual(sumOf([summary, summary]).rejected, 100);
   assert.deepEqual(sumOf([]), { objects: 0, conflicts: 0, rejected: 0, problems: [] });
+});
+
+Deno.test("syncSummary() counts objects with a wrong annotation, each once", () => {
+  const problem = "The annotation core.xbind.io/replace is wrong: it is neither true nor false";
+  const wishes = { problem } as ConsumerRecord["wishes"];
+  const records = [
+    record("fine"),
+    record("wrong", { wishes, shownError: "s" }),
+    record("both", { wishes, shownError: "s" }),
+    record("big", { shownError: "s" }),
+    record("paused", { wishes }),
+  ];
+  const notes = { "team/both": refused("h"), "team/big": refused("h") };
+  const { rejected, problems } = syncSummary(syncOf(records, notes), shown(0, 3));
+  assert.equal(rejected, 3);
+  assert.deepEqual(problems, [
+    { ...place, name: "big", reason: "Rejected", message: "too large" },
+    { ...place, name: "wrong", reason: "Rejected", message: problem },
+    { ...place, name: "both", reason: "Rejected", message: problem },
+  ]);
 });

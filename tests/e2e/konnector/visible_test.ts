@@ -66,19 +66,23 @@ Deno.test("the heartbeat tells the cluster's name, its counts and its problems",
     await world.create(bound, "taken");
     await world.create(bound, "large", { spec: { size: 50 } });
     await world.create(bound, "fine");
+    const annotations = { [ANNOTATIONS.replace]: "yes" };
+    await world.create(bound, "unclear", { spec: { size: 1 } }, { annotations });
+    await told(world, bound, "unclear", "Rejected");
     await told(world, bound, "taken", "ForeignObjectExists");
     await told(world, bound, "large", "Rejected");
     const { problems, ...totals } = await eventually("the problems", async () => {
       const found = await summary();
-      return found && found.problems.length === 2 && found.objects === 3 && found;
+      return found && found.problems.length === 3 && found.objects === 4 && found;
     }, A_HEARTBEAT);
-    assert.deepEqual(totals, { objects: 3, conflicts: 1, rejected: 1 });
+    assert.deepEqual(totals, { objects: 4, conflicts: 1, rejected: 2 });
     const shown = problems.map(({ message, ...problem }) => ({
       ...problem,
       message: message !== "",
     }));
     assert.deepEqual(shown, [
       { api, namespace, name: "large", reason: "Rejected", message: true },
+      { api, namespace, name: "unclear", reason: "Rejected", message: true },
       { api, namespace, name: "taken", reason: "ForeignObjectExists", message: true },
     ]);
     assert.match(problems[0]?.message ?? "", /it is too large/);
@@ -88,6 +92,7 @@ Deno.test("the heartbeat tells the cluster's name, its counts and its problems",
     await world.edit("consumer", bound, "large", { spec: { size: 5 } });
     await world.onProvider(type, keyIn(bound, "large"));
     await world.consumer.kube.delete(type, keyIn(bound, "taken"));
+    await world.consumer.kube.delete(type, keyIn(bound, "unclear"));
     await eventually("no problems", async () => {
       const found = await summary();
       return found?.problems.length === 0 && found.objects === 2;
