@@ -12,6 +12,7 @@ import type {
 import { age } from "./age.ts";
 import type { Io } from "./io.ts";
 import { linesOf } from "./output.ts";
+import { grantLabels, labelsIn } from "./row_labels.ts";
 import { table, type TableOptions } from "./table.ts";
 
 /** A list in each of the forms that `-o` can ask for. */
@@ -115,6 +116,7 @@ export const catalogListing = (catalog: Catalog): Listing => {
 /** Lists one line for each Grant of a cluster, then the Grants that no cluster uses yet. */
 export const clustersListing = (list: Clusters, now: Date): Listing => {
   const { clusters, pending = [], truncated = [] } = list;
+  const labelOf = grantLabels(list);
   return {
     data: list,
     names: [
@@ -138,7 +140,9 @@ export const clustersListing = (list: Clusters, now: Date): Listing => {
           ...(wide ? ["GRANT", "NAMESPACE", "UID", "OBJECTS", "KONNECTOR", "APIS"] : []),
         ])(
           clusters.flatMap((cluster) =>
-            cluster.bindings.map((binding) => clusterRow(list, cluster, binding, wide, now))
+            cluster.bindings.map((binding) =>
+              clusterRow(labelOf(cluster, binding), cluster, binding, wide, now)
+            )
           ),
           noHeaders,
         ),
@@ -156,13 +160,13 @@ export const clustersListing = (list: Clusters, now: Date): Listing => {
 };
 
 const clusterRow = (
-  list: Clusters,
+  label: string,
   cluster: Cluster,
   binding: ClusterGrant,
   wide: boolean,
   now: Date,
 ): string[] => [
-  clusterLabel(list, cluster, binding),
+  label,
   binding.live ? "yes" : "no",
   age(binding.lastHeartbeat, now),
   binding.export,
@@ -180,17 +184,6 @@ const clusterRow = (
     ]
     : []),
 ];
-
-/** Returns the name of a cluster, with a part of its UID if another cluster has the same name. */
-const clusterLabel = ({ clusters }: Clusters, { uid, name }: Cluster, binding: ClusterGrant) => {
-  const label = name ?? binding.clusterName;
-  if (label === undefined) return uid;
-  const isShared = clusters.some((other) =>
-    other.uid !== uid &&
-    [other.name, ...other.bindings.map(({ clusterName }) => clusterName)].includes(label)
-  );
-  return isShared ? `${label} (${uid.slice(0, 8)})` : label;
-};
 
 /** Counts the objects that are not synced: `0`, `1 in conflict, 2 rejected`, or `?` if unknown. */
 const problemsText = ({ sync }: ClusterGrant): string => {
@@ -219,11 +212,14 @@ export const instancesListing = (
 ): Listing => {
   const rows = lists.flatMap((list) => list.instances.map((each) => ({ list, each })));
   const problems = lists.flatMap((list) => (list.problems ?? []).map((each) => ({ list, each })));
+  const labelOf = labelsIn([...rows, ...problems].map(({ each }) => each));
+  const more = lists.reduce((sum, { moreProblems = 0 }) => sum + moreProblems, 0);
   const [only] = lists;
   return {
     data: of === "one" && only ? only : lists,
     names: rows.map(({ each }) => `${each.api}/${each.name}`),
     empty: "No objects are synced.",
+    notes: more > 0 ? [`and ${more} more objects are not synced; konnectors name only some`] : [],
     table: ({ wide, noHeaders }) =>
       tables(
         section([
@@ -241,7 +237,7 @@ export const instancesListing = (
             each.related ? `${each.api} (related)` : each.api,
             each.namespace ?? "",
             each.name,
-            ...(wide ? [each.direction ?? "", each.clusterName ?? each.clusterUID ?? ""] : []),
+            ...(wide ? [each.direction ?? "", labelOf(each)] : []),
             each.identity ?? "",
             age(each.createdAt, now),
             ...(wide ? [each.clusterUID ?? ""] : []),
@@ -264,7 +260,7 @@ export const instancesListing = (
             ...(of === "all" ? [list.export] : []),
             each.namespace ?? "",
             each.name,
-            each.clusterName ?? each.clusterUID,
+            labelOf(each),
             each.identity ?? "",
             each.reason,
             ...(wide ? [each.clusterUID] : []),

@@ -112,6 +112,31 @@ Deno.test("clustersListing() shows names, problems and versions that konnectors 
   assert.equal(names[0], "cluster/0a57a3ca-1111");
 });
 
+Deno.test("instancesListing() tells clusters of one name apart", () => {
+  const of = (clusterUID: string, clusterName: string) => ({ clusterUID, clusterName });
+  const object = { api: "dbs.pg.org", namespace: "team", createdAt: ago(1) };
+  const problem = { ...object, name: "x", reason: "Rejected", message: "big" };
+  const list = {
+    export: "pg",
+    instances: [
+      { ...object, name: "a", ...of("0a57a3ca-1111", "prod") },
+      { ...object, name: "b", ...of("0c57a3ca-3333", "test") },
+    ],
+    problems: [{ ...problem, ...of("0b57a3ca-2222", "prod") }],
+  };
+  const lines = instancesListing([list], "one", NOW).table({ wide: true, noHeaders: true });
+  assert.match(lines[0] ?? "", / prod \(0a57a3ca\) /);
+  assert.match(lines[1] ?? "", / test /);
+  assert.match(lines[3] ?? "", / prod \(0b57a3ca\) /);
+});
+
+Deno.test("instancesListing() says how many more objects are not synced", () => {
+  const list = { export: "pg", instances: [], moreProblems: 7 };
+  const { notes } = instancesListing([list, { ...list, export: "mq" }], "all", NOW);
+  assert.deepEqual(notes, ["and 14 more objects are not synced; konnectors name only some"]);
+  assert.deepEqual(instancesListing([{ export: "pg", instances: [] }], "one", NOW).notes, []);
+});
+
 Deno.test("instancesListing() lists objects that are not synced after the others", () => {
   const problems = [{
     api: "dbs.pg.org",

@@ -124,6 +124,7 @@ export const INSTANCES = record({
   instances: list(INSTANCE),
 }, {
   problems: list(PROBLEM),
+  moreProblems: count("Number of further objects that are not synced, and not listed"),
 });
 /** The objects that consumers synced under an Export. */
 export type Instances = Infer<typeof INSTANCES>;
@@ -140,7 +141,7 @@ export type SyncedApi = Infer<typeof SYNCED_API>;
 const SYNC_TOTALS = record({
   objects: count("Number of objects on the consumer"),
   conflicts: count("Number of objects in conflict with others on the provider"),
-  rejected: count("Number of objects that the provider refused"),
+  rejected: count("Number of objects that the provider refused, or with a wrong annotation"),
 });
 
 const CLUSTER_GRANT = record({

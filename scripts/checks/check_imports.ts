@@ -85,7 +85,11 @@ const MAY_IMPORT: readonly (readonly [part: string, allowed: readonly string[]])
 
   ["konnector/", [...COMMON, "konnector/"]],
 
-  ["ui/", ["common/api/wire.ts", "common/api/kubeconfig_fields.ts"]],
+  ["ui/", [
+    "common/api/wire.ts",
+    "common/api/kubeconfig_fields.ts",
+    "common/api/cluster_labels.ts",
+  ]],
   ["examples/", COMMON],
   ["mod.ts", ["common/api/", "cli/gateway/", "cli/cli_error.ts"]],
   ["scripts/", [...COMMON, ...PROGRAMS, "deno.json"]],

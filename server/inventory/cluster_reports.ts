@@ -21,6 +21,8 @@ export interface ClusterReports {
   readonly names: Texts;
   /** Lists of `Problem` as JSON, by Export. */
   readonly problems: Texts;
+  /** How many further objects are not synced, by Export. */
+  readonly moreProblems: ReadonlyMap<string, number>;
 }
 
 /** Returns the name of a cluster; `grant` is the Grant that an object from it names. */
@@ -45,22 +47,29 @@ export function clusterReports(
 ): ClusterReports {
   const claims = new Map<string, Claim[]>();
   const problems = new Map<string, Problem[]>();
+  const unlisted = new Map<string, number>();
   for (const grant of grants) {
     if (isDeleting(grant)) continue;
     try {
       for (const heartbeat of countingHeartbeats(heartbeats, grant)) {
         add(claims, heartbeat.consumerUid, claimOf(grant, heartbeat));
-        for (const each of problemsOf(grant, heartbeat)) {
-          add(problems, grant.spec.exportName, each);
-        }
+        const { exportName } = grant.spec;
+        for (const each of problemsOf(grant, heartbeat)) add(problems, exportName, each);
+        const more = (unlisted.get(exportName) ?? 0) + unlistedIn(heartbeat);
+        if (more > 0) unlisted.set(exportName, Math.min(more, Number.MAX_SAFE_INTEGER));
       }
     } catch (error) {
       report(grant, error);
     }
   }
+  for (const [name, { length }] of problems) {
+    const more = (unlisted.get(name) ?? 0) + Math.max(length - MOST_ROWS, 0);
+    if (more > 0) unlisted.set(name, more);
+  }
   return {
     names: new Map([...claims].flatMap(([uid, each]) => namesOf(uid, each))),
     problems: new Map([...problems].map(([name, rows]) => [name, problemsJson(rows)])),
+    moreProblems: unlisted,
   };
 }
 
@@ -96,6 +105,12 @@ function problemsOf(grant: Grant, { consumerUid, report }: CountingHeartbeat): P
     ...(clusterName === undefined ? {} : { clusterName }),
     ...(typeof displayName === "string" && displayName ? { identity: displayName } : {}),
   }));
+}
+
+/** Counts the objects that a konnector did not list among its problems. */
+function unlistedIn({ report }: CountingHeartbeat): number {
+  const { sync: { conflicts = 0, rejected = 0 } = {}, problems = [] } = report ?? {};
+  return Math.max(conflicts + rejected - problems.length, 0);
 }
 
 function problemsJson(rows: Problem[]): string {

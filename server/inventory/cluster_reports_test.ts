@@ -88,11 +88,29 @@ Deno.test("clusterReports() bounds the problems of an Export, and skips a broken
   const beats = Array.from({ length: 60 }, (_, i) => beat(pg, `u${i}`, { problems: many }));
   const broken = { ...grant("bad-1", "ada"), spec: null } as unknown as Grant;
   const reported: string[] = [];
-  const { problems } = clusterReports(
+  const { problems, moreProblems } = clusterReports(
     [broken, pg],
     lookup(beats),
     ({ metadata }) => reported.push(metadata.name),
   );
   assert.equal(JSON.parse(problems.get("pg") ?? "").length, 1_000);
+  assert.equal(moreProblems.get("pg"), 200);
   assert.deepEqual(reported, ["bad-1"]);
+});
+
+Deno.test("clusterReports() counts the problems that konnectors did not list", () => {
+  const sync = { objects: 99, conflicts: 3, rejected: 5 };
+  const beats = [
+    beat(pg, "u", { sync, problems: [problem("a"), problem("b")] }),
+    beat(theirs, "v", { sync: { ...sync, rejected: 0 }, problems: [problem("a")] }),
+    beat(mq, "u", { sync: { objects: 1, conflicts: 1, rejected: 0 }, problems: [problem("a")] }),
+  ];
+  const { moreProblems } = clusterReports([pg, mq, theirs], lookup(beats));
+  assert.deepEqual([...moreProblems], [["pg", 8]]);
+  const lie = { objects: 0, conflicts: Number.MAX_SAFE_INTEGER, rejected: 7 };
+  const lies = clusterReports(
+    [pg],
+    lookup([beat(pg, "u", { sync: lie }), beat(pg, "v", { sync })]),
+  );
+  assert.equal(lies.moreProblems.get("pg"), Number.MAX_SAFE_INTEGER);
 });

@@ -28,6 +28,8 @@ export interface InstanceSources {
   readonly clusterNameOf?: (consumerUid: string, grant: string | undefined) => string | undefined;
   /** The objects of the Export that konnectors cannot sync. */
   readonly problems?: readonly Problem[];
+  /** How many further objects konnectors cannot sync. */
+  readonly moreProblems?: number;
   /** Returns the Export of a Grant, if the Grant exists. */
   readonly exportOf: (grant: string) => string | undefined;
   /** Tells whether the caller may see the object; otherwise all are shown. */
@@ -46,11 +48,12 @@ export function instancesOf(offer: Export, sources: InstanceSources): Instances 
     for (const row of relatedRows(sources, offer, rule)) related.set(rowKey(row), row);
   }
   for (const row of related.values()) rows.push(row);
-  const { problems = [] } = sources;
+  const { problems = [], moreProblems = 0 } = sources;
   return {
     export: offer.metadata.name,
     instances: rows.sort(byPlace),
     ...(problems.length > 0 ? { problems } : {}),
+    ...(moreProblems > 0 ? { moreProblems } : {}),
   };
 }
 

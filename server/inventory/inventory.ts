@@ -170,11 +170,12 @@ export class Inventory {
       this.#lookUp(fromConsumer, (resource) => apis.managedCopies(resource, signal)),
       this.#lookUp(fromProvider, (rule) => apis.providerObjects(rule, signal)),
     ]);
-    const { attribution, exportByGrant, clusterNames, problems } = this.#origins();
+    const { attribution, exportByGrant, clusterNames, reports } = this.#origins();
     const ownerOf = owner === undefined ? undefined : this.#ownerOf();
     const { name, uid, resourceVersion } = offer.metadata;
-    const shown = owner === undefined ? problems : this.#problemsOf(owner);
-    const problemsText = shown.get(name) ?? "[]";
+    const shown = owner === undefined ? reports : this.#reportsOf(owner);
+    const problemsText = shown.problems.get(name) ?? "[]";
+    const moreProblems = shown.moreProblems.get(name) ?? 0;
     const version = [
       uid,
       resourceVersion,
@@ -182,6 +183,7 @@ export class Inventory {
       exportByGrant,
       clusterNames,
       problemsText,
+      moreProblems,
       ...(ownerOf?.version ?? []),
       ...[objects, copies, originals].flatMap(versions),
     ];
@@ -194,6 +196,7 @@ export class Inventory {
         identityOf: (consumerUid, grant) => identityIn(attribution, consumerUid, grant),
         clusterNameOf: (consumerUid, grant) => clusterNameIn(clusterNames, consumerUid, grant),
         problems: JSON.parse(problemsText),
+        moreProblems,
         exportOf: (grant) => exportByGrant.get(grant),
         ...(ownerOf ? { isVisible: (metadata) => ownerOf.find(metadata) === owner } : {}),
         report: this.#report,
@@ -204,7 +207,9 @@ export class Inventory {
   }
 
   /** Returns what tells whose objects are. Heartbeats that tell nothing new change none of it. */
-  #origins(): Record<"attribution" | "exportByGrant" | "clusterNames" | "problems", Texts> {
+  #origins(): Record<"attribution" | "exportByGrant" | "clusterNames", Texts> & {
+    readonly reports: ClusterReports;
+  } {
     const { grants, heartbeats } = this.#deps.caches;
     const [grantChanges, beats] = [this.#changes.grants(), this.#changes.heartbeats()];
     const reports = this.#reports.get(
@@ -213,7 +218,7 @@ export class Inventory {
     );
     return {
       clusterNames: this.#clusterNames.get([reports], () => reports.names),
-      problems: reports.problems,
+      reports,
       attribution: this.#attribution.get(
         [grantChanges, beats],
         () => attributionOf(grants.values(), heartbeats, this.#report),
@@ -249,9 +254,9 @@ export class Inventory {
   }
 
   /** Returns what the clusters of one subject report, by Export. */
-  #problemsOf(owner: string): Texts {
+  #reportsOf(owner: string): ClusterReports {
     const { heartbeats } = this.#deps.caches;
-    return clusterReports(this.#grantsOf(owner), heartbeats, this.#report).problems;
+    return clusterReports(this.#grantsOf(owner), heartbeats, this.#report);
   }
 
   *#grantsOf(owner: string): Generator<Grant> {

@@ -1,5 +1,5 @@
 import type { Cluster, ClusterGrant } from "../../common/api/wire.ts";
-import { clusterLabel, konnectorVersions, problemsText } from "../logic/cluster_label.ts";
+import { konnectorVersions, problemsText } from "../logic/cluster_label.ts";
 import type { SharedGrant } from "../logic/shared_grants.ts";
 import { hasUnknown, syncedText } from "../logic/unknown_parts.ts";
 import { Notice } from "./notice.tsx";
@@ -55,7 +55,7 @@ export function ClusterCard(
       ))}
       <div class="table-frame">
         <table class="table">
-          <caption class="unseen">What cluster {clusterLabel(cluster)} has bound</caption>
+          <caption class="unseen">What cluster {names.get(uid) ?? uid} has bound</caption>
           <thead>
             <tr>
               <th scope="col">Service</th>

@@ -1,7 +1,8 @@
 import { useLayoutEffect, useState } from "hono/jsx/dom";
+import { clusterLabels } from "../../common/api/cluster_labels.ts";
 import type { Instance, Instances } from "../../common/api/wire.ts";
 import { Empty, LoadFailure, Skeleton } from "./load_states.tsx";
-import { ClusterName, ProblemTable } from "./problem_table.tsx";
+import { ClusterName, type LabelOf, ProblemTable } from "./problem_table.tsx";
 import { RelativeTime } from "./relative_time.tsx";
 
 const STEP = 50;
@@ -38,8 +39,16 @@ export function InstanceTable(
       />
     );
   }
-  const { instances, problems = [] } = reading;
-  const notSynced = problems.length > 0 ? <ProblemTable problems={problems} /> : null;
+  const { instances, problems = [], moreProblems = 0 } = reading;
+  const labelOf = clusterLabels(
+    [...instances, ...problems].map(({ clusterUID = "", clusterName }) => ({
+      uid: clusterUID,
+      name: clusterName,
+    })),
+  );
+  const notSynced = problems.length + moreProblems > 0
+    ? <ProblemTable problems={problems} more={moreProblems} labelOf={labelOf} />
+    : null;
   if (instances.length === 0) {
     return notSynced ?? (
       <Empty title="No objects yet">
@@ -62,7 +71,9 @@ export function InstanceTable(
             </tr>
           </thead>
           <tbody>
-            {instances.slice(0, limit).map((row) => <InstanceRow key={keyOf(row)} row={row} />)}
+            {instances.slice(0, limit).map((row) => (
+              <InstanceRow key={keyOf(row)} row={row} labelOf={labelOf} />
+            ))}
           </tbody>
         </table>
       </div>
@@ -80,7 +91,7 @@ export function InstanceTable(
 const keyOf = ({ api, direction, namespace, name }: Instance): string =>
   [api, direction, namespace, name].join("/");
 
-function InstanceRow({ row }: { row: Instance }) {
+function InstanceRow({ row, labelOf }: { row: Instance; labelOf: LabelOf }) {
   const {
     api,
     related,
@@ -104,7 +115,7 @@ function InstanceRow({ row }: { row: Instance }) {
       </td>
       <td data-label="From">
         <span dir="auto">{identity ?? (clusterUID ? "" : "the provider")}</span>
-        {clusterUID ? <ClusterName uid={clusterUID} name={clusterName} /> : null}
+        {clusterUID ? <ClusterName uid={clusterUID} name={clusterName} labelOf={labelOf} /> : null}
       </td>
       <td data-label="Created">
         <RelativeTime time={createdAt} />

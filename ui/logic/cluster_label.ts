@@ -1,8 +1,5 @@
 import type { Cluster, ClusterGrant } from "../../common/api/wire.ts";
 
-/** Returns the name of a cluster for people, else its UID. */
-export const clusterLabel = ({ uid, name }: Pick<Cluster, "uid" | "name">): string => name ?? uid;
-
 /** Counts the objects that are not synced, such as `1 in conflict, 2 rejected`; empty if none are. */
 export function problemsText({ sync }: Pick<ClusterGrant, "sync">): string {
   const { conflicts = 0, rejected = 0 } = sync ?? {};

@@ -1,10 +1,5 @@
 import assert from "node:assert/strict";
-import { clusterLabel, konnectorVersions, problemsText } from "./cluster_label.ts";
-
-Deno.test("clusterLabel() prefers the name", () => {
-  assert.equal(clusterLabel({ uid: "u", name: "prod" }), "prod");
-  assert.equal(clusterLabel({ uid: "u" }), "u");
-});
+import { konnectorVersions, problemsText } from "./cluster_label.ts";
 
 Deno.test("problemsText() names only what there is", () => {
   const text = (conflicts: number, rejected: number) =>

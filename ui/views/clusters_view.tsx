@@ -1,4 +1,5 @@
 import { useMemo } from "hono/jsx/dom";
+import { clusterLabels } from "../../common/api/cluster_labels.ts";
 import type { Clusters, PendingGrant } from "../../common/api/wire.ts";
 import { ClusterCard } from "../components/cluster_card.tsx";
 import { PlusIcon } from "../components/icons.tsx";
@@ -7,7 +8,6 @@ import { Notice } from "../components/notice.tsx";
 import { PendingList } from "../components/pending_list.tsx";
 import { SearchField } from "../components/search_field.tsx";
 import { useGrowing } from "../hooks/use_growing.ts";
-import { clusterLabel } from "../logic/cluster_label.ts";
 import { type ClusterRows, clusterRows } from "../logic/cluster_rows.ts";
 import type { ClusterFilter, Place } from "../logic/place.ts";
 import type { Polled } from "../logic/poller.ts";
@@ -49,10 +49,10 @@ export function ClustersView(props: ClustersProps) {
     [data, place.search, place.state],
   );
   const shared = useMemo(() => sharedGrants(data?.clusters ?? []), [data]);
-  const names = useMemo(
-    () => new Map(data?.clusters.map((cluster) => [cluster.uid, clusterLabel(cluster)])),
-    [data],
-  );
+  const names = useMemo(() => {
+    const labelOf = clusterLabels(data?.clusters ?? []);
+    return new Map(data?.clusters.map((cluster) => [cluster.uid, labelOf(cluster)]));
+  }, [data]);
   return (
     <>
       <div class="view-head">
