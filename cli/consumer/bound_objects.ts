@@ -3,7 +3,7 @@ import {
   type CustomResourceDefinition,
   type ResourceType,
 } from "../../common/api/resources.ts";
-import type { KubeClient } from "../../common/kube/client.ts";
+import type { KubeClient, Selection } from "../../common/kube/client.ts";
 import { isForbidden, isNotFound } from "../../common/kube/kube_error.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { listMetadata } from "./find_bound.ts";
@@ -30,12 +30,15 @@ export async function boundObjects(
   return lists.flat();
 }
 
+/** A kind of object with a count. */
+export type Counted = Pick<ApiObjects, "api" | "objects">;
+
 /** Describes counts, such as `12 widgets.example.org, 1 gadgets.example.org`. */
-export const countsText = (lists: readonly ApiObjects[]): string =>
+export const countsText = (lists: readonly Counted[]): string =>
   lists.map(({ api, objects }) => `${objects?.length ?? "an unknown number of"} ${api}`).join(", ");
 
 /** Adds the objects up; unknown numbers count as one. */
-export const countAll = (lists: readonly ApiObjects[]): number =>
+export const countAll = (lists: readonly Counted[]): number =>
   lists.reduce((sum, { objects }) => sum + (objects?.length ?? 1), 0);
 
 function servedType({ spec }: CustomResourceDefinition): ResourceType | undefined {
@@ -45,13 +48,15 @@ function servedType({ spec }: CustomResourceDefinition): ResourceType | undefine
   return { group, version, plural, kind, namespaced: scope === "Namespaced" };
 }
 
-async function listed(
+/** Lists the metadata of objects. Returns undefined if the user may not list them. */
+export async function listed(
   kube: KubeClient,
   type: ResourceType,
   signal: AbortSignal,
+  selection: Selection = {},
 ): Promise<MetadataObject[] | undefined> {
   try {
-    return await listMetadata(kube, type, {}, signal);
+    return await listMetadata(kube, type, selection, signal);
   } catch (error) {
     if (isForbidden(error)) return undefined;
     if (isNotFound(error)) return []; // it is not served yet, or no longer

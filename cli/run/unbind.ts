@@ -18,7 +18,7 @@ import { objectText } from "../../common/consumer/apply_objects.ts";
 import { type Consumer, timeLimit, withConsumer } from "../consumer/connect_consumer.ts";
 import { type BoundObject, findBound } from "../consumer/find_bound.ts";
 import { conditionText } from "../consumer/until_ready.ts";
-import { countGoing, type Going, goingLines, whatGoes } from "../consumer/what_goes.ts";
+import { type Going, goingLines, lossText, whatGoes } from "../consumer/what_goes.ts";
 import { sayTarget } from "./connect.ts";
 
 /** The flags of `kubectl bind unbind`. */
@@ -35,15 +35,13 @@ export async function runUnbind(
 ): Promise<void> {
   await withConsumer(io, options, async (consumer) => {
     const { bound, going } = await look(io, consumer, exportName, options);
-    const count = countGoing(going);
-    if (going && count > 0) {
-      for (const line of goingLines(going)) io.say(line);
-      if (!options.dryRun && !options.yes) await confirmLoss(io, exportName, count);
-    }
+    for (const line of going ? goingLines(going) : []) io.say(line);
+    const loss = going ? lossText(going) : "";
+    if (loss && !options.dryRun && !options.yes) await confirmLoss(io, exportName, loss);
     // The time that a person takes to answer does not count.
     using limit = timeLimit(options.timeoutMs, io.signal);
     for (const each of bound) {
-      if (!options.dryRun) await deleteWholly(io, consumer, each, count, limit.signal);
+      if (!options.dryRun) await deleteWholly(io, consumer, each, limit.signal);
       io.out([`${objectText(each.object)} ${options.dryRun ? "would be deleted" : "deleted"}`]);
     }
     if (options.dryRun) return io.say("Dry run: nothing was changed");
@@ -69,12 +67,11 @@ async function look(
   return { bound, going: await whatGoes(consumer.kube, bound, limit.signal) };
 }
 
-function confirmLoss(io: LoginIo, exportName: string, count: number): Promise<void> {
-  const objects = count === 1 ? "1 object" : `${count} objects`;
+function confirmLoss(io: LoginIo, exportName: string, loss: string): Promise<void> {
   return confirm(io, {
-    question: `Unbind "${exportName}" and delete ${objects}?`,
-    refusal: `Cannot unbind Export "${exportName}": it would delete ${objects} on this cluster, ` +
-      "and nobody can be asked",
+    question: `Unbind "${exportName}" and delete ${loss}?`,
+    refusal:
+      `Cannot unbind Export "${exportName}": it would delete ${loss} as above, and nobody can be asked`,
   });
 }
 
@@ -86,8 +83,6 @@ async function deleteWholly(
   io: Io,
   { kube }: Consumer,
   { type, object }: BoundObject,
-  /** How many objects go with the binding. */
-  count: number,
   signal: AbortSignal,
 ): Promise<void> {
   const key = keyOf(object);
@@ -111,7 +106,7 @@ async function deleteWholly(
   using shown = progress(io, waiting);
   cache.onChange(({ after }) => {
     const ready = after && condition(after, "Ready");
-    if (ready?.reason === "DrainingObjects") shown.show(`${ready.message}, of ${count}`);
+    if (ready?.reason === "DrainingObjects") shown.show(ready.message);
     else if (ready?.status === "False") shown.show(`${waiting}: ${conditionText(ready)}`);
   });
   try {

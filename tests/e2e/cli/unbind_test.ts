@@ -10,9 +10,9 @@ import {
   type ResourceType,
   SECRETS,
 } from "../../../common/api/resources.ts";
-import { ANNOTATIONS, FIELD_MANAGERS } from "../../../common/api/names.ts";
+import { ANNOTATIONS, FIELD_MANAGERS, LABELS } from "../../../common/api/names.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { readyCondition, WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { customType, readyCondition, WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { CliWorld } from "../../support/worlds/cli_world.ts";
 
 Deno.test("kubectl bind unbind", async (t) => {
@@ -105,27 +105,76 @@ Deno.test("kubectl bind unbind", async (t) => {
     assert.deepEqual(await world.lines(["unbind", "widgets", "--yes"]), inOrder("deleted"));
   });
 
-  await t.step("asks nothing when the objects stay", async () => {
+  /** Changes the ClusterBinding. */
+  const change = (fields: object) =>
+    world.kube.patchFields(CLUSTER_BINDINGS, { name: grant }, fields, FIELD_MANAGERS.cli);
+  /** Sets our finalizer on an object, which then has a copy, or takes it off. */
+  const hold = (name: string, finalizers: string[] | null) =>
+    world.kube.patchFields(
+      customType(WIDGETS),
+      { namespace: "default", name },
+      { metadata: { finalizers } },
+      FIELD_MANAGERS.konnector,
+    );
+
+  await t.step("says which copies go on the provider when the objects stay, and asks", async () => {
     await world.lines(["export", "widgets"]);
-    const annotations = { [ANNOTATIONS.keepCrd]: "true" };
-    const change = { metadata: { annotations } };
-    await world.kube.patchFields(CLUSTER_BINDINGS, { name: grant }, change, FIELD_MANAGERS.cli);
+    await world.pull(["kept", "uncopied"]);
+    await hold("kept", ["core.xbind.io/syncer"]);
+    await change({ metadata: { annotations: { [ANNOTATIONS.keepCrd]: "true" } } });
+    const { code, stderr } = await world.bind(["unbind", "widgets"]);
+    assert.equal(code, 2, stderr);
+    assert.match(
+      stderr,
+      /deletes the copies of 1 widgets\.example\.org on the provider; the objects/,
+    );
+    assert.match(stderr, /it would delete 1 copy on the provider/);
+    assert.match(stderr, /To keep the copies: .*deletion-policy=Orphan/);
+    assert.doesNotMatch(stderr, /To keep the objects/);
+  });
+
+  await t.step("counts the related copies that go", async () => {
+    const { metadata: { uid = "" } } = await world.kube.get(CLUSTER_BINDINGS, { name: grant });
+    const rule = (direction: string) => ({ group: "", resource: "secrets", direction });
+    await change({ spec: { relatedResources: [rule("FromProvider"), rule("FromConsumer")] } });
+    for (const [name, binding] of [["ours", uid], ["theirs", "another"]] as const) {
+      await world.kube.create(SECRETS, {
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: {
+          namespace: "default",
+          name,
+          labels: { [LABELS.managed]: "true" },
+          annotations: { [ANNOTATIONS.relatedBinding]: binding },
+        },
+      }, FIELD_MANAGERS.konnectorRelated);
+    }
+    const { stderr } = await world.bind(["unbind", "widgets"]);
+    assert.match(stderr, /deletes 1 related secrets on this cluster; the provider keeps its own/);
+    assert.match(stderr, /deletes the copies of related secrets on the provider/);
+    assert.match(stderr, /it would delete 1 object and 1 copy on the provider/);
+    await change({ spec: { relatedResources: null } });
+  });
+
+  await t.step("asks nothing when objects and copies stay", async () => {
+    await change({ metadata: { annotations: { [ANNOTATIONS.deletionPolicy]: "Orphan" } } });
     const { code, stderr } = await world.bind(["unbind", "widgets"]);
     assert.equal(code, 0, stderr);
     assert.doesNotMatch(stderr, /Unbinding deletes/);
+    await hold("kept", null);
     await world.kube.delete(CRDS, { name: WIDGETS });
   });
 
   await t.step("keeps the credentials until the konnector has cleaned up", async () => {
     await world.lines(["export", "widgets"]);
-    const hold = async (finalizers: string[]) => {
+    const holdBinding = async (finalizers: string[]) => {
       const { metadata } = await world.kube.get(CLUSTER_BINDINGS, { name: grant });
       const { resourceVersion = "" } = metadata;
       await world.kube.mergePatch(CLUSTER_BINDINGS, { name: grant }, {
         metadata: { resourceVersion, finalizers },
       }, FIELD_MANAGERS.issuer);
     };
-    await hold(["core.xbind.io/sync"]);
+    await holdBinding(["core.xbind.io/sync"]);
     const late = ["unbind", "widgets", "--timeout=5s"];
     await world.fails(late, 5, /finalizers \(core\.xbind\.io\/sync\) still hold it/);
     assert.deepEqual(await world.boundKinds(), ["Secret", "Connection", "ClusterBinding"]);
@@ -138,15 +187,16 @@ Deno.test("kubectl bind unbind", async (t) => {
     assert.ok(await world.bound(SECRETS));
     const binding = await world.kube.get(CLUSTER_BINDINGS, { name: grant });
     const reason = "DrainingObjects";
-    const message = "37 objects are left to release";
+    const message = "37 of 40 objects are left to release";
     await world.kube.applyStatus(CLUSTER_BINDINGS as ResourceType, {
       apiVersion: binding.apiVersion,
       kind: binding.kind,
       metadata: { name: grant },
       status: { conditions: [readyCondition(binding, { status: "False", reason, message })] },
     } as KubeObject, FIELD_MANAGERS.issuer);
-    await running.said(/37 objects are left to release, of 0/);
-    await hold([]);
+    await running.said(/37 of 40 objects are left to release\n/);
+    assert.doesNotMatch(running.stderr, /to release, of/);
+    await holdBinding([]);
     const { code, stdout, stderr } = await running.ended();
     assert.equal(code, 0, stderr);
     assert.deepEqual(stdout.split("\n"), [...inOrder("deleted"), ""]);
