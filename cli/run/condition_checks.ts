@@ -23,12 +23,15 @@ import { conditionRemedy, objectRemedy, SEE_KONNECTOR } from "./remedies.ts";
 type Judged = KubeObject & Conditioned;
 type AnyBound = { readonly spec: { readonly apis: readonly { readonly name: string }[] } };
 
-/** Conditions that need attention although the object is Ready, by status, or by reason too. */
+/** Conditions that need attention besides Ready, by status, or by reason too. */
 const ATTENTION: readonly [type: string, status: Condition["status"], reason?: string][] = [
+  ["SecretValid", "False"],
   ["SecretValid", "True", "ExpiresSoon"],
+  ["Connected", "False"],
   ["SchemaInSync", "False"],
   ["AutoBound", "False"],
   ["Synced", "False"],
+  ["Synced", "True"], // it counts leftovers in its message
   ["PermissionDenied", "True"],
   ["Conflicts", "True"],
 ];
@@ -55,12 +58,15 @@ function checksOf(check: string, object: Judged): Check[] {
   const ready = condition(object, "Ready");
   if (!ready) return [failed(check, `${name} has no status yet`, SEE_KONNECTOR)];
   const line = (found: Condition) => `${name} ${conditionText(found)}`;
+  const told = new Set([ready.message]);
   const first = isReady(object) ? [] : [failed(check, line(ready), conditionRemedy(ready))];
   const others = ATTENTION.flatMap(([type, status, reason]) => {
     const found = condition(object, type);
     if (found?.status !== status || found.reason !== (reason ?? found.reason)) return [];
+    const isLeftovers = type === "Synced" && status === "True";
     // The same cause need not be told twice.
-    if (found.message === ready.message) return [];
+    if (told.has(found.message) || isLeftovers && found.message === "") return [];
+    told.add(found.message);
     return [warning(check, line(found), conditionRemedy(found))];
   });
   return [...first, ...others];

@@ -39,17 +39,78 @@ const REMEDIES: Readonly<Record<string, string>> = {
   "Conflicts ForeignObjectExists": "Rename the objects, let the provider delete its own, or set " +
     "conflictPolicy: Adopt; the rows of objects name them",
   "Synced Rejected": "A related Secret or ConfigMap is refused: change it as the message says",
+  "Synced AsExpected":
+    "The Event Leftovers of the binding names them: ask the provider to delete " +
+    "them, or let the konnector: kubectl -n xbind set env deployment/konnector XBIND_LEFTOVERS=delete",
   "AutoBound ForeignObjectExists":
     "A ClusterBinding has the name of the Connection: delete it, or " +
     "switch autoBind off",
   "SchemaInSync APINotExported":
-    "Objects are still synced, but other clusters cannot bind the API: " +
-    "ask the provider",
+    "Unbind an API that the provider no longer has. One that it no longer exports is still synced, " +
+    "but other clusters cannot bind it: ask the provider",
 };
 
+const NEVER_ADOPTED = "Related Secrets and ConfigMaps are never adopted: rename one of the two";
+
+/** What to do about a reason that means several things: the first phrase in its message decides. */
+export const BY_MESSAGE: readonly {
+  /** A reason, or a condition and its reason. */
+  readonly of: string;
+  /** All of them are in the message. */
+  readonly phrases: readonly string[];
+  readonly remedy: string;
+}[] = [
+  {
+    of: "Pending",
+    phrases: ["The Connection ", " does not exist"],
+    remedy: `Its Connection is gone. ${BIND_AGAIN}, or delete the binding`,
+  },
+  {
+    of: "PermissionDenied Forbidden",
+    phrases: ["Only objects in the namespace "],
+    remedy: "Move the objects to the namespace in the message, or ask the provider for a " +
+      "credential for all namespaces",
+  },
+  {
+    of: "SchemaIncompatible",
+    phrases: ["This cluster refused the CRD "],
+    remedy: "This cluster refused the provider's CRD, for the reason in the message: change what " +
+      "refuses it here, or ask the provider",
+  },
+  {
+    of: "Rejected",
+    phrases: [" is cluster-scoped: "],
+    remedy: "Take the API out of the Binding, and bind it with a ClusterBinding",
+  },
+  {
+    of: "Rejected",
+    phrases: ["The provider serves no version of "],
+    remedy: "The CRD here is out of date: install a version that the provider serves, or let the " +
+      "konnector (pullPolicy: Bound, updatePolicy: Always)",
+  },
+  {
+    of: "Conflicts ForeignObjectExists",
+    phrases: [" in conflict", " is not copied: "],
+    remedy: "Rename the objects, or set conflictPolicy: Adopt; the rows of objects name them. " +
+      NEVER_ADOPTED,
+  },
+  {
+    of: "Conflicts ForeignObjectExists",
+    phrases: [" is not copied: "],
+    remedy: NEVER_ADOPTED,
+  },
+];
+
 /** Returns the remedy for a condition that is not as it should be. */
-export const conditionRemedy = ({ type, reason }: Pick<Condition, "type" | "reason">): string =>
-  REMEDIES[`${type} ${reason}`] ?? REMEDIES[reason] ?? SEE_KONNECTOR;
+export function conditionRemedy(
+  { type, reason, message }: Pick<Condition, "type" | "reason" | "message">,
+): string {
+  const keys = [`${type} ${reason}`, reason];
+  const special = BY_MESSAGE.find(({ of, phrases }) =>
+    keys.includes(of) && phrases.every((phrase) => message.includes(phrase))
+  );
+  return special?.remedy ?? keys.map((key) => REMEDIES[key]).find(Boolean) ?? SEE_KONNECTOR;
+}
 
 /** Returns the remedy for an object that is not synced. */
 export const objectRemedy = (reason: string): string =>
@@ -58,8 +119,9 @@ export const objectRemedy = (reason: string): string =>
 const OBJECT_REMEDIES: Readonly<Record<string, string>> = {
   ForeignObjectExists: "The provider has a foreign object of that name: rename this one, or set " +
     "conflictPolicy: Adopt on the ClusterBinding",
-  OwnedByAnother: "The provider has a copy of another object with that name: rename this one",
-  Rejected: "Change the object as the provider's message says",
+  OwnedByAnother: "The provider has the copy of another object with that name: rename this one. " +
+    "If this cluster left that copy over, conflictPolicy: Adopt takes it back",
+  Rejected: "Change the object or its annotation as the message says",
 };
 
 function lower(text: string): string {

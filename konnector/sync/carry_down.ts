@@ -24,7 +24,8 @@ export const CONFLICT_NOTES = {
   ForeignObjectExists: "The provider has an object of this name that xbind did not make; " +
     "delete or rename one of the two, or set conflictPolicy: Adopt",
   OwnedByAnother: "The provider has an object of this name that belongs to another object, " +
-    "perhaps of another cluster; rename this one",
+    "perhaps of another cluster; rename this one. conflictPolicy: Adopt takes back what this " +
+    "cluster left over",
 } as const;
 
 /** Carries out a step on the consumer. Returns undefined if the next step can follow at once. */

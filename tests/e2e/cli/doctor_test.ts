@@ -151,6 +151,34 @@ Deno.test("kubectl bind doctor", async (t) => {
     ) assert.match(stdout, line);
     assert.ok(!/fine/.test(stdout) && !stdout.includes("\u001b"), stdout);
     assert.match(stderr, /^error: 1 of 14 checks failed$/m);
+    await judge(CONNECTIONS as ResourceType, [
+      ["Ready", "False", "DrainingBindings", "Bindings still use it: a"],
+      ["SecretValid", "False", "SecretNotFound", "the Secret does not exist"],
+      ["Connected", "False", "SecretNotFound", "the Secret does not exist"],
+    ]);
+    await judge(CLUSTER_BINDINGS as ResourceType, [
+      ["Ready", "True", "AsExpected", ""],
+      [
+        "Synced",
+        "True",
+        "AsExpected",
+        "widgets.example.org: 3 copies on the provider have no object",
+      ],
+    ]);
+    const { stdout: leaving } = await world.bind(["doctor"]);
+    for (
+      const line of [
+        /^failed +connections +.* Ready=False \(DrainingBindings\)/m,
+        /^warning +connections +.* SecretValid=False \(SecretNotFound\): .*Bind again/m,
+        /^warning +clusterbindings +.* Synced=True .*: 3 copies .* no object\. .*XBIND_LEFTOVERS=delete$/m,
+      ]
+    ) assert.match(leaving, line);
+    assert.doesNotMatch(leaving, /Connected=False/, "the same cause is told once");
+    await judge(CLUSTER_BINDINGS as ResourceType, [
+      ["Ready", "True", "AsExpected", ""],
+      ["Conflicts", "True", "ForeignObjectExists", "widgets.example.org: 1 in conflict"],
+      ["Synced", "True", "AsExpected", ""],
+    ]);
     await judge(CONNECTIONS as ResourceType, [["Ready", "True", "AsExpected", ""]]);
     const { code: fine } = await world.bind(["doctor"]);
     assert.equal(fine, 0, "warnings are no failures");
