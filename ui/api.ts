@@ -6,8 +6,8 @@ import type {
   Catalog,
   Clusters,
   ErrorBody,
-  Identity,
   Instances,
+  Me,
   ProviderInfo,
 } from "../common/api/wire.ts";
 import { loginUrl } from "./logic/login_url.ts";
@@ -50,7 +50,7 @@ export const readProvider = async (
 ): Promise<ProviderInfo> => await (await send("/api/provider", {}, READ_MS, signal)).json();
 
 /** Calls `GET /api/me`. */
-export async function readMe(signal: AbortSignal): Promise<Identity> {
+export async function readMe(signal: AbortSignal): Promise<Me> {
   const answer = await send("/api/me", {}, READ_MS, signal);
   wasSignedIn = true;
   return await answer.json();

@@ -1,5 +1,5 @@
 import { render, useCallback, useLayoutEffect, useMemo, useRef, useState } from "hono/jsx/dom";
-import type { Identity, PendingGrant, ProviderInfo } from "../common/api/wire.ts";
+import type { Me, PendingGrant, ProviderInfo } from "../common/api/wire.ts";
 import {
   apply,
   bindExport,
@@ -25,7 +25,7 @@ const TITLES = { catalog: "Catalog", clusters: "Clusters" };
 
 interface Account {
   readonly provider: ProviderInfo | undefined;
-  readonly me: Identity | undefined;
+  readonly me: Me | undefined;
   readonly identity: string | undefined;
 }
 
@@ -126,6 +126,7 @@ function App() {
         overlay={place.overlay}
         catalog={catalog.data}
         bound={bound}
+        user={me?.kubernetes?.user}
         origin={location.origin}
         actions={{
           onBind: bindExport,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { eventually } from "../../scripts/controlplane/eventually.ts";
-import { ICON_HOST } from "../support/peers/browser.ts";
+import { ICON_HOST, picture } from "../support/peers/browser.ts";
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES } from "../../common/api/resources.ts";
 import { customType } from "../support/planes/issuer_samples.ts";
 import { once, subjectOf, UiWorld } from "../support/worlds/ui_world.ts";
@@ -229,11 +229,23 @@ Deno.test("a service that the user may not bind has a lock, a reason and no butt
   await world.visit({ gateway }, async ({ page }) => {
     await card(page, "Widgets").getByRole("button", { name: "Bind Widgets" }).waitFor();
     const locked = card(page, "PostgreSQL");
-    await locked.getByText("You may not bind this. Ask its provider").waitFor();
+    const user = `xbind:${subjectOf("ada")}`;
+    const reason = "You may not bind this. Ask its provider for the verb bind on " +
+      "exports.catalog.xbind.io/postgresql";
+    await locked.getByText(`${reason}.`).waitFor();
+    const docs = locked.getByRole("link", { name: "See its docs: PostgreSQL" });
+    assert.equal(await docs.getAttribute("href"), "https://docs.example.org/postgresql");
+    assert.equal(await docs.textContent(), "See its docs");
+    await picture(page, "locked");
     assert.equal(await locked.getByRole("button").count(), 0);
     await locked.getByRole("link", { name: "PostgreSQL", exact: true }).click();
     const details = page.getByRole("dialog");
-    await details.getByText("You may not bind this.").waitFor();
+    await details.getByText(`${reason} for ${user}.`).waitFor();
+    assert.equal(
+      await details.getByRole("link", { name: "Docs" }).getAttribute("href"),
+      "https://docs.example.org/postgresql",
+    );
+    await picture(page, "locked_details");
     assert.equal(await details.getByRole("button", { name: "Bind" }).count(), 0);
   });
   await world.visit({ gateway, at: "#/catalog?bind=postgresql" }, async ({ page }) => {

@@ -131,7 +131,10 @@ Deno.test("the clusters view shows names, versions and problems that konnectors 
         identity: "ada@example.org",
       }];
       const instances = given.instances.map((row) => ({ ...row, clusterName: "prod-eu" }));
-      await route.fulfill({ json: { ...given, instances, problems } });
+      const [first] = problems;
+      const namesake = { ...first, name: "twin", clusterUID: SECOND };
+      const json = { ...given, instances, problems: [...problems, namesake], moreProblems: 5 };
+      await route.fulfill({ json });
     });
     await page.goto("/#/clusters");
     const card = cluster(page, `prod-eu, ${LIVE}`);
@@ -150,8 +153,13 @@ Deno.test("the clusters view shows names, versions and problems that konnectors 
     for (const part of ["Rejected", "it is too large", "prod-eu", "ada@example.org"]) {
       assert.ok(text.includes(part), text);
     }
+    await dialog.getByText("and 5 more, which konnectors only count").waitFor();
+    const twin = dialog.getByRole("row").filter({ hasText: "team/twin" });
+    await twin.getByText(`prod-eu (${SECOND.slice(0, 8)})`).waitFor();
     const instance = dialog.getByRole("row").filter({ hasText: "team/orders" });
     assert.equal(await instance.getByText("prod-eu").getAttribute("title"), `Cluster ${LIVE}`);
+    await instance.getByText(`prod-eu (${LIVE.slice(0, 8)})`).waitFor();
+    await picture(page, "problems");
     assert.deepEqual(await seriousFindings(page), []);
   });
 });

@@ -25,6 +25,7 @@ interface CardProps {
 function Card({ offer, bound, href, onOpen, onBind }: CardProps) {
   const { name, title, description, apis, relatedResources = [] } = offer;
   const docs = webUrl(offer.docs);
+  const isLocked = offer.bindable === false;
   const open = (event: MouseEvent) => {
     if (!isPlainClick(event)) return;
     event.preventDefault();
@@ -55,7 +56,7 @@ function Card({ offer, bound, href, onOpen, onBind }: CardProps) {
         ? <RelatedList rules={relatedResources.slice(0, SHOWN_RULES)} />
         : null}
       <footer class="card-foot">
-        {offer.bindable === false ? <Locked docs={docs} /> : (
+        {isLocked ? <Locked name={name} title={title} docs={docs} /> : (
           <button
             type="button"
             class={bound ? "button" : "button button-main"}
@@ -65,7 +66,7 @@ function Card({ offer, bound, href, onOpen, onBind }: CardProps) {
             {bound ? "Bind again" : "Bind"}
           </button>
         )}
-        {docs
+        {docs && !isLocked
           ? (
             <a
               class="outside"

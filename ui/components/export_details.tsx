@@ -11,10 +11,12 @@ import { ServiceIcon } from "./service_icon.tsx";
 
 /** Shows all details of one service. */
 export function ExportDetails(
-  { offer, collections, bound, onReadInstances, onBind, onClose }: {
+  { offer, collections, bound, user, onReadInstances, onBind, onClose }: {
     offer: CatalogExport;
     collections: readonly CatalogCollection[];
     bound: BoundState | undefined;
+    /** The name by which RBAC of the provider knows the user. */
+    user: string | undefined;
     onReadInstances: (name: string, signal: AbortSignal) => Promise<Instances>;
     onBind: (name: string) => void;
     onClose: () => void;
@@ -22,6 +24,7 @@ export function ExportDetails(
 ) {
   const { name, title, description, apis, relatedResources = [] } = offer;
   const docs = webUrl(offer.docs);
+  const isLocked = offer.bindable === false;
   const within = collections.filter(({ exports }) => exports.includes(name));
   return (
     <Modal title={title} look="panel" onClose={onClose}>
@@ -32,14 +35,14 @@ export function ExportDetails(
       </div>
       {description ? <p class="details-text" dir="auto">{description}</p> : null}
       <div class="actions">
-        {offer.bindable === false
-          ? <Locked docs={docs} />
+        {isLocked
+          ? <Locked name={name} title={title} user={user} docs={docs} />
           : (
             <button type="button" class="button button-main" onClick={() => onBind(name)}>
               {bound ? "Bind again" : "Bind"}
             </button>
           )}
-        {docs
+        {docs && !isLocked
           ? (
             <a class="outside" href={docs} target="_blank" rel="noopener noreferrer">
               Documentation <OutsideIcon />

@@ -13,6 +13,7 @@ export function OverlayView(
     overlay,
     catalog,
     bound,
+    user,
     origin,
     actions,
     onReadInstances,
@@ -23,6 +24,8 @@ export function OverlayView(
     overlay: Overlay | undefined;
     catalog: Catalog | undefined;
     bound: ReadonlyMap<string, BoundState>;
+    /** The name by which RBAC of the provider knows the user. */
+    user: string | undefined;
     origin: string;
     actions: BindActions;
     onReadInstances: (name: string, signal: AbortSignal) => Promise<Instances>;
@@ -46,6 +49,7 @@ export function OverlayView(
         offer={offer}
         collections={catalog.collections ?? []}
         bound={bound.get(offer.name)}
+        user={user}
         onReadInstances={onReadInstances}
         onBind={onSwitchToBind}
         onClose={onClose}
