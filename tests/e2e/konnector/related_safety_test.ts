@@ -42,7 +42,8 @@ for (const [direction, from, to] of DIRECTIONS) {
     assert.deepEqual(await related.find(to, "secrets", key), foreign);
     const writes = await world.writesDuring(async () => {
       await world.restart();
-      await world.konnector.logged("a related object is not copied");
+      const { message } = await world.konnector.logged("a related object is not copied");
+      assert.equal(message, note);
       await aWhile();
     });
     assert.deepEqual(writes, { consumer: [], provider: [] });

@@ -11,7 +11,7 @@ import {
   SECRETS,
 } from "../../../common/api/resources.ts";
 import { uniqueName } from "../../support/planes/kube.ts";
-import { aWhile } from "../../support/worlds/konnector_steps.ts";
+import { aWhile, told } from "../../support/worlds/konnector_steps.ts";
 import {
   bindingIn,
   bindingOf,
@@ -202,7 +202,9 @@ Deno.test("an immutable copy whose source changed is replaced", async () => {
 
 Deno.test("a copy that others change or delete is repaired", async () => {
   const label = uniqueName("label");
-  await world.bind("repair", { relatedResources: [rule("secrets", "FromConsumer", { label })] });
+  const { name } = await world.bind("repair", {
+    relatedResources: [rule("secrets", "FromConsumer", { label })],
+  });
   const key = { namespace: uniqueName("repair"), name: "a" };
   await related.put("consumer", "secrets", key, "mine", { labels: [label] });
   await related.has("provider", "secrets", key, "mine");
@@ -212,6 +214,15 @@ Deno.test("a copy that others change or delete is repaired", async () => {
   await related.delete("provider", "secrets", key);
   const again = await related.has("provider", "secrets", key, "mine");
   assert.notEqual(again.metadata.uid, metadata.uid);
+
+  for (const value of ["x", "y"]) {
+    await related.write("provider", "secrets", key, value);
+    await related.has("provider", "secrets", key, "mine");
+  }
+  const { note } = await told(world, { type: CLUSTER_BINDINGS, namespace: "" }, name, "Fight");
+  assert.match(note, /^meddler keeps changing the copy of secrets /);
+  const { message } = await world.konnector.logged("another writer disputes a related copy");
+  assert.equal(message, note);
 });
 
 Deno.test("two Connections to one provider share a copy, and the second keeps it", async () => {
