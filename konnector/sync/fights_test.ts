@@ -6,13 +6,16 @@ Deno.test("Fights slows repairs down, and sees a fight at the third", () => {
   const fights = new Fights(CHANGES, () => now);
   const waits: number[] = [];
   const isFight: boolean[] = [];
+  const hasBegun: boolean[] = [];
   for (let repair = 0; repair < 7; repair++) {
     waits.push(fights.waitMs("a"));
     now += fights.waitMs("a");
     isFight.push(fights.repaired("a"));
+    hasBegun.push(fights.hasBegun("a"));
   }
   assert.deepEqual(waits, [0, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);
   assert.deepEqual(isFight, [false, false, true, true, true, true, true]);
+  assert.deepEqual(hasBegun, [false, false, true, false, false, false, false]);
 });
 
 Deno.test("Fights starts again after peace, for another object, and after an end", () => {

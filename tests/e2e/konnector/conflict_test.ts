@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ANNOTATIONS, LABELS } from "../../../common/api/names.ts";
-import { CLUSTER_BINDINGS } from "../../../common/api/resources.ts";
+import { CLUSTER_BINDINGS, type KubeObject, NAMESPACES } from "../../../common/api/resources.ts";
 import { keyText } from "../../../common/kube/paths.ts";
 import {
   aWhile,
@@ -10,7 +10,12 @@ import {
   told,
   writesAfter,
 } from "../../support/worlds/konnector_steps.ts";
-import { type Bound, type Instance, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import {
+  bindingOf,
+  type Bound,
+  type Instance,
+  KonnectorWorld,
+} from "../../support/worlds/konnector_world.ts";
 
 const world = await KonnectorWorld.start();
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
@@ -101,6 +106,29 @@ Deno.test("a copy of another consumer is never taken, not even with Adopt", asyn
   );
   assert.ok(annotations?.[ANNOTATIONS.consumerObjectUid]);
   assert.deepEqual(spec, { size: 3, theirs: true });
+});
+
+Deno.test("a copy that this cluster left over is in conflict, and Adopt takes it back", async () => {
+  const own = await world.bind("leftover");
+  const at = keyIn(own, "a");
+  const { metadata: { uid = "" } } = await world.consumer.kube.get(NAMESPACES, {
+    name: "kube-system",
+  });
+  const left = await world.createForeign(own, "a", { spec: { size: 7 } }, {
+    labels: { [LABELS.managed]: "true", [LABELS.consumerClusterUid]: uid },
+    annotations: {
+      [ANNOTATIONS.consumerClusterUid]: uid,
+      [ANNOTATIONS.consumerObjectUid]: "gone",
+    },
+  });
+  await world.create(own, "a");
+  await world.onConsumer(own.type, at, (object) => markOf(object) === "OwnedByAnother");
+  assert.match((await told(world, own, "a", "OwnedByAnother")).note, /Adopt takes back what this/);
+  const { spec, ...rest } = bindingOf(own);
+  await world.apply([{ ...rest, spec: { ...spec, conflictPolicy: "Adopt" } } as KubeObject]);
+  const taken = await world.onProvider(own.type, at, ({ spec }) => spec?.["size"] === 1);
+  assert.equal(taken.metadata.uid, left.metadata.uid);
+  await world.onConsumer(own.type, at, (object) => markOf(object) === undefined);
 });
 
 Deno.test("a copy that lost only our labels is ours, and gets them back", async () => {
