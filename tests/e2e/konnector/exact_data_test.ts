@@ -4,10 +4,13 @@ import { ANNOTATIONS } from "../../../common/api/names.ts";
 import type { CustomResourceDefinition } from "../../../common/api/resources.ts";
 import { isNotFound, KubeError } from "../../../common/kube/kube_error.ts";
 import { objectPath } from "../../../common/kube/paths.ts";
+import { sleep } from "../../../common/time/wait.ts";
 import type { Connected } from "../../support/planes/kube.ts";
 import { connect } from "../../support/planes/kube.ts";
+import { everyDayOrSoak } from "../../support/planes/soak.ts";
 import { keyIn, meddle, textOf, writesAfter } from "../../support/worlds/konnector_steps.ts";
-import { KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { isGone, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { FOR_UID, SyncObserver } from "../../support/worlds/sync_observer.ts";
 
 const world = await KonnectorWorld.start();
 const provider = await connect(world.providerPlane);
@@ -116,38 +119,44 @@ Deno.test("much content over time does not cost reads", async () => {
   await world.consumer.kube.delete(type, at);
 });
 
+const AGAIN_NAMES = Array.from({ length: 8 }, (_, index) => `again-${index}`);
+const AGAIN_TIMES = everyDayOrSoak(40, 200);
+
+/** Sets the status of a copy, which names the object that it is for. */
+const showStatus = (name: string, uid: string | undefined, phase: string) =>
+  world.edit("provider", bound, name, { status: { [FOR_UID]: uid, phase } }, "status");
+
+/** Creates an object and deletes it, while a provider holds its copy back for a moment. */
+async function liveAndDie(name: string, round: number): Promise<void> {
+  const at = keyIn(bound, name);
+  const { metadata: { uid } } = await world.create(bound, name, { spec: { round } });
+  await world.onProvider(type, at, ({ spec }) => spec?.["round"] === round);
+  await meddle(world, bound, name, [
+    { op: "add", path: "/metadata/finalizers", value: ["example.org/slow"] },
+  ]);
+  await showStatus(name, uid, "Up");
+  await world.consumer.kube.delete(type, at);
+  await world.onProvider(type, at, ({ metadata }) => metadata.deletionTimestamp !== undefined);
+  await sleep(Math.random() * 500);
+  await showStatus(name, uid, "Leaving");
+  await meddle(world, bound, name, [{ op: "remove", path: "/metadata/finalizers" }]);
+  await isGone(world.consumer.kube, type, at);
+}
+
 Deno.test("delete and create again under load: no copy is lost, left or mixed up", async () => {
-  const names = Array.from({ length: 8 }, (_, index) => `again-${index}`);
-  const rounds = 5;
-  const churn = async (name: string) => {
+  await using observer = await SyncObserver.start(world, bound);
+  const rounds = AGAIN_TIMES / AGAIN_NAMES.length;
+  await Promise.all(AGAIN_NAMES.map(async (name) => {
+    for (let round = 0; round < rounds; round++) await liveAndDie(name, round);
     const at = keyIn(bound, name);
-    for (let round = 0; round < rounds; round++) {
-      const { metadata: { uid } } = await world.create(bound, name, { spec: { round } });
-      await world.onProvider(type, at, ({ spec }) => spec?.["round"] === round);
-      await meddle(world, bound, name, [
-        { op: "add", path: "/metadata/finalizers", value: ["example.org/slow"] },
-      ]);
-      await world.edit("provider", bound, name, { status: { of: uid } }, "status");
-      await world.consumer.kube.delete(type, at);
-      const releaseMs = Math.random() * 500;
-      await world.onProvider(type, at, ({ metadata }) => metadata.deletionTimestamp !== undefined);
-      await new Promise((done) => setTimeout(done, releaseMs));
-      await meddle(world, bound, name, [{ op: "remove", path: "/metadata/finalizers" }]);
-      await eventually(`${name} is gone`, async () => {
-        const found = await world.consumer.kube.find(type, at);
-        const seen = found?.status?.["of"];
-        assert.ok(seen === undefined || seen === found?.metadata.uid, "a status of another object");
-        return found === undefined;
-      });
-    }
     await world.create(bound, name, { spec: { round: rounds } });
     await world.onProvider(type, at, ({ spec }) => spec?.["round"] === rounds);
     assert.equal((await world.consumer.kube.get(type, at)).status, undefined);
-  };
-  await Promise.all(names.map(churn));
+  }));
+  assert.deepEqual(await observer.violations(), []);
   const copies = await world.provider.kube.list(type, { namespace });
   const left = copies.map(({ metadata }) => metadata.name).filter((name) => /^again-/.test(name));
-  assert.deepEqual(left.sort(), names);
+  assert.deepEqual(left.sort(), AGAIN_NAMES);
 });
 
 Deno.test("the API server guards applies as the sync expects", async (t) => {
