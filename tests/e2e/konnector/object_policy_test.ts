@@ -13,6 +13,7 @@ import {
   admissionPolicy,
   aWhile,
   keyIn,
+  liftPolicy,
   meddle,
   meddleWith,
   ofObjects,
@@ -26,13 +27,6 @@ const world = await KonnectorWorld.start();
 const { consumer, provider } = world;
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 
-const POLICY_BINDINGS = {
-  group: "admissionregistration.k8s.io",
-  version: "v1",
-  plural: "validatingadmissionpolicybindings",
-  kind: "ValidatingAdmissionPolicyBinding",
-  namespaced: false,
-};
 const NOTHING = { consumer: [], provider: [] };
 const bound = await world.bind("steered");
 const { type } = bound;
@@ -128,7 +122,7 @@ Deno.test("a rejection is shown on the object, once, and taken off on success", 
   await world.edit("consumer", judged, "big", { spec: { size: 60 } });
   await world.onConsumer(judged.type, at, (found) => errorOf(found) !== undefined);
   await world.kill();
-  await provider.kube.delete(POLICY_BINDINGS, { name: policy });
+  await liftPolicy(world, "Validating", policy);
   await aWhile();
   await world.restart();
   await world.onProvider(judged.type, at, ({ spec }) => spec?.["size"] === 60);

@@ -105,6 +105,12 @@ export const writesOf = ({ type }: Pick<Bound, "type">) => ({
   }],
 });
 
+/** Returns the name of a kind of admission policies in paths. */
+const policyPlural = (kind: string): string =>
+  kind.toLowerCase().replace(/y$/, "ies").replace(/binding$/, "bindings");
+
+const ADMISSION = "admissionregistration.k8s.io/v1";
+
 /** Sets up an admission policy on the provider with its binding. Returns their name. */
 export async function admissionPolicy(
   { provider }: Pick<KonnectorWorld, "provider">,
@@ -118,10 +124,20 @@ export async function admissionPolicy(
     [`${kind}AdmissionPolicyBinding`, { policyName: name, ...binding }],
   ];
   for (const [kind, spec] of parts) {
-    const apiVersion = "admissionregistration.k8s.io/v1";
-    const object = { apiVersion, kind, metadata: { name }, spec };
-    const plural = kind.toLowerCase().replace(/y$/, "ies").replace(/binding$/, "bindings");
-    await provider.kube.request("POST", `/apis/${apiVersion}/${plural}`, object);
+    const object = { apiVersion: ADMISSION, kind, metadata: { name }, spec };
+    await provider.kube.request("POST", `/apis/${ADMISSION}/${policyPlural(kind)}`, object);
   }
   return name;
+}
+
+/** Ends an admission policy on the provider. */
+export async function liftPolicy(
+  { provider }: Pick<KonnectorWorld, "provider">,
+  kind: "Validating" | "Mutating",
+  name: string,
+): Promise<void> {
+  const [group = "", version = ""] = ADMISSION.split("/");
+  const bindingKind = `${kind}AdmissionPolicyBinding`;
+  const type = { group, version, plural: policyPlural(bindingKind), kind: bindingKind };
+  await provider.kube.delete({ ...type, namespaced: false }, { name });
 }
