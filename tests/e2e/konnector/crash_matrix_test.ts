@@ -1,132 +1,35 @@
 import assert from "node:assert/strict";
-import { ANNOTATIONS, heartbeatLeaseName } from "../../../common/api/names.ts";
+import { ANNOTATIONS, FIELD_MANAGERS } from "../../../common/api/names.ts";
 import {
+  type Binding,
+  BINDINGS,
   CLUSTER_BINDINGS,
   type ClusterBinding,
+  condition,
   CONNECTIONS,
   CRDS,
   type CustomResourceDefinition,
   isReadyFor,
   type KubeObject,
   LEASES,
-  NAMESPACES,
   SECRETS,
 } from "../../../common/api/resources.ts";
 import { auditEvents } from "../../../scripts/controlplane/audit_events.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { KillMatrix, whatText, type WriteKind } from "../../support/faults/kill_matrix.ts";
+import { KillMatrix, whatText } from "../../support/faults/kill_matrix.ts";
+import { KONNECTOR_WRITES } from "../../support/faults/konnector_write_kinds.ts";
 import { boundaryOf } from "../../support/planes/issuer_samples.ts";
 import { uniqueName } from "../../support/planes/kube.ts";
 import { keyIn } from "../../support/worlds/konnector_steps.ts";
 import {
+  bindingIn,
   type Bound,
+  connectionOf,
   isGone,
   KonnectorWorld,
   secretOf,
 } from "../../support/worlds/konnector_world.ts";
 import { DIRECTIONS, RelatedSteps, rule } from "../../support/worlds/related_steps.ts";
-
-const ADDS_CLEANUP = /"finalizers":\[[^\]]*core\.xbind\.io\/cleanup/;
-const REMOVES_CLEANUP = /"finalizers":\[(?![^\]]*core\.xbind\.io\/cleanup)/;
-/** An apply with this version can only create. */
-const CREATE_ONLY = /"resourceVersion":"1"/;
-const WITH_UID = /"uid":"/;
-
-/** Every write of a konnector. A new write needs a row here, and a step below that causes it. */
-const WRITES: readonly WriteKind[] = [
-  {
-    name: "Connection finalizer add",
-    on: "consumer",
-    what: "patch connections",
-    body: ADDS_CLEANUP,
-  },
-  {
-    name: "Connection finalizer remove",
-    on: "consumer",
-    what: "patch connections",
-    body: REMOVES_CLEANUP,
-  },
-  {
-    name: "Connection status",
-    on: "consumer",
-    what: "patch connections/status",
-    isRepeated: true,
-  },
-  { name: "Secret finalizer add", on: "consumer", what: "patch secrets", body: ADDS_CLEANUP },
-  { name: "Secret finalizer remove", on: "consumer", what: "patch secrets", body: REMOVES_CLEANUP },
-  {
-    name: "binding finalizer add",
-    on: "consumer",
-    what: "patch clusterbindings",
-    body: ADDS_CLEANUP,
-  },
-  {
-    name: "binding finalizer remove",
-    on: "consumer",
-    what: "patch clusterbindings",
-    body: REMOVES_CLEANUP,
-  },
-  {
-    name: "binding status",
-    on: "consumer",
-    what: "patch clusterbindings/status",
-    isRepeated: true,
-  },
-  {
-    name: "CRD create",
-    on: "consumer",
-    what: "patch customresourcedefinitions",
-    body: CREATE_ONLY,
-  },
-  { name: "CRD update", on: "consumer", what: "patch customresourcedefinitions", body: WITH_UID },
-  { name: "CRD delete", on: "consumer", what: "delete customresourcedefinitions" },
-  {
-    name: "finalizer add",
-    on: "consumer",
-    what: "patch objects",
-    body: /"op":"add","path":"\/metadata\/finalizers/,
-  },
-  {
-    name: "finalizer remove",
-    on: "consumer",
-    what: "patch objects",
-    body: /"op":"remove","path":"\/metadata\/finalizers/,
-  },
-  {
-    name: "conflict mark",
-    on: "consumer",
-    what: "patch objects",
-    body: /"annotations":\{"core\.xbind\.io\/conflict":"/,
-  },
-  {
-    name: "conflict clear",
-    on: "consumer",
-    what: "patch objects",
-    body: /"op":"remove","path":"\/metadata\/annotations\/core\.xbind\.io~1conflict"/,
-  },
-  { name: "status", on: "consumer", what: "patch objects/status" },
-  { name: "Event", on: "consumer", what: "create events" },
-  ...(["consumer", "provider"] as const).flatMap((on): WriteKind[] => [
-    { name: `related create on the ${on}`, on, what: "patch secrets", body: CREATE_ONLY },
-    { name: `related update on the ${on}`, on, what: "patch secrets", body: WITH_UID },
-    { name: `related delete on the ${on}`, on, what: "delete secrets" },
-  ]),
-  { name: "namespace of a related copy", on: "consumer", what: "create namespaces" },
-  { name: "heartbeat create", on: "provider", what: "create leases" },
-  { name: "heartbeat renew", on: "provider", what: "patch leases", isRepeated: true },
-  { name: "heartbeat delete", on: "provider", what: "delete leases" },
-  { name: "namespace create", on: "provider", what: "create namespaces" },
-  { name: "copy create", on: "provider", what: "patch objects", body: CREATE_ONLY },
-  {
-    name: "copy adopt",
-    on: "provider",
-    what: "patch objects",
-    body: WITH_UID,
-    object: "adopted",
-  },
-  { name: "copy update", on: "provider", what: "patch objects", body: WITH_UID },
-  { name: "copy delete", on: "provider", what: "delete objects" },
-];
 
 const world = await KonnectorWorld.start();
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
@@ -205,12 +108,61 @@ async function live(bound: Bound, matrix: KillMatrix): Promise<void> {
 
   await consumer.kube.delete(type, at("life"));
   await world.gone(type, at("life"));
-  await consumer.kube.delete(CLUSTER_BINDINGS, { name });
-  await isGone(consumer.kube, CLUSTER_BINDINGS, { name });
+  await showError(bound);
+  await bindNamespace(bound);
+  await handOver(bound);
   assert.deepEqual(await provider.kube.list(type, { namespace }), []);
   await isGone(consumer.kube, CRDS, { name: api });
-  await consumer.kube.delete(CONNECTIONS, { name });
-  await isGone(consumer.kube, CONNECTIONS, { name });
+}
+
+/** Creates an object with a wish that is not understood, and then mends it. */
+async function showError(bound: Bound): Promise<void> {
+  const [name, wish] = ["wrong", ANNOTATIONS.syncPolicy];
+  const isShown = ({ metadata }: KubeObject) =>
+    metadata.annotations?.[ANNOTATIONS.syncError] !== undefined;
+  await world.create(bound, name, {}, { annotations: { [wish]: "Sometimes" } });
+  const { metadata } = await world.onConsumer(bound.type, keyIn(bound, name), isShown);
+  const { [wish]: _, ...annotations } = metadata.annotations ?? {};
+  await world.edit("consumer", bound, name, { "metadata/annotations": annotations });
+  await world.onConsumer(bound.type, keyIn(bound, name), (found) => !isShown(found));
+  await world.onProvider(bound.type, keyIn(bound, name));
+}
+
+/** Binds one namespace beside the ClusterBinding, and unbinds it. */
+async function bindNamespace(bound: Bound): Promise<void> {
+  const { name, namespace } = bound;
+  await consumer.kube.create(
+    BINDINGS,
+    bindingIn(namespace, bound) as Binding,
+    FIELD_MANAGERS.installer,
+  );
+  const at = { namespace, name };
+  await world.onConsumer(BINDINGS, at, (found) => condition(found, "Ready") !== undefined);
+  await consumer.kube.delete(BINDINGS, at);
+  await isGone(consumer.kube, BINDINGS, at);
+}
+
+/** Lets another Connection bind and take over the API, and ends both. */
+async function handOver(bound: Bound): Promise<void> {
+  const { name, api } = bound;
+  const heir = { name: `${name}-heir` };
+  const { spec, ...connection } = connectionOf(bound);
+  const wishes = { autoBind: true, schema: { updatePolicy: "Once" } };
+  await world.apply([
+    { ...connection, metadata: heir, spec: { ...spec, ...wishes } } as KubeObject,
+  ]);
+  await world.hasCondition(CLUSTER_BINDINGS, heir, "Ready", "False", "APIBoundElsewhere");
+  await consumer.kube.delete(CLUSTER_BINDINGS, { name });
+  await isGone(consumer.kube, CLUSTER_BINDINGS, { name });
+  await world.onConsumer(CRDS, { name: api }, ({ metadata }) => {
+    return metadata.annotations?.[ANNOTATIONS.connection] === heir.name;
+  });
+  await world.isReady(CLUSTER_BINDINGS, heir);
+  for (const each of [name, heir.name]) {
+    await consumer.kube.delete(CONNECTIONS, { name: each });
+    await isGone(consumer.kube, CONNECTIONS, { name: each });
+  }
+  assert.equal(await consumer.kube.find(CLUSTER_BINDINGS, heir), undefined);
 }
 
 /** Creates, changes and deletes a Secret on each side, and waits for its copy on the other. */
@@ -257,8 +209,8 @@ Deno.test("a konnector that is killed at any write is followed by one that ends 
     isApplied: false,
     relatedResources: DIRECTIONS.map(([direction]) => rule("secrets", direction, { label: LABEL })),
   });
-  const { name, grant } = bound;
-  const matrix = new KillMatrix(WRITES, () => world.konnector.signal("SIGKILL"));
+  const { grant } = bound;
+  const matrix = new KillMatrix(KONNECTOR_WRITES, () => world.konnector.signal("SIGKILL"));
   world.consumerProxy.faults = matrix.faults("consumer", consumer.kube);
   world.providerProxy.faults = matrix.faults("provider", provider.kube);
   {
@@ -266,9 +218,8 @@ Deno.test("a konnector that is killed at any write is followed by one that ends 
     await t.step("a whole life from bind to unbind", () => live(bound, matrix));
   }
   await t.step("nothing is left", async () => {
-    const { uid = "" } = (await consumer.kube.get(NAMESPACES, { name: "kube-system" })).metadata;
-    const lease = { namespace: boundaryOf(grant), name: heartbeatLeaseName(name, uid) };
-    assert.equal(await provider.kube.find(LEASES, lease), undefined, "the heartbeat is left");
+    const leases = await provider.kube.list(LEASES, { namespace: boundaryOf(grant) });
+    assert.deepEqual(leases, [], "a heartbeat is left");
     const { metadata } = await consumer.kube.get(SECRETS, secretOf(bound).metadata);
     assert.equal(metadata.finalizers, undefined);
   });
@@ -280,7 +231,7 @@ Deno.test("a konnector that is killed at any write is followed by one that ends 
     assert.deepEqual([...matrix.unnamed], []);
     for (const side of ["consumer", "provider"] as const) {
       const plane = side === "consumer" ? world.consumerPlane : world.providerPlane;
-      const named = WRITES.filter(({ on }) => on === side).map(({ what }) => what);
+      const named = KONNECTOR_WRITES.filter(({ on }) => on === side).map(({ what }) => what);
       const unnamed = (await auditedWrites(plane)).filter((what) => !named.includes(what));
       assert.deepEqual(unnamed, [], `on the ${side}`);
     }
