@@ -103,8 +103,12 @@ function situationOf(
   const { clusterUid, type, notes, coverageOf } = sync;
   const known = notes.get(key);
   const fault = object && faultOf(sync, key, object);
-  // The cache does not have foreign objects, so a conflict that is shown has to be looked at.
-  const isUnseen = object?.mark !== undefined && copy === undefined;
+  const covered = coverageOf(at.namespace ?? "");
+  const isLeaving = object !== undefined && (isDeleting(object) || covered.coverage === "drain");
+  // The cache has neither foreign objects nor copies that lost our labels, so a conflict that is
+  // shown has to be looked at, and so has a copy that is missing before we deleted it.
+  const isUnseen = copy === undefined &&
+    (object?.mark !== undefined || isLeaving && known?.deletedUid === undefined);
   return {
     object: object && {
       isDeleting: isDeleting(object),
@@ -131,7 +135,7 @@ function situationOf(
         copy.accepted !== undefined && copy.accepted !== copy.owned,
       isSuspect: copy.isSuspect,
     },
-    ...coverageOf(at.namespace ?? ""),
+    ...covered,
     hasStatusSubresource: type.hasStatusSubresource,
     isUncertain: live === undefined && (isAway(sync) || isUnseen || known?.isUncertain === true),
     fault: fault === undefined ? undefined : hashOf(fault),

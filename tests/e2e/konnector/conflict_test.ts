@@ -142,6 +142,17 @@ Deno.test("a copy that lost only our labels is ours, and gets them back", async 
   assert.equal(markOf(object), undefined);
 });
 
+Deno.test("a copy that lost our labels still goes with its object", async () => {
+  const at = keyIn(bound, "going");
+  await world.create(bound, "going");
+  await world.onProvider(type, at);
+  await world.kill();
+  await meddle(world, bound, "going", [{ op: "remove", path: "/metadata/labels" }]);
+  await world.consumer.kube.delete(type, at);
+  await world.restart();
+  await world.gone(type, at);
+});
+
 Deno.test("a conflict ends when the foreign object is gone and ours is edited", async () => {
   const at = keyIn(bound, "freed");
   await world.createForeign(bound, "freed");
