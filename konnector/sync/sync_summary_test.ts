@@ -31,7 +31,9 @@ function syncOf(
   } as unknown as SyncContext;
 }
 
-const refused = (hash: string): Notes => ({ refused: { hash, at: 0, reason: "too large" } });
+const refused = (hash: string): Notes => ({
+  refused: { hash, at: 0, retryMs: 0, reason: "too large" },
+});
 const shown = (conflicts: number, refused = 0) => ({ conflicts, refused });
 const place = { api: "widgets.example.org", namespace: "team" };
 

@@ -6,6 +6,7 @@ import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 import { CRDS, NAMESPACES } from "../../../common/api/resources.ts";
 import { createMetrics } from "../../../common/control/metrics.ts";
 import { createLogger } from "../../../common/log/log.ts";
+import { DeletionLimit } from "../../../konnector/sync/deletion_limit.ts";
 import { ApiSync } from "../../../konnector/sync/api_sync.ts";
 import { CARRY_NOTHING } from "../../../konnector/sync/carried.ts";
 import type { Coverage } from "../../../konnector/sync/plan_sync.ts";
@@ -90,7 +91,11 @@ Deno.test("every look through the records finds what is left to do, and asks not
     coverageOf: () => ({ coverage, conflictPolicy: "Fail" }),
     boundSince: () => "",
     carry: CARRY_NOTHING,
-    leftoverRules: { leftovers: "report", leftoversIntervalMs: 60_000 },
+    leftoverRules: {
+      leftovers: "report",
+      leftoversIntervalMs: 60_000,
+      deletions: new DeletionLimit(),
+    },
     lookThroughMs: 500,
     recordEvent: () => {},
     log: NO_LOG,
