@@ -37,7 +37,7 @@ export class AccessRefused extends XbindError {
 export const mayNotBind = (refusal: Refusal) =>
   new AccessRefused(
     "FORBIDDEN",
-    `Cannot bind Export "${refusal.export}": ${refusal.user} lacks the verb "bind" on ` +
+    `Cannot bind Export "${refusal.export}": ${refusal.user} lacks the verb "${refusal.verb}" on ` +
       `exports.catalog.xbind.io "${refusal.export}"; ask the provider for it`,
     refusal,
   );

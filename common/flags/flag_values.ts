@@ -210,16 +210,20 @@ export const keyBytes = (
   return { value };
 };
 
-const PREFIX = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,62}$/;
+const PREFIX = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,61}[:/]$/;
+/** Names of Kubernetes and of kubeadm start like this. */
+const RESERVED = /^(?:system|kubeadm)[:/]/i;
 
 /** Goes before names of others, so that none of them can become a name that Kubernetes knows. */
 export const namePrefix: TextKind = {
   placeholder: "prefix",
   parse: (text) => {
     if (!PREFIX.test(text)) {
-      return { problem: "is not a prefix: use up to 63 letters, digits and . _ : / @ -" };
+      const problem = "is not a prefix: use up to 63 letters, digits and . _ : / @ -, " +
+        "with a : or / at the end";
+      return { problem };
     }
-    return "system:".startsWith(text.toLowerCase()) || text.toLowerCase().startsWith("system:")
+    return RESERVED.test(text)
       ? { problem: "leads to names of Kubernetes itself: use another, as in xbind:" }
       : { value: text };
   },

@@ -4,7 +4,7 @@ import type { XbindError } from "../../common/errors.ts";
 import { deadline } from "../../common/time/deadline.ts";
 import { unavailable } from "../errors.ts";
 import { Kept } from "./kept.ts";
-import type { KubeUser } from "./kube_user.ts";
+import { type KubeUser, userKey } from "./kube_user.ts";
 import type { ReviewPace } from "./review_pace.ts";
 
 /** What a user may or may not do; without a name it means every object. */
@@ -43,23 +43,39 @@ export class AccessReviews {
   /** Tells whether the user may; throws UNAVAILABLE if the provider does not say. */
   async isAllowed(user: KubeUser, question: Question, signal?: AbortSignal): Promise<boolean> {
     const { verb, resource: { resource }, name = "" } = question;
-    const key = JSON.stringify([user.user, user.groups, verb, resource, name]);
-    return await this.#answers.get(key, () => this.ask(user, question), signal);
+    const key = JSON.stringify([userKey(user), verb, resource, name]);
+    return await this.#answers.get(key, (inTime) => this.ask(user, question, inTime), signal);
   }
 
   /** Asks the provider now, for an answer that is kept elsewhere. */
-  async ask({ user, groups }: KubeUser, { verb, resource, name }: Question): Promise<boolean> {
-    await this.#deps.pace.turn(user);
+  async ask(user: KubeUser, question: Question, signal?: AbortSignal): Promise<boolean> {
+    await this.#deps.pace.turn(user.user, signal);
+    const { verb, resource, name } = question;
     const resourceAttributes = { verb, ...resource, ...(name === undefined ? {} : { name }) };
     const answer = await asked(this.#deps.kube, PATH, {
       apiVersion: "authorization.k8s.io/v1",
       kind: "SubjectAccessReview",
-      spec: { user, groups, resourceAttributes },
-    });
-    const allowed = fieldsOf(fieldsOf(answer).status).allowed;
-    if (typeof allowed !== "boolean") throw reviewFailed("the provider's answer has no status");
-    return allowed;
+      spec: { ...user, resourceAttributes },
+    }, { signal });
+    return isAllowedBy(answer);
   }
+}
+
+/**
+ * Reads the answer to a SubjectAccessReview. A refusal with an error is no answer: an authorizer
+ * that could have allowed it failed. A role that RBAC does not find is not such an error.
+ */
+function isAllowedBy(answer: unknown): boolean {
+  const { allowed, evaluationError } = fieldsOf(fieldsOf(answer).status);
+  if (typeof allowed !== "boolean") throw reviewFailed("the provider's answer has no status");
+  if (!allowed && evaluationError) throw reviewFailed("one of the provider's authorizers failed");
+  return allowed;
+}
+
+/** How a review is sent. */
+export interface AskedOptions {
+  readonly headers?: Readonly<Record<string, string | string[]>>;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Sends a review and returns the answer; throws UNAVAILABLE if there is none. */
@@ -67,9 +83,9 @@ export async function asked(
   kube: ReviewDeps["kube"],
   path: string,
   review: object,
-  headers: Readonly<Record<string, string | string[]>> = {},
+  { headers = {}, signal }: AskedOptions = {},
 ): Promise<unknown> {
-  using limit = deadline(TIMEOUT_MS, undefined, () => reviewFailed("the provider is too slow"));
+  using limit = deadline(TIMEOUT_MS, signal, () => reviewFailed("the provider is too slow"));
   try {
     return await kube.request<unknown>("POST", path, review, limit.signal, headers);
   } catch (error) {

@@ -5,7 +5,7 @@ import { mayNotBind, mayNotSee, type Refusal } from "../errors.ts";
 import { AccessReviews, EXPORT_ACCESS, GRANT_ACCESS, reviewFailed } from "./access_reviews.ts";
 import { type CatalogRights, catalogRights, includes, type Names } from "./catalog_rights.ts";
 import { Kept } from "./kept.ts";
-import { type KubeUser, kubeUserOf, type NamePrefixes } from "./kube_user.ts";
+import { type KubeUser, kubeUserOf, type NamePrefixes, userKey } from "./kube_user.ts";
 import { ReviewPace } from "./review_pace.ts";
 import { RulesReviews } from "./rules_review.ts";
 
@@ -49,23 +49,23 @@ export class Authorizer {
     return known;
   }
 
-  /** Lets an identity through that may bind the Export. */
+  /** Lets an identity through that may see and bind the Export. */
   async checkBind(identity: Identity, exportName: string, signal?: AbortSignal): Promise<void> {
-    if (await this.mayBind(identity, exportName, signal)) return;
-    await this.checkSee(identity, exportName, signal);
-    throw mayNotBind(this.#refusal(identity, "bind", exportName));
+    const { sees, binds } = await this.#rightsTo(identity, exportName, signal);
+    if (!sees) throw mayNotSee(this.#refusal(identity, "get", exportName));
+    if (!binds) throw mayNotBind(this.#refusal(identity, "bind", exportName));
   }
 
-  /** Lets a pickup through whose owner may still bind the Export. */
+  /** Lets a pickup through whose owner may still see and bind the Export, which is no secret then. */
   async checkPickup(identity: Identity, exportName: string, signal?: AbortSignal): Promise<void> {
-    if (await this.mayBind(identity, exportName, signal)) return;
-    throw mayNotBind(this.#refusal(identity, "bind", exportName));
+    const { sees, binds } = await this.#rightsTo(identity, exportName, signal);
+    if (!binds) throw mayNotBind(this.#refusal(identity, "bind", exportName));
+    if (!sees) throw mayNotBind(this.#refusal(identity, "get", exportName));
   }
 
   /** Lets an identity through that may see the Export. */
   async checkSee(identity: Identity, exportName: string, signal?: AbortSignal): Promise<void> {
-    const question = { verb: "get", resource: EXPORT_ACCESS, name: exportName } as const;
-    if (await this.#reviews.isAllowed(this.userOf(identity), question, signal)) return;
+    if (await this.#maySee(identity, exportName, signal)) return;
     throw mayNotSee(this.#refusal(identity, "get", exportName));
   }
 
@@ -88,19 +88,38 @@ export class Authorizer {
     signal?: AbortSignal,
   ): Promise<CatalogRights> {
     const user = this.userOf(identity);
-    const key = JSON.stringify([user.user, user.groups]);
     return await this.#rights.get(
-      key,
-      async () =>
-        await this.#rules.rightsOf(user) ?? await this.#rightsByReviews(user, exportNames()),
+      userKey(user),
+      async (inTime) =>
+        await this.#rules.rightsOf(user, inTime) ??
+          await this.#rightsByReviews(user, exportNames(), inTime),
       signal,
     );
   }
 
+  async #rightsTo(identity: Identity, exportName: string, signal?: AbortSignal) {
+    const [sees, binds] = await Promise.all([
+      this.#maySee(identity, exportName, signal),
+      this.mayBind(identity, exportName, signal),
+    ]);
+    return { sees, binds };
+  }
+
+  async #maySee(identity: Identity, exportName: string, signal?: AbortSignal): Promise<boolean> {
+    const question = { verb: "get", resource: EXPORT_ACCESS, name: exportName } as const;
+    return await this.#reviews.isAllowed(this.userOf(identity), question, signal);
+  }
+
   /** Asks about all Exports at once, and only if that is refused about each of them. */
-  async #rightsByReviews(user: KubeUser, names: readonly string[]): Promise<CatalogRights> {
-    const may = (verb: "get" | "bind", name?: string) =>
-      this.#reviews.ask(user, { verb, resource: EXPORT_ACCESS, ...(name ? { name } : {}) });
+  async #rightsByReviews(
+    user: KubeUser,
+    names: readonly string[],
+    signal: AbortSignal,
+  ): Promise<CatalogRights> {
+    const may = (verb: "get" | "bind", name?: string) => {
+      const question = { verb, resource: EXPORT_ACCESS, ...(name ? { name } : {}) };
+      return this.#reviews.ask(user, question, signal);
+    };
     const [seesAll, bindsAll] = await Promise.all([may("get"), may("bind")]);
     const isLong = names.length > MAX_BY_NAME;
     if (!seesAll && isLong) throw tooManyToAsk();

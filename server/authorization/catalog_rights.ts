@@ -22,14 +22,15 @@ export const catalogRights = (see: Names, bind: Names): CatalogRights => ({
 /** Tells whether the name is among them. */
 export const includes = (names: Names, name: string): boolean => names === "all" || names.has(name);
 
-/** Tells whether there are no rights at all. */
-export const hasNothing = ({ see, bind }: CatalogRights): boolean =>
-  see !== "all" && see.size === 0 && bind !== "all" && bind.size === 0;
+/** RBAC lists the roles that it does not find as errors, though nothing is missing in the rules. */
+const MISSING_ROLES =
+  /^\[?(?:(?:cluster)?role\.rbac\.authorization\.k8s\.io "[^"]*" not found(?:, |\]?$))+$/;
 
 /** Reads the rights in the rules of a SelfSubjectRulesReview; undefined if the list is incomplete. */
 export function rightsIn(answer: unknown): CatalogRights | undefined {
-  const { resourceRules, incomplete } = fieldsOf(fieldsOf(answer).status);
+  const { resourceRules, incomplete, evaluationError } = fieldsOf(fieldsOf(answer).status);
   if (incomplete !== false || !Array.isArray(resourceRules)) return undefined;
+  if (evaluationError && !MISSING_ROLES.test(String(evaluationError))) return undefined;
   const rules = resourceRules.map(fieldsOf).filter((rule) =>
     has(rule.apiGroups, EXPORT_ACCESS.group) && has(rule.resources, EXPORT_ACCESS.resource)
   );

@@ -43,3 +43,12 @@ Deno.test("Kept repeats a failure only for half a second, and never an answer be
   nowMs = 9_500;
   assert.equal(await kept.get("a", () => Promise.resolve(false)), false);
 });
+
+Deno.test("Kept delivers no answer that took 9 s, and keeps none", async () => {
+  let nowMs = 0;
+  const kept = new Kept<boolean>(10, () => nowMs);
+  const slow = () => (nowMs += 9_000, Promise.resolve(true));
+  await assert.rejects(kept.get("a", slow), /too slow/);
+  nowMs += 500;
+  assert.equal(await kept.get("a", () => Promise.resolve(false)), false);
+});

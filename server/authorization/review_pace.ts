@@ -1,4 +1,4 @@
-import { Rate } from "../../common/time/rate.ts";
+import { Rate, type RateOptions } from "../../common/time/rate.ts";
 import { sleep } from "../../common/time/wait.ts";
 import { unavailable } from "../errors.ts";
 
@@ -10,11 +10,17 @@ const MAX_WAIT_MS = 2_000;
 
 /** Limits how many reviews are sent, so that no user slows down the provider or other users. */
 export class ReviewPace {
-  readonly #all = new Rate(ALL);
-  readonly #each = new Rate(EACH);
+  readonly #all: Rate;
+  readonly #each: Rate;
+
+  /** The clock is `performance.now` unless given. */
+  constructor(clock: Pick<RateOptions, "now"> = {}) {
+    this.#all = new Rate({ ...ALL, ...clock });
+    this.#each = new Rate({ ...EACH, ...clock });
+  }
 
   /** Waits for a turn; throws if that would take too long. */
-  async turn(user: string): Promise<void> {
+  async turn(user: string, signal?: AbortSignal): Promise<void> {
     const own = this.#each.take(user, MAX_WAIT_MS);
     if (!own.taken) throw tooMany("you ask for too much");
     const all = this.#all.take("all", MAX_WAIT_MS);
@@ -23,7 +29,7 @@ export class ReviewPace {
       throw tooMany("too many callers wait for the provider's answer");
     }
     const waitMs = Math.max(own.waitMs, all.waitMs);
-    if (waitMs > 0) await sleep(waitMs);
+    if (waitMs > 0) await sleep(waitMs, signal);
   }
 }
 

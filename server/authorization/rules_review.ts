@@ -1,64 +1,82 @@
+import { Buffer } from "node:buffer";
 import { KubeError } from "../../common/kube/kube_error.ts";
+import { ExpiringMap } from "../../common/time/expiring_map.ts";
 import { asked, type ReviewDeps } from "./access_reviews.ts";
-import { type CatalogRights, hasNothing, rightsIn } from "./catalog_rights.ts";
-import { Kept } from "./kept.ts";
-import { CLUSTER_USERS, type KubeUser } from "./kube_user.ts";
+import { type CatalogRights, rightsIn } from "./catalog_rights.ts";
+import { CLUSTER_USERS, EVERYBODY, type KubeUser } from "./kube_user.ts";
 
 const PATH = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
 /** No namespace can have this name, so no RoleBinding adds rules that hold in a namespace only. */
 const NO_NAMESPACE = "no.namespace";
 /** How long a refusal counts: an upgrade or a new role may allow the question later. */
 const REFUSED_FOR_MS = 60_000;
+const MAX_REFUSED = 1_000;
 const MAX_HEADER_BYTES = 32 * 1024;
 
+/** Kubernetes adds `system:authenticated` to every impersonated user that does not have this group. */
+const STRANGERS = "system:unauthenticated";
+/** Nobody can be impersonated as a member, and a member may do everything. */
+const MASTERS = "system:masters";
+const ACCOUNT = /^system:serviceaccount:([^:]+):[^:]+$/;
+
+type Headers = Readonly<Record<string, string | string[]>>;
+
 /**
- * Asks for all rights of a user at once. The API server answers this question only about the user
- * who asks, so the gateway asks as the user. It needs the right to impersonate for this one
+ * Asks for all rights of a user at once, in one question. The API server answers it only about the
+ * user who asks, so the gateway asks as the user. It needs the right to impersonate for this one
  * question, which Kubernetes 1.36 and later can give.
  */
 export class RulesReviews {
   readonly #deps: ReviewDeps;
-  readonly #nobodyName: string;
-  readonly #nobody: Kept<boolean>;
+  readonly #nobody: KubeUser;
+  readonly #refusedUsers: ExpiringMap<true>;
   #refusedUntilMs = -Infinity;
+  #nobodyUntilMs = -Infinity;
+  #isNobodyRefused: Promise<boolean> = Promise.resolve(false);
 
   /** `userPrefix` makes the name of a user that no identity has. */
   constructor(deps: ReviewDeps, userPrefix: string) {
     this.#deps = deps;
-    this.#nobodyName = `${userPrefix}nobody`;
-    this.#nobody = new Kept(1, deps.monotonicMs);
+    this.#nobody = { user: `${userPrefix}nobody`, groups: [EVERYBODY] };
+    this.#refusedUsers = new ExpiringMap(MAX_REFUSED, () => new Date(this.#nowMs()));
   }
 
   /** Returns the rights, or undefined if they cannot be had in this way. */
-  async rightsOf(user: KubeUser): Promise<CatalogRights | undefined> {
-    if (!canBeNamed(user) || this.#nowMs() < this.#refusedUntilMs) return undefined;
+  async rightsOf(user: KubeUser, signal?: AbortSignal): Promise<CatalogRights | undefined> {
+    if (this.#nowMs() < this.#refusedUntilMs || this.#refusedUsers.get(user.user)) return undefined;
+    const headers = impersonating(user);
+    if (!headers) return undefined;
     try {
-      // Kubernetes adds this group to every user who is impersonated.
-      const isAdded = !user.groups.includes(CLUSTER_USERS);
-      if (isAdded && await this.#nobody.get("", () => this.#mayNobodyDoAnything())) {
-        return undefined;
-      }
-      return rightsIn(await this.#ask(user));
+      return rightsIn(await this.#ask(user.user, headers, signal));
     } catch (error) {
-      if (!(error instanceof Error) || !isRefusal(error.cause)) throw error;
-      this.#refusedUntilMs = this.#nowMs() + REFUSED_FOR_MS;
+      if (!isRefusal(error)) throw error;
+      const untilMs = this.#nowMs() + REFUSED_FOR_MS;
+      this.#refusedUsers.set(user.user, true, untilMs);
+      if (await this.#refusesAnybody()) this.#refusedUntilMs = untilMs;
       return undefined;
     }
   }
 
-  /** Tells whether the group that Kubernetes adds gives rights, which would then seem the user's. */
-  async #mayNobodyDoAnything(): Promise<boolean> {
-    const rights = rightsIn(await this.#ask({ user: this.#nobodyName, groups: [] }));
-    return !rights || !hasNothing(rights);
+  /** Tells whether the question is refused about anybody; asks at most once a minute. */
+  #refusesAnybody(): Promise<boolean> {
+    const nowMs = this.#nowMs();
+    if (nowMs >= this.#nobodyUntilMs) {
+      this.#nobodyUntilMs = nowMs + REFUSED_FOR_MS;
+      const { user } = this.#nobody;
+      this.#isNobodyRefused = this.#ask(user, impersonating(this.#nobody) ?? {})
+        .then(() => false, isRefusal);
+    }
+    return this.#isNobodyRefused;
   }
 
-  async #ask({ user, groups }: KubeUser): Promise<unknown> {
-    await this.#deps.pace.turn(user);
-    return await asked(this.#deps.kube, PATH, {
+  async #ask(user: string, headers: Headers, signal?: AbortSignal): Promise<unknown> {
+    await this.#deps.pace.turn(user, signal);
+    const review = {
       apiVersion: "authorization.k8s.io/v1",
       kind: "SelfSubjectRulesReview",
       spec: { namespace: NO_NAMESPACE },
-    }, { "Impersonate-User": user, "Impersonate-Group": [...groups] });
+    };
+    return await asked(this.#deps.kube, PATH, review, { headers, signal });
   }
 
   #nowMs(): number {
@@ -67,14 +85,39 @@ export class RulesReviews {
 }
 
 /** Tells that the API server, or a proxy before it, does not accept the question in this form. */
-const isRefusal = (cause: unknown): boolean =>
-  cause instanceof KubeError && [400, 403, 404, 405].includes(cause.status);
+const isRefusal = (error: unknown): boolean =>
+  error instanceof Error && error.cause instanceof KubeError &&
+  [400, 403, 404, 405].includes(error.cause.status);
 
-/** A header has no blanks at its ends and ASCII only: another name would become a different one. */
-const HEADER_TEXT = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+/** Returns the headers that make the gateway exactly this user; undefined if none do. */
+export function impersonating({ user, groups }: KubeUser): Headers | undefined {
+  const sent = ACCOUNT.test(user) ? groupsOfAccount(user, groups) : groupsOfUser(user, groups);
+  if (!sent || ![user, ...sent].every(isHeaderText)) return undefined;
+  const [name = "", ...rest] = [user, ...sent].map(inBytes);
+  if (rest.reduce((bytes, each) => bytes + each.length, name.length) > MAX_HEADER_BYTES) {
+    return undefined;
+  }
+  return { "Impersonate-User": name, "Impersonate-Group": rest };
+}
 
-/** Kubernetes' own users, such as ServiceAccounts, need other rights to impersonate. */
-const canBeNamed = ({ user, groups }: KubeUser): boolean =>
-  !user.startsWith("system:") &&
-  [user, ...groups].every((name) => HEADER_TEXT.test(name)) &&
-  groups.reduce((bytes, group) => bytes + group.length, user.length) < MAX_HEADER_BYTES;
+/** Kubernetes knows the groups of an account, and refuses to be told. */
+function groupsOfAccount(user: string, groups: readonly string[]): string[] | undefined {
+  const [, namespace = ""] = ACCOUNT.exec(user) ?? [];
+  const own = [CLUSTER_USERS, "system:serviceaccounts", `system:serviceaccounts:${namespace}`];
+  const isUsual = groups.length === own.length && own.every((group) => groups.includes(group));
+  return isUsual ? [] : undefined;
+}
+
+/** Other users of Kubernetes itself, such as nodes, need other rights to impersonate. */
+function groupsOfUser(user: string, groups: readonly string[]): string[] | undefined {
+  if (user.startsWith("system:") || groups.includes(MASTERS)) return undefined;
+  return groups.includes(CLUSTER_USERS) ? [...groups] : [...groups, STRANGERS];
+}
+
+/** A header has no control characters, and no blanks at its ends: the name would be another. */
+const isHeaderText = (text: string): boolean =>
+  // deno-lint-ignore no-control-regex
+  text.isWellFormed() && /^[^\x00-\x20\x7f](?:[^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?$/.test(text);
+
+/** Headers are sent as one byte per character; the API server reads them as UTF-8. */
+const inBytes = (text: string): string => Buffer.from(text, "utf8").toString("latin1");

@@ -10,6 +10,11 @@ import { Rate } from "../../../common/time/rate.ts";
 import { ExpiringMap } from "../../../common/time/expiring_map.ts";
 import { boundaryAccountOf, IssuedTokenError } from "./issued_token.ts";
 import type { Identity } from "../../../common/api/wire.ts";
+import {
+  type ReviewedIdentity,
+  TOKEN_DETAILS,
+  type TokenDetails,
+} from "../../authorization/kube_user.ts";
 
 /** What a review needs. */
 export interface TokenReviewDeps {
@@ -29,7 +34,7 @@ export interface TokenReviews {
   known(token: string): Identity | undefined;
 }
 
-type Review = { readonly identity: Identity } | { readonly error: XbindError };
+type Review = { readonly identity: ReviewedIdentity } | { readonly error: XbindError };
 
 const PATH = "/apis/authentication.k8s.io/v1/tokenreviews";
 const REVIEW_TIMEOUT_MS = 10_000;
@@ -116,11 +121,11 @@ export const reviewIn = (answer: unknown): Review => {
   if (status.authenticated !== true) {
     return { error: unauthenticated("the provider does not accept the token") };
   }
-  const { username, groups } = fieldsOf(status.user);
+  const { username, groups, uid, extra } = fieldsOf(status.user);
   if (typeof username !== "string" || username === "") {
     return { error: impossible("the provider named no user") };
   }
-  const names = Array.isArray(groups) ? groups.filter((group) => typeof group === "string") : [];
+  const names = textsIn(groups);
   const holder = boundaryAccountOf(username, names);
   if (holder) return { error: new IssuedTokenError(holder) };
   return {
@@ -128,9 +133,23 @@ export const reviewIn = (answer: unknown): Review => {
       subject: `kubernetes#${username}`,
       displayName: username,
       ...(names.length > 0 ? { groups: Object.freeze(names) } : {}),
+      ...detailsIn(uid, extra),
     }),
   };
 };
+
+/** Keeps what authorizers may read besides the names. */
+const detailsIn = (uid: unknown, extra: unknown): Pick<ReviewedIdentity, typeof TOKEN_DETAILS> => {
+  const lists = Object.entries(fieldsOf(extra)).map(([key, values]) => [key, textsIn(values)]);
+  const details: TokenDetails = {
+    ...(typeof uid === "string" && uid ? { uid } : {}),
+    ...(lists.length > 0 ? { extra: Object.fromEntries(lists) } : {}),
+  };
+  return Object.keys(details).length > 0 ? { [TOKEN_DETAILS]: details } : {};
+};
+
+const textsIn = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
 
 const tooSlow = () =>
   new KubeError("Cannot review a token: no answer in time", {

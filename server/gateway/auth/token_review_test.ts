@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { UnsecuredJWT } from "jose";
 import { XbindError } from "../../../common/errors.ts";
 import { KubeError } from "../../../common/kube/kube_error.ts";
+import { TOKEN_DETAILS } from "../../authorization/kube_user.ts";
 import { IssuedTokenError } from "./issued_token.ts";
 import { createTokenReviews, reviewIn } from "./token_review.ts";
 
@@ -43,6 +44,19 @@ Deno.test("reviewIn() reads the provider's answer", async (t) => {
         displayName: "system:serviceaccount:a:b",
         groups: ["system:authenticated"],
       },
+    });
+  });
+  await t.step("uid and extra, which no answer shows", () => {
+    const extra = { "example.org/tier": ["gold", 7] };
+    const review = reviewIn({
+      status: { authenticated: true, user: { username: "ada", uid: "u-1", extra } },
+    });
+    assert.ok("identity" in review);
+    const details = { uid: "u-1", extra: { "example.org/tier": ["gold"] } };
+    assert.deepEqual(review.identity[TOKEN_DETAILS], details);
+    assert.deepEqual(JSON.parse(JSON.stringify(review.identity)), {
+      subject: "kubernetes#ada",
+      displayName: "ada",
     });
   });
   const { status } = accepted("x");

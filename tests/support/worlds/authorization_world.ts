@@ -28,7 +28,12 @@ const IN_BULK = [
   {
     apiGroups: ["authorization.k8s.io"],
     resources: ["selfsubjectrulesreviews"],
-    verbs: ["impersonate-on:user-info:create"],
+    verbs: ["impersonate-on:user-info:create", "impersonate-on:serviceaccount:create"],
+  },
+  {
+    apiGroups: ["authentication.k8s.io"],
+    resources: ["serviceaccounts"],
+    verbs: ["impersonate:serviceaccount"],
   },
 ];
 /** Everything that a gateway needs, except for access reviews. */
@@ -92,6 +97,13 @@ export class AuthorizationWorld implements AsyncDisposable {
       [],
       `--user=${userName("bob")}`,
       "grants.iam.xbind.io",
+    );
+    await world.allow(
+      "callers-ask",
+      ["create"],
+      [],
+      "--group=xbind:authenticated",
+      "selfsubjectrulesreviews.authorization.k8s.io",
     );
     await world.allow("robot", ["get", "bind"], ["gadgets"], "--serviceaccount=robots:robot");
     return world;
