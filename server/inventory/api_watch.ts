@@ -5,7 +5,7 @@ import type { FollowSource } from "../../common/kube/follow.ts";
 import { isNotFound, KubeError } from "../../common/kube/kube_error.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { sleep, untilAborted } from "../../common/time/wait.ts";
-import { ANNOTATIONS } from "../../common/api/names.ts";
+import { ANNOTATIONS, isBoundaryName } from "../../common/api/names.ts";
 import { Backoff } from "../../common/time/backoff.ts";
 import { childController } from "../../common/time/runnable.ts";
 import { isWanted } from "./api_sources.ts";
@@ -18,9 +18,11 @@ export interface ApiObjects {
   values(): Iterable<MetadataObject>;
   /**
    * Returns how many of them came from this consumer cluster with this Grant. Objects that name no
-   * Grant count for each Grant of the cluster.
+   * Grant count for each Grant of the cluster. With the boundary of the Grant, only those count that
+   * no other tenant can have claimed: they are in the boundary, or name the Grant and are in no
+   * boundary at all.
    */
-  countOf(consumerUid: string, grant: string): number;
+  countOf(consumerUid: string, grant: string, boundary?: string): number;
   /** Returns how long the watch has been broken; undefined while it works. */
   brokenForMs(): number | undefined;
 }
@@ -190,9 +192,21 @@ class CachedObjects implements ApiObjects {
     for (const object of this.#cache.values()) if (isWanted(object)) yield object;
   }
 
-  countOf(consumerUid: string, grant: string): number {
-    return this.#cache.count("consumer", consumerKey(consumerUid)) +
-      this.#cache.count("consumer", consumerKey(consumerUid, grant));
+  countOf(consumerUid: string, grant: string, boundary?: string): number {
+    const [nameless, named] = [consumerKey(consumerUid), consumerKey(consumerUid, grant)];
+    if (boundary !== undefined) {
+      return this.#countIn([boundary], nameless) + this.#countIn([boundary, ""], named);
+    }
+    return this.#cache.count("consumer", nameless) + this.#cache.count("consumer", named);
+  }
+
+  /** Counts the objects in these boundaries; an empty text stands for all other places. */
+  #countIn(boundaries: readonly string[], key: string): number {
+    let count = 0;
+    for (const { metadata: { namespace = "" } } of this.#cache.find("consumer", key)) {
+      if (boundaries.includes(isBoundaryName(namespace) ? namespace : "")) count++;
+    }
+    return count;
   }
 
   brokenForMs(): number | undefined {

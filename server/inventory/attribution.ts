@@ -51,15 +51,9 @@ interface Owner {
   readonly text: string;
 }
 
-/** Says which text stands for an identity. */
-export type TextOfIdentity = (identity: Grant["spec"]["identity"]) => string;
-
 /** Shows an identity to people. */
-export const displayNameOf: TextOfIdentity = ({ displayName }) =>
+const displayNameOf = ({ displayName }: Grant["spec"]["identity"]): string =>
   typeof displayName === "string" ? displayName : "";
-
-/** Tells an identity from all others. */
-export const subjectOf: TextOfIdentity = ({ subject }) => subject;
 
 /**
  * Finds the identities of each consumer cluster by its heartbeats. A cluster with heartbeats for two
@@ -70,14 +64,13 @@ export function attributionOf(
   grants: Iterable<Grant>,
   heartbeats: HeartbeatLookup,
   report: ReportBroken = () => {},
-  textOf: TextOfIdentity = displayNameOf,
 ): Attribution {
   const ownersByUid = new Map<string, Owner[]>();
   for (const grant of grants) {
     try {
       const { identity } = grant.spec;
       const { subject } = identity;
-      const owner = { subject, grant: grant.metadata.name, text: textOf(identity) };
+      const owner = { subject, grant: grant.metadata.name, text: displayNameOf(identity) };
       for (const { consumerUid } of countingHeartbeats(heartbeats, grant)) {
         const others = ownersByUid.get(consumerUid);
         if (others) others.push(owner);
@@ -108,14 +101,4 @@ export function exportsByGrant(grants: Iterable<Grant>): Texts {
     if (typeof spec?.exportName === "string") exports.set(name, spec.exportName);
   }
   return exports;
-}
-
-/** Returns the subject of each Grant. */
-export function subjectsByGrant(grants: Iterable<Grant>): Texts {
-  const subjects = new Map<string, string>();
-  for (const { metadata: { name }, spec } of grants) {
-    const subject: unknown = spec?.identity?.subject;
-    if (typeof subject === "string") subjects.set(name, subject);
-  }
-  return subjects;
 }

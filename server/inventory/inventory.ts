@@ -1,19 +1,13 @@
 import type { Collection, Export, Grant } from "../../common/api/resources.ts";
 import { errorChain } from "../../common/errors.ts";
-import { ANNOTATIONS, boundaryName } from "../../common/api/names.ts";
+import { boundaryName } from "../../common/api/names.ts";
 import type { CatalogRights } from "../authorization/catalog_rights.ts";
 import type { Cache } from "../../common/kube/cache.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
 import type { Log } from "../../common/log/log.ts";
 import type { ApiCaches } from "./api_caches.ts";
 import type { ApiObjects } from "./api_watch.ts";
-import {
-  attributionOf,
-  exportsByGrant,
-  identityIn,
-  subjectOf,
-  subjectsByGrant,
-} from "./attribution.ts";
+import { attributionOf, exportsByGrant, identityIn } from "./attribution.ts";
 import {
   ageSeconds,
   type AwaitableCache,
@@ -29,6 +23,7 @@ import type { Heartbeat, HeartbeatIndex } from "../provider/heartbeats.ts";
 import { apiNamesOf, instancesOf, relatedRulesOf } from "./instances.ts";
 import { KeptViews } from "./kept_views.ts";
 import { Memo, type Texts, TextsMemo } from "./memo.ts";
+import { type OwnView, ownView } from "./own_view.ts";
 import { type Answer, Snapshot } from "./snapshot.ts";
 
 type View<T extends MetadataObject> = Pick<
@@ -75,6 +70,7 @@ export class Inventory {
   readonly #ownCatalogs = new KeptViews();
   readonly #clusterList = new ClusterList();
   readonly #clusters = new Snapshot();
+  readonly #ownClusterList = new ClusterList();
   /** By subject. */
   readonly #ownClusters = new KeptViews();
   /** By Export, and by subject if that sees only its own. */
@@ -84,8 +80,6 @@ export class Inventory {
   readonly #exportByGrant = new TextsMemo();
   readonly #reports = new Memo<ClusterReports>();
   readonly #clusterNames = new TextsMemo();
-  readonly #owners = new TextsMemo();
-  readonly #subjectByGrant = new TextsMemo();
   readonly #reported = new Set<string>();
 
   constructor(deps: InventoryDeps) {
@@ -123,7 +117,7 @@ export class Inventory {
       ? this.#grantedApis.get([this.#changes.grants()], () => ({
         value: [...new Set([...grants.values()].flatMap(apiNamesOf))],
       }))
-      : [...new Set([...this.#grantsOf(owner)].flatMap(apiNamesOf))];
+      : [...new Set(this.#grantsOf(owner).flatMap(apiNamesOf))];
     const objects = await this.#lookUp(
       names,
       (api) => this.#deps.apis.managedObjects(api, signal),
@@ -137,11 +131,12 @@ export class Inventory {
     ];
     const snapshot = owner === undefined ? this.#clusters : this.#ownClusters.of(owner);
     const boundary = owner === undefined ? undefined : boundaryName(owner);
+    const list = owner === undefined ? this.#clusterList : this.#ownClusterList;
     const answer = snapshot.get(version, (nowMs) => {
-      const { json, ...rest } = this.#clusterList.view({
+      const { json, ...rest } = list.view({
         grants: owner === undefined ? grants.values() : this.#grantsOf(owner),
         heartbeats,
-        syncedCounts: (api, uid, grant) => objects.get(api)?.countOf(uid, grant),
+        syncedCounts: (api, uid, grant) => objects.get(api)?.countOf(uid, grant, boundary),
         crowded: heartbeats.crowded.filter(({ namespace }) =>
           (boundary ?? namespace) === namespace
         ),
@@ -170,21 +165,16 @@ export class Inventory {
       this.#lookUp(fromConsumer, (resource) => apis.managedCopies(resource, signal)),
       this.#lookUp(fromProvider, (rule) => apis.providerObjects(rule, signal)),
     ]);
-    const { attribution, exportByGrant, clusterNames, reports } = this.#origins();
-    const ownerOf = owner === undefined ? undefined : this.#ownerOf();
+    const own = owner === undefined ? undefined : this.#ownView(owner);
+    const { attribution, exportByGrant, clusterNames, reports } = own ?? this.#origins();
     const { name, uid, resourceVersion } = offer.metadata;
-    const shown = owner === undefined ? reports : this.#reportsOf(owner);
-    const problemsText = shown.problems.get(name) ?? "[]";
-    const moreProblems = shown.moreProblems.get(name) ?? 0;
+    const problemsText = reports.problems.get(name) ?? "[]";
+    const moreProblems = reports.moreProblems.get(name) ?? 0;
+    const origins = [attribution, exportByGrant, clusterNames, problemsText, moreProblems];
     const version = [
       uid,
       resourceVersion,
-      attribution,
-      exportByGrant,
-      clusterNames,
-      problemsText,
-      moreProblems,
-      ...(ownerOf?.version ?? []),
+      ...(own ? [own.version] : origins),
       ...[objects, copies, originals].flatMap(versions),
     ];
     const snapshot = this.#instances.of(JSON.stringify([name, owner]));
@@ -198,7 +188,7 @@ export class Inventory {
         problems: JSON.parse(problemsText),
         moreProblems,
         exportOf: (grant) => exportByGrant.get(grant),
-        ...(ownerOf ? { isVisible: (metadata) => ownerOf.find(metadata) === owner } : {}),
+        ...(own ? { isVisible: own.isVisible } : {}),
         report: this.#report,
       })),
     }));
@@ -230,39 +220,14 @@ export class Inventory {
     };
   }
 
-  /** Finds the subject of an object: that of the Grant it names, else that of its cluster. */
-  #ownerOf(): { version: Texts[]; find: (metadata: Export["metadata"]) => string | undefined } {
-    const { grants, heartbeats } = this.#deps.caches;
-    const [grantChanges, beats] = [this.#changes.grants(), this.#changes.heartbeats()];
-    const bySubject = this.#subjectByGrant.get(
-      [grantChanges],
-      () => subjectsByGrant(grants.values()),
-    );
-    const owners = this.#owners.get(
-      [grantChanges, beats],
-      () => attributionOf(grants.values(), heartbeats, this.#report, subjectOf),
-    );
-    return {
-      version: [bySubject, owners],
-      find: ({ annotations }) => {
-        const grant = annotations?.[ANNOTATIONS.connection];
-        const named = grant === undefined ? undefined : bySubject.get(grant);
-        const uid = annotations?.[ANNOTATIONS.consumerClusterUid];
-        return named ?? (uid === undefined ? undefined : identityIn(owners, uid, undefined));
-      },
-    };
+  #ownView(owner: string): OwnView {
+    return ownView(owner, this.#grantsOf(owner), this.#deps.caches.heartbeats, this.#report);
   }
 
-  /** Returns what the clusters of one subject report, by Export. */
-  #reportsOf(owner: string): ClusterReports {
-    const { heartbeats } = this.#deps.caches;
-    return clusterReports(this.#grantsOf(owner), heartbeats, this.#report);
-  }
-
-  *#grantsOf(owner: string): Generator<Grant> {
-    for (const grant of this.#deps.caches.grants.find("boundary", boundaryName(owner))) {
-      if (grant.spec.identity.subject === owner) yield grant;
-    }
+  #grantsOf(owner: string): Grant[] {
+    const { grants } = this.#deps.caches;
+    return [...grants.find("boundary", boundaryName(owner))]
+      .filter(({ spec }) => spec.identity.subject === owner);
   }
 
   async #lookUp<K>(
