@@ -22,7 +22,7 @@ import {
 import { KubeError } from "../../common/kube/kube_error.ts";
 import type { KubeTarget } from "../../common/kube/kube_target.ts";
 import { Transport } from "../../common/kube/transport.ts";
-import { FIELD_MANAGERS } from "../../common/api/names.ts";
+import { FIELD_MANAGERS, isDnsSubdomain } from "../../common/api/names.ts";
 import { deadline } from "../../common/time/deadline.ts";
 import type { Slots } from "../../common/time/slots.ts";
 import { givingWay } from "../../common/time/giving_way.ts";
@@ -73,6 +73,8 @@ export async function applyToConsumer(
     submittedTarget(request.kubeconfig, config.applyAllowInsecureTls)
   );
   using limit = deadline(applyTimeoutMs, signal, tooSlow(applyTimeoutMs));
+  const checkBind = () => bindCheck(deps, identity, exportName, limit.signal);
+  await checkBind(); // first: who may not bind makes the gateway look up no name
   // Check the address first: a Grant for a refused cluster would be useless.
   const lookup = await pinnedLookup(target.server, config.applyDenyCidrs, limit.signal);
   const bundle = exportName === ""
@@ -93,6 +95,7 @@ export async function applyToConsumer(
   if (bundle.length > 0) {
     // Do not send credentials to a cluster that cannot use them.
     await whenServed(writes, [CONNECTIONS, CLUSTER_BINDINGS], discoveryWaitMs);
+    await checkBind(); // all this took up to a minute
     await applyObjects(writes, bundle, FIELD_MANAGERS.gateway);
   }
   return { applied: [...foundation, ...bundle].map(objectText) };
@@ -118,16 +121,33 @@ function consumerFailure(what: string, error: unknown): XbindError {
   return applyFailed(action, plainReason(error), isAnswer ? undefined : error);
 }
 
-/** Binds the Export and returns its bundle. An Export that cannot be bound is APPLY_FAILED, not 404. */
-async function provisionedBundle(
+/** Lets through who may bind the Export. To install the konnector takes no right. */
+async function bindCheck(
+  { authorizer }: ApplyDeps,
+  identity: Identity,
+  exportName: string,
+  signal: AbortSignal,
+): Promise<void> {
+  if (exportName === "" || !isDnsSubdomain(exportName)) return; // the bind refuses a bad name
+  await asApplyFailure(async () => await authorizer?.checkBind(identity, exportName, signal));
+}
+
+/** Binds the Export and returns its bundle. */
+const provisionedBundle = (
   deps: ApplyDeps,
   identity: Identity,
   exportName: string,
   signal: AbortSignal,
-): Promise<KubeObject[]> {
-  try {
+): Promise<KubeObject[]> =>
+  asApplyFailure(async () => {
     const grant = await boundGrant(deps, identity, exportName, signal);
     return await assembleBundle(deps, grant, signal);
+  });
+
+/** Makes an Export that cannot be bound APPLY_FAILED, not 404. */
+async function asApplyFailure<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
   } catch (error) {
     if (!(error instanceof XbindError)) throw error;
     if (error.code !== "EXPORT_NOT_FOUND" && error.code !== "EXPORT_NOT_READY") throw error;

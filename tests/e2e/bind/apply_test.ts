@@ -132,6 +132,32 @@ Deno.test("applyToConsumer() installs the konnector, a bundle, or both", async (
   }
 });
 
+Deno.test("applyToConsumer() sends no credential once the permission is lost", async () => {
+  await using world = await BindingWorld.start(plane);
+  using admin = await connect(consumer);
+  const name = await world.export("pg");
+  const refused = new XbindError("FORBIDDEN", "no");
+  const until = (checks: number) => ({
+    checkBind: () => checks-- > 0 ? Promise.resolve() : Promise.reject(refused),
+  });
+  const submitted = await adminKubeconfig();
+  const secrets = () => admin.kube.list(SECRETS, { namespace: "xbind" });
+  const before = await secrets();
+  // The first check is before the address is looked up, the second one is that of the bind.
+  const atLast = applying(world, { authorizer: until(2), discoveryWaitMs: 10_000 });
+  await assert.rejects(
+    atLast({ export: name, kubeconfig: submitted, installKonnector: true }),
+    fails("FORBIDDEN"),
+  );
+  assert.deepEqual(await secrets(), before);
+  const atFirst = applying(world, { authorizer: until(0) });
+  await assert.rejects(
+    atFirst({ export: name, kubeconfig: kubeconfig("https://no-such-host.invalid") }),
+    fails("FORBIDDEN"),
+  );
+  await atFirst({ kubeconfig: submitted, installKonnector: true }); // takes no right
+});
+
 Deno.test("applyToConsumer() verifies the host name and connects to the checked address", async () => {
   await using world = await BindingWorld.start(plane);
   const certificate = await consumer.userCertificate("root", ["system:masters"]);
