@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { Backend } from "../programs/backend.ts";
 import { sharedProvider } from "../planes/control_planes.ts";
@@ -15,6 +16,8 @@ export interface Issuer {
 export interface LoginGatewayOptions {
   /** By default a public client. */
   readonly client?: { readonly id: string; readonly secret: string };
+  /** By default the shared one. */
+  readonly plane?: ControlPlane;
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** The `--oidc-ca-file`, by default the provider's own authority. Empty omits the flag. */
@@ -41,7 +44,7 @@ export class LoginGateway implements AsyncDisposable {
   /** Starts the gateway. The identity provider may be down. */
   static async start(issuer: Issuer, options: LoginGatewayOptions = {}): Promise<LoginGateway> {
     const { client, caFile = issuer.caFile } = options;
-    const backend = await Backend.start(await sharedProvider(), {
+    const backend = await Backend.start(options.plane ?? await sharedProvider(), {
       flags: [
         "--enable-issuer=false",
         "--listen-address=127.0.0.1:0",
