@@ -1,22 +1,19 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { ANNOTATIONS, boundaryName, FIELD_MANAGERS, grantName } from "../../../common/api/names.ts";
-import { type Grant, GRANTS, LEASES } from "../../../common/api/resources.ts";
-import { summaryText } from "../../../common/api/sync_summary.ts";
-import type { Catalog, Clusters, Instances, Me } from "../../../common/api/wire.ts";
-import { customType, WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { grantName } from "../../../common/api/names.ts";
+import type { BindResult, Catalog, Clusters, Me } from "../../../common/api/wire.ts";
 import { sealedSubject } from "../../support/planes/sealed_sessions.ts";
 import {
   type AskingGateway,
   AuthorizationWorld,
   GATEWAY_RIGHTS,
+  ISSUER,
   userName,
 } from "../../support/worlds/authorization_world.ts";
-import { failure, postJson } from "../../support/worlds/gateway_world.ts";
-import { synced } from "../../support/worlds/inventory_world.ts";
+import { failure, okJson, postJson } from "../../support/worlds/gateway_world.ts";
 
 const world = await AuthorizationWorld.start();
-const { provider, sessions } = world;
+const { sessions } = world;
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 
 /** Every caller of the matrix: session or token of the provider, groups, and rights. */
@@ -26,6 +23,8 @@ const CALLERS = [
   { who: "robot", groups: [], see: ["gadgets"], bind: ["gadgets"], all: false },
   { who: "eve", groups: ["team-b"], see: [], bind: [], all: false },
 ] as const;
+
+const EXPORT_NAMES = ["widgets", "gadgets", "vault"];
 
 const tokenOf = async ({ who, groups }: { who: string; groups: readonly string[] }) =>
   who === "robot" ? await world.robot() : await sessions.seal(who, groups);
@@ -70,7 +69,7 @@ async function checkMatrix(t: Deno.TestContext, gateway: AskingGateway): Promise
       });
     });
 
-    for (const name of ["widgets", "gadgets", "vault", "absent"]) {
+    for (const name of [...EXPORT_NAMES, "absent"]) {
       await t.step(`${label} ${name}: bind, apply and instances agree`, async () => {
         const bound = await gateway.tryBind(token, name);
         const applied = await gateway.as(
@@ -81,8 +80,9 @@ async function checkMatrix(t: Deno.TestContext, gateway: AskingGateway): Promise
         const listed = await gateway.as(token, `/api/catalog/${name}/instances`);
         const notFound = `Cannot find Export "${name}"`;
         if (name !== "absent" && mayBind(caller.bind, name)) {
-          assert.equal(bound.status, 200, await bound.clone().text());
-          await bound.body?.cancel();
+          const { pickupURL } = await okJson<BindResult>(bound);
+          const bundle = await gateway.request(pickupURL);
+          assert.match(await bundle.text(), /^kind: Secret$/m);
           await failure(applied, 502, /consumer cluster/);
         } else if (sees(name)) {
           const missing = new RegExp(`lacks the verb "bind" on exports\\.catalog.* "${name}"`);
@@ -99,9 +99,18 @@ async function checkMatrix(t: Deno.TestContext, gateway: AskingGateway): Promise
       });
     }
 
+    await t.step(`${label} clusters are one's own, unless all may be seen`, async () => {
+      const clusters = await gateway.read<Clusters>(token, "/api/clusters");
+      const shown = (clusters.pending ?? []).map(({ grant }) => grant);
+      const own = EXPORT_NAMES.filter((name) => mayBind(caller.bind, name))
+        .map((name) => grantName(name, subjectOf(caller.who)));
+      if (caller.all) assert.ok(own.every((name) => shown.includes(name)));
+      else assert.deepEqual(shown, own.sort());
+    });
+
     await t.step(`${label} kubectl auth can-i gives the same answers`, async () => {
       if (caller.who === "robot") return; // asked under its own name, see above
-      for (const name of ["widgets", "gadgets", "vault"]) {
+      for (const name of EXPORT_NAMES) {
         const resource = `exports.catalog.xbind.io/${name}`;
         const may = (verb: string): Promise<boolean> =>
           world.canI(caller.who, caller.groups, verb, resource);
@@ -136,14 +145,26 @@ Deno.test("a gateway that may ask in bulk shows and allows what RBAC says", asyn
     assert.ok(sent.every(({ objectRef }) => objectRef?.resource === "selfsubjectrulesreviews"));
   });
   await t.step("each refusal is an audit line with its own code", () => {
-    const lines = gateway.backend.log.filter(({ code }) => code === "access");
-    const isSaid = (outcome: string, verb: string, name: string) =>
-      lines.some((line) =>
-        line.outcome === outcome && line.verb === verb && line.export === name &&
+    const { log } = gateway.backend;
+    const refusalsOf = (verb: string, name: string) =>
+      log.filter((line) =>
+        line.code === "access" && line.verb === verb && line.export === name &&
         line.user === userName("ada") && line.subject === sealedSubject("ada")
-      );
-    assert.ok(isSaid("FORBIDDEN", "bind", "gadgets"));
-    assert.ok(isSaid("EXPORT_NOT_FOUND", "get", "vault"));
+      ).map(({ outcome }) => outcome);
+    // bind and apply
+    assert.deepEqual(refusalsOf("bind", "gadgets"), ["FORBIDDEN", "FORBIDDEN"]);
+    // bind, apply and instances
+    assert.deepEqual(refusalsOf("get", "vault"), Array(3).fill("EXPORT_NOT_FOUND"));
+    const applies = log.filter((line) =>
+      line.code === "apply" && line.subject === sealedSubject("ada")
+    );
+    const outcomes = applies.map((line) => [line.export, line.outcome]);
+    assert.deepEqual(outcomes, [
+      ["widgets", "APPLY_FAILED"],
+      ["gadgets", "FORBIDDEN"],
+      ["vault", "APPLY_FAILED"],
+      ["absent", "APPLY_FAILED"],
+    ]);
   });
 });
 
@@ -161,40 +182,65 @@ Deno.test("a gateway that asks name by name shows and allows the same", async (t
   });
 });
 
-Deno.test("a change of RBAC takes effect, for pickups too", async (t) => {
+/** A change of RBAC takes effect within this time. */
+const AT_ONCE = { timeoutMs: 10_000 };
+
+Deno.test("a change of RBAC takes effect within 10 s, for pickups too", async (t) => {
   const gateway = await world.gateway(GATEWAY_RIGHTS.IN_BULK);
   const token = await sessions.seal("fay");
   const names = async () =>
     (await gateway.read<Catalog>(token, "/api/catalog")).exports.map(({ name }) => name);
+  const statusOf = async (answer: Promise<Response>) => {
+    const { body, status } = await answer;
+    await body?.cancel();
+    return status;
+  };
+  const bindStatus = () => statusOf(gateway.tryBind(token, "vault"));
+  const allow = (verbs: string[]) =>
+    world.allow("fay", verbs, ["vault"], `--user=${userName("fay")}`);
   assert.deepEqual(await names(), []);
-  await failure(await gateway.tryBind(token, "vault"), 404);
-  await world.allow("fay", ["get", "bind"], ["vault"], `--user=${userName("fay")}`);
+  assert.equal(await bindStatus(), 404);
+  await allow(["get", "bind"]);
   await t.step("a new right", async () => {
-    await eventually("fay sees the vault", async () => (await names()).includes("vault"));
-    await eventually("fay may bind", async () => {
-      const answer = await gateway.tryBind(token, "vault");
-      await answer.body?.cancel();
-      return answer.status === 200;
-    });
+    await Promise.all([
+      eventually("fay sees the vault", async () => (await names()).includes("vault"), AT_ONCE),
+      eventually("fay may bind", async () => await bindStatus() === 200, AT_ONCE),
+    ]);
   });
   const { pickupURL } = await gateway.bind(token, "vault");
+  const refusedPickup = (reason: RegExp) =>
+    eventually("the pickup is refused", async () => {
+      await failure(await gateway.request(pickupURL), 403, reason);
+      return true;
+    }, AT_ONCE);
   await world.forbid("fay");
   await t.step("a lost right", async () => {
-    await eventually("fay sees nothing", async () => (await names()).length === 0);
-    await eventually("fay may not bind", async () => {
-      const answer = await gateway.tryBind(token, "vault");
-      await answer.body?.cancel();
-      return answer.status === 404;
-    });
-    await failure(await gateway.request(pickupURL), 403, /lacks the verb "bind"/);
+    // A bind would replace the pickup.
+    const lookStatus = () => statusOf(gateway.as(token, "/api/catalog/vault/instances"));
+    await Promise.all([
+      eventually("fay sees nothing", async () => (await names()).length === 0, AT_ONCE),
+      eventually("fay may not look", async () => await lookStatus() === 404, AT_ONCE),
+    ]);
+    assert.equal(await bindStatus(), 404);
+    await refusedPickup(/lacks the verb "bind"/);
+    const [line] = gateway.backend.log.filter(({ code }) => code === "pickup");
+    assert.equal(line?.outcome, "FORBIDDEN");
+    assert.equal(line?.subject, sealedSubject("fay"));
+  });
+  await t.step("the right to bind what may not be seen is no right", async () => {
+    await allow(["bind"]);
+    await refusedPickup(/lacks the verb "get"/);
+    assert.equal(await bindStatus(), 404);
+    assert.deepEqual(await names(), []);
+    await world.forbid("fay");
   });
   await t.step("the refused pickup is not spent", async () => {
-    await world.allow("fay", ["get", "bind"], ["vault"], `--user=${userName("fay")}`);
-    await eventually("the pickup works", async () => {
-      const answer = await gateway.request(pickupURL);
-      await answer.body?.cancel();
-      return answer.status === 200;
-    });
+    await allow(["get", "bind"]);
+    await eventually(
+      "the pickup works",
+      async () => await statusOf(gateway.request(pickupURL)) === 200,
+      AT_ONCE,
+    );
   });
 });
 
@@ -211,6 +257,17 @@ Deno.test("a gateway whose reviews fail refuses everything with 503", async (t) 
   }
   await t.step("/api/bind", async () => {
     await failure(await gateway.tryBind(token, "widgets"), 503, reason);
+  });
+  await t.step("/api/apply", async () => {
+    const request = postJson({ export: "widgets", kubeconfig: CONSUMER });
+    await failure(await gateway.as(token, "/api/apply", request), 503, reason);
+  });
+  await t.step("/api/bundle", async () => {
+    const asking = await world.gateway(GATEWAY_RIGHTS.IN_BULK);
+    const { pickupURL } = await asking.bind(token, "widgets");
+    await failure(await gateway.request(pickupURL), 503, reason);
+    const bundle = await asking.request(pickupURL); // it is not spent
+    assert.match(await bundle.text(), /^kind: Secret$/m);
   });
 });
 
@@ -231,4 +288,5 @@ Deno.test("without authorization not one review is sent", async () => {
     502,
   );
   assert.deepEqual(await world.reviews(gateway.account), []);
+  assert.deepEqual(await world.reviews(ISSUER), []);
 });

@@ -49,6 +49,9 @@ const NO_REVIEWS = [
 /** What the account of a gateway may ask. */
 export const GATEWAY_RIGHTS = { BY_NAME, IN_BULK, NO_REVIEWS };
 
+/** The account of the issuer. */
+export const ISSUER = "issuer-of-the-world";
+
 /** A gateway that asks RBAC, and the name of its account. */
 export type AskingGateway = Gateway & { readonly account: string };
 
@@ -78,7 +81,13 @@ export class AuthorizationWorld implements AsyncDisposable {
   static async start(issuerFlags: readonly string[] = []): Promise<AuthorizationWorld> {
     const stack = new AsyncDisposableStack();
     const plane = stack.use(await ownPlane({ auditLog: true }));
-    stack.use(await Backend.start(plane, { flags: ["--enable-gateway=false", ...issuerFlags] }));
+    await allowUser(plane, ISSUER, [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }]);
+    stack.use(
+      await Backend.start(plane, {
+        flags: ["--enable-gateway=false", ...issuerFlags],
+        kubeconfig: await plane.kubeconfigFor(ISSUER),
+      }),
+    );
     const provider = stack.use(await TestProvider.of(plane));
     await provider.define(WIDGETS);
     for (const name of ["widgets", "gadgets", "vault"]) {
