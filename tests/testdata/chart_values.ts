@@ -154,6 +154,8 @@ export const REFUSED_VALUES: readonly [path: string, value: unknown][] = [
   ["gateway.pickupTtl", "5"],
   ["gateway.pickupTtl", "soon"],
   ["gateway.rateLimit", -1],
+  ["authorization.userPrefix", ""],
+  ["authorization.groupPrefix", "kubeadm"],
   ["reaper.holdPercent", 101],
   ["reaper.maxPercent", -1],
   ["gateway.providerName", ""],

@@ -16,6 +16,11 @@
 {{- if and .authorization.revoke (not .issuer.enabled) -}}
 {{- fail "authorization.revoke needs issuer.enabled: the issuer takes the rights away" -}}
 {{- end -}}
+{{- range $name, $prefix := dict "userPrefix" .authorization.userPrefix "groupPrefix" .authorization.groupPrefix -}}
+{{- if regexMatch "^(?i:system|kubeadm)[:/]" $prefix -}}
+{{- fail (printf "authorization.%s leads to names of Kubernetes itself: use another, as in xbind:" $name) -}}
+{{- end -}}
+{{- end -}}
 {{- if and .cookieKeys.require .gateway.enabled (not .cookieKeys.existingSecret) -}}
 {{- fail (printf "cookieKeys.require is true and cookieKeys.existingSecret is empty; make the Secret with:\n%s\nand set cookieKeys.existingSecret=xbind-cookie-keys" (include "xbind-backend.makeCookieKeys" $)) -}}
 {{- end -}}

@@ -2,7 +2,8 @@
 Every flag of the backend and what sets it. `value` is the path of a value that becomes the flag,
 unless it is an empty text. `secret` and `key` are paths of the name of a Secret and a key in it,
 which reach the backend as an environment variable. `file` is the path of a value that names a
-ConfigMap or Secret, which is mounted. `of` is the module without which the flag is left out.
+ConfigMap or Secret, which is mounted. `of` is the module without which the flag is left out; the
+issuer sweeps too if RBAC decides who may bind.
 */}}
 {{- define "xbind-backend.flags" -}}
 - {flag: enable-gateway, value: gateway.enabled}
@@ -38,11 +39,11 @@ ConfigMap or Secret, which is mounted. `of` is the module without which the flag
 - {flag: cookie-encryption-key, secret: cookieKeys.existingSecret, key: cookieKeys.encryptionKey, of: gateway}
 - {flag: issuer-scope, value: issuer.scope, of: issuer}
 - {flag: reaper-ttl, value: reaper.ttl, of: reaper}
-- {flag: reaper-interval, value: reaper.interval, of: reaper}
+- {flag: reaper-interval, value: reaper.interval, of: sweeps}
 - {flag: reaper-revoke, value: reaper.revoke, of: reaper}
 - {flag: reaper-delete-boundary, value: reaper.deleteBoundary, of: reaper}
-- {flag: reaper-hold-percent, value: reaper.holdPercent, of: reaper}
-- {flag: reaper-max-percent, value: reaper.maxPercent, of: reaper}
+- {flag: reaper-hold-percent, value: reaper.holdPercent, of: sweeps}
+- {flag: reaper-max-percent, value: reaper.maxPercent, of: sweeps}
 - {flag: apply-deny-cidrs, value: apply.denyCidrs, of: apply}
 - {flag: apply-allow-insecure-tls, value: apply.allowInsecureTls, of: apply}
 - {flag: kubeconfig, file: kubeconfig}
@@ -70,6 +71,8 @@ ConfigMap or Secret, which is mounted. `of` is the module without which the flag
 {{- $of := (index . 1).of -}}
 {{- if not $of -}}true
 {{- else if eq $of "manager" -}}{{- include "xbind-backend.hasManager" $root -}}
+{{- else if eq $of "sweeps" -}}
+{{- if or $root.Values.reaper.enabled (and $root.Values.issuer.enabled (eq $root.Values.authorization.mode "Kubernetes")) -}}true{{- end -}}
 {{- else if (index $root.Values $of).enabled -}}true
 {{- end -}}
 {{- end -}}

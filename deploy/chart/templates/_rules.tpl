@@ -52,6 +52,14 @@ existing objects through a watch.
 - apiGroups: [authorization.k8s.io]
   resources: [selfsubjectrulesreviews]
   verbs: ["impersonate-on:user-info:create"]
+{{- if .Values.kubernetesAuth }}
+- apiGroups: [authentication.k8s.io]
+  resources: [serviceaccounts]
+  verbs: ["impersonate:serviceaccount"]
+- apiGroups: [authorization.k8s.io]
+  resources: [selfsubjectrulesreviews]
+  verbs: ["impersonate-on:serviceaccount:create"]
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end -}}

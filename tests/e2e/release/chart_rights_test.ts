@@ -27,7 +27,7 @@ import { FaultProxy } from "../../support/faults/fault_proxy.ts";
 import { Gateway } from "../../support/worlds/gateway_world.ts";
 import { HeldWatches } from "../../support/planes/held_watches.ts";
 import { boundaryOf, grantFor, type GrantSample } from "../../support/planes/issuer_samples.ts";
-import { connect } from "../../support/planes/kube.ts";
+import { accountToken, connect } from "../../support/planes/kube.ts";
 import { isUsed, requestsBy, type Right, rightText } from "../../support/planes/used_rights.ts";
 
 const consumer = await sharedConsumer();
@@ -114,6 +114,13 @@ Deno.test("with authorization, the backend may ask about callers, and nothing as
   await t.step("offers", () => flow.offer());
   await t.step("logs in", () => flow.logIn());
   await t.step("binds", () => flow.bind());
+  await t.step("asks about an account in bulk", async () => {
+    const token = await accountToken(admin.kube, "default", "robot");
+    await gateway.read(token, "/api/catalog");
+    const events = await requestsBy(plane, admin.kube, [release.user]);
+    const asked = events.map(({ impersonatedUser }) => impersonatedUser?.username);
+    assert.ok(asked.includes("system:serviceaccount:default:robot"));
+  });
   await t.step("gets no 403, and asks in both ways", async () => {
     const events = await requestsBy(plane, admin.kube, [release.user]);
     assert.deepEqual(refused(events), []);

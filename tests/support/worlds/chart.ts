@@ -150,13 +150,13 @@ export function deploymentOf(objects: readonly KubeObject[]): RenderedDeployment
 export const containerOf = (objects: readonly KubeObject[]): Container =>
   deploymentOf(objects).spec.template.spec.containers[0];
 
-/** For users of the provider, not for the backend. */
-const SAMPLE_ROLES = ["xbind-catalog-viewer", "xbind-binder", "xbind-inventory-viewer"];
+/** For users of the provider and callers of the gateway, not for the backend. */
+const OTHERS = /^xbind-(?:catalog-viewer|binder|inventory-viewer)$|-callers$/;
 
 /** Returns the rules of a release by the suffix of the role: a module, `crds` or `leader`. */
 export function rulesOf(objects: readonly KubeObject[]): Map<string, readonly PolicyRule[]> {
   const roles = objects.filter(({ kind, metadata: { name } }) =>
-    (kind === "ClusterRole" || kind === "Role") && !SAMPLE_ROLES.includes(name)
+    (kind === "ClusterRole" || kind === "Role") && !OTHERS.test(name)
   ) as (KubeObject & { rules: PolicyRule[] })[];
   return new Map(roles.map(({ metadata: { name }, rules }) => [name.replace(/.*-/, ""), rules]));
 }
