@@ -2,7 +2,7 @@ import { FIELD_MANAGERS } from "../common/api/names.ts";
 import { condition, type Grant, isDeleting } from "../common/api/resources.ts";
 import { type Config, PROGRAM } from "./config.ts";
 import { Authorizer } from "./authorization/authorizer.ts";
-import { authorizationSweeps } from "./issuer/authorization_sweep.ts";
+import { type AuthorizationCounts, authorizationSweeps } from "./issuer/authorization_sweep.ts";
 import { ForeignSecrets } from "./issuer/foreign_secrets.ts";
 import { issuerCaches } from "./issuer/issued_caches.ts";
 import { issuer } from "./issuer/issuer.ts";
@@ -76,14 +76,17 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
       ? new Authorizer({ kube, prefixes: config })
       : undefined;
     if (authorizer) {
-      controllers.push(authorizationSweeps({
+      const onSwept = showHold(metrics);
+      const sweeping = authorizationSweeps({
         kube,
         grants,
         authorizer,
         config,
         recordEvent: events.record,
         log: issuerLog,
-      }));
+        onSwept,
+      });
+      controllers.push((signal) => sweeping(signal).finally(() => onSwept(undefined)));
     }
     controllers.push(
       issuer({
@@ -155,6 +158,24 @@ function showSweeps(metrics: Metrics): (counts: SweepCounts | undefined) => void
     "xbind_reaper_holding",
     "Whether revocation is on hold because many consumers fell silent together: 1, else 0",
     ({ isHolding }) => isHolding ? 1 : 0,
+  );
+  return (counts) => last = counts;
+}
+
+/** Adds the metrics of authorization sweeps. The returned function sets what they show. */
+function showHold(metrics: Metrics): (counts: AuthorizationCounts | undefined) => void {
+  let last: AuthorizationCounts | undefined;
+  metrics.gauge(
+    "xbind_authorization_holding",
+    "Whether revocation is on hold because many Grants lost the permission together: 1, else 0",
+    [],
+    () => [{ value: last?.isHeld ? 1 : 0 }],
+  );
+  metrics.gauge(
+    "xbind_grants_permission_lost",
+    "Grants with rights whose owner may not bind the Export",
+    [],
+    () => [{ value: last?.lost ?? 0 }],
   );
   return (counts) => last = counts;
 }

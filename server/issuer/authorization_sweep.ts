@@ -1,7 +1,7 @@
-import { type Grant, isDeleting } from "../../common/api/resources.ts";
+import { type Condition, type Grant, isDeleting } from "../../common/api/resources.ts";
 import { errorChain } from "../../common/errors.ts";
 import type { Cache } from "../../common/kube/cache.ts";
-import { isConflict, isNotFound } from "../../common/kube/kube_error.ts";
+import { isConflict, isNotFound, KubeError } from "../../common/kube/kube_error.ts";
 import { auditLine } from "../../common/log/audit_line.ts";
 import type { Log } from "../../common/log/log.ts";
 import { every } from "../../common/time/every.ts";
@@ -28,23 +28,33 @@ export interface AuthorizationSweepDeps extends WriteAuthorizedDeps {
 }
 
 /** 10,000 Grants take 200 s. */
-const PACE = { perSecond: 50, burst: 10, maxKeys: 1 };
+const REVIEWS = { perSecond: 50, burst: 10, maxKeys: 1 };
+/** If 10,000 Grants lose the permission together, their conditions take 400 s. */
+const WRITES = { perSecond: 25, burst: 10, maxKeys: 1 };
 const AT_ONCE = 4;
 
+/** What sweeps at intervals need besides. */
+export interface AuthorizationSweepsDeps extends AuthorizationSweepDeps {
+  readonly config: AuthorizationSweepDeps["config"] & Pick<Config, "reaperIntervalMs">;
+  /** Called with the result of each sweep, for the metrics. */
+  readonly onSwept?: (counts: AuthorizationCounts) => void;
+}
+
 /** Sweeps once per interval, first after one interval. Run it only while leading. */
-export const authorizationSweeps = (
-  deps: AuthorizationSweepDeps & { readonly config: Pick<Config, "reaperIntervalMs"> },
-): Runnable => {
+export const authorizationSweeps = (deps: AuthorizationSweepsDeps): Runnable => async (signal) => {
   let wasHeld = false;
-  return every(
+  const sweeping = every(
     deps.config.reaperIntervalMs,
-    async (signal) => {
-      const { isHeld, lost, judged } = await sweepAuthorization(deps, signal);
-      if (isHeld !== wasHeld) tellHold(deps.log, isHeld, { lost, judged });
-      wasHeld = isHeld;
+    async (term) => {
+      const counts = await sweepAuthorization(deps, term);
+      if (!counts) return;
+      if (counts.isHeld !== wasHeld) tellHold(deps.log, counts);
+      wasHeld = counts.isHeld;
+      deps.onSwept?.(counts);
     },
     (error) => deps.log.error("authorization sweep failed", { error }),
   );
+  await sweeping(signal);
 };
 
 /** What a sweep found. */
@@ -54,20 +64,23 @@ export interface AuthorizationCounts {
   /** Those of them whose owner may not bind the Export. */
   readonly lost: number;
   readonly isHeld: boolean;
+  /** Grants whose condition could not be written; the log says why. */
+  readonly failed: number;
 }
 
 /**
  * Asks about every Grant at a bounded pace, then writes what changed. A Grant about which the
  * provider does not answer stays as it is. Nothing is revoked when many lost the permission together.
+ * Returns undefined if the Grants are not known.
  */
 export async function sweepAuthorization(
   deps: AuthorizationSweepDeps,
   signal: AbortSignal,
-): Promise<AuthorizationCounts> {
+): Promise<AuthorizationCounts | undefined> {
   const { grants, config, log, nowMs = Date.now } = deps;
   if (!grants.hasSynced || grants.brokenForMs() !== undefined) {
     log.warn("skipped an authorization sweep: the present Grants are not known");
-    return { judged: 0, lost: 0, isHeld: false };
+    return undefined;
   }
   const answers = await askAll(deps, signal);
   const withRights = [...answers].filter(([grant]) => !hasLostRights(grant));
@@ -78,30 +91,63 @@ export async function sweepAuthorization(
   const most = mostPerSweep(counts.judged, config.reaperMaxPercent);
   const at = nowMs();
   const revocable = new Set(lost.filter((grant) => isDue(grant, at)).slice(0, most));
-  for (const [grant, isAllowed] of answers) {
-    const next = authorizedCondition(grant, {
-      isAllowed,
-      revokes: config.authorizationRevoke,
-      mayRevoke: revocable.has(grant),
-      isHeld,
-      nowMs: at,
-    });
-    try {
-      if (next) await writeAuthorized(deps, grant, next, signal);
-    } catch (error) {
-      // A bind changed the Grant meanwhile, or it is gone. The next sweep judges it.
-      if (!isConflict(error) && !isNotFound(error)) throw error;
-    }
-  }
-  return { ...counts, isHeld };
+  const changes = [...answers].flatMap(([grant, isAllowed]) => {
+    const mayRevoke = revocable.has(grant);
+    const { authorizationRevoke: revokes } = config;
+    const next = authorizedCondition(grant, { isAllowed, revokes, mayRevoke, isHeld, nowMs: at });
+    return next ? [{ grant, next }] : [];
+  });
+  return { ...counts, isHeld, failed: await writeAll(deps, changes.sort(byUrgency), signal) };
 }
+
+interface ChangedCondition {
+  readonly grant: Grant;
+  readonly next: Condition;
+}
+
+/** Who gets rights back waits for nobody. What takes rights away comes before what only tells. */
+const byUrgency = (a: ChangedCondition, b: ChangedCondition): number =>
+  urgencyOf(a.next) - urgencyOf(b.next);
+
+const urgencyOf = ({ status, reason }: Condition): number =>
+  status === "True" ? 0 : reason === "Revoked" ? 1 : 2;
+
+/** Writes the conditions at a bounded pace, and returns how many could not be written. */
+async function writeAll(
+  deps: AuthorizationSweepDeps,
+  changes: readonly ChangedCondition[],
+  signal: AbortSignal,
+): Promise<number> {
+  const pace = new Rate(WRITES);
+  let failed = 0;
+  await forEachAtOnce(changes, AT_ONCE, async ({ grant, next }) => {
+    await sleep(pace.take("all", Infinity).waitMs, signal);
+    try {
+      await writeAuthorized(deps, grant, next, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      // A bind changed the Grant meanwhile, or it is gone. The next sweep judges it.
+      if (isConflict(error) || isNotFound(error)) return;
+      if (isUnreachable(error)) throw error;
+      failed++;
+      deps.log.error("cannot write whether a Grant is authorized", {
+        grant: grant.metadata.name,
+        error,
+      });
+    }
+  });
+  return failed;
+}
+
+const isUnreachable = (error: unknown): boolean =>
+  error instanceof KubeError && error.reason === "ConnectionFailed";
 
 async function askAll(
   { grants, authorizer, log }: AuthorizationSweepDeps,
   signal: AbortSignal,
 ): Promise<Map<Grant, boolean>> {
   const answers = new Map<Grant, boolean>();
-  const pace = new Rate(PACE);
+  const pace = new Rate(REVIEWS);
   let failed: unknown;
   await forEachAtOnce([...grants.values()], AT_ONCE, async (grant) => {
     if (isDeleting(grant)) return;
@@ -122,7 +168,8 @@ async function askAll(
   return answers;
 }
 
-function tellHold(log: Log, isHeld: boolean, counts: Omit<AuthorizationCounts, "isHeld">): void {
+function tellHold(log: Log, { isHeld, lost, judged }: AuthorizationCounts): void {
+  const counts = { lost, judged };
   if (isHeld) {
     const line = auditLine("authorization.hold", "holding", { ...counts });
     log.warn("revocation is on hold: many Grants lost the permission together", line);

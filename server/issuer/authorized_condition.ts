@@ -28,6 +28,9 @@ export const hasLostRights = (grant: Grant): boolean => {
 export const isMarkedUnauthorized = (grant: Grant): boolean =>
   condition(grant, TYPE)?.status === "False";
 
+/** Tells whether a sweep ever judged the Grant otherwise than as expected. */
+export const isMarked = (grant: Grant): boolean => condition(grant, TYPE) !== undefined;
+
 /** Tells whether a refusal has lasted long enough to take the rights of the Grant away. */
 export const isDue = (grant: Grant, nowMs: number): boolean => {
   const present = condition(grant, TYPE);

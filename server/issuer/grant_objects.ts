@@ -106,12 +106,25 @@ export function grantObjects(
   };
 }
 
-/** Takes all rights away but those of heartbeats and identification, so that the Grant can go on. */
+/**
+ * Takes all rights away but those of heartbeats and identification, so that the Grant can go on. The
+ * roles still name the APIs, with a verb that means nothing: an API that lost its label meanwhile
+ * returns with the permission, because it was granted before.
+ */
 export const withoutRights = (objects: GrantObjects): GrantObjects => ({
   ...objects,
-  role: { ...objects.role, rules: [LEASE_RULE] },
-  clusterRole: { ...objects.clusterRole, rules: [...IDENTITY_RULES] },
+  role: { ...objects.role, rules: [LEASE_RULE, ...withheld(objects.role.rules)] },
+  clusterRole: {
+    ...objects.clusterRole,
+    rules: [...IDENTITY_RULES, ...withheld(objects.clusterRole.rules)],
+  },
 });
+
+const withheld = (rules: readonly PolicyRule[] = []): PolicyRule[] =>
+  apiRules(apisOf(rules), [WITHHELD]);
+
+/** No request has this verb. */
+const WITHHELD = "withheld-by-xbind";
 
 /** Marks Secrets that Kubernetes fills with a token. */
 export const TOKEN_SECRET_TYPE = "kubernetes.io/service-account-token";
@@ -138,12 +151,12 @@ const NAMESPACE_RULE: PolicyRule = {
   verbs: [...READ, "create"],
 };
 
-function apiRules(apis: readonly string[]): PolicyRule[] {
+function apiRules(apis: readonly string[], verbs = READ_WRITE): PolicyRule[] {
   return apis.flatMap((api) => {
     const parsed = parseApiName(api);
     if (!parsed) return [];
     const { plural, group } = parsed;
-    return [{ apiGroups: [group], resources: [plural, `${plural}/status`], verbs: READ_WRITE }];
+    return [{ apiGroups: [group], resources: [plural, `${plural}/status`], verbs }];
   });
 }
 

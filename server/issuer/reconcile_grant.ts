@@ -27,7 +27,7 @@ import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { together } from "../../common/time/wait.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
 import type { Config } from "../config.ts";
-import { authorizedCondition, hasLostRights } from "./authorized_condition.ts";
+import { authorizedCondition, hasLostRights, isMarked } from "./authorized_condition.ts";
 import { boundaryTerminates, keepBoundary, put, putBoundary } from "./ensure.ts";
 import { type GrantObjects, grantObjects, withoutRights } from "./grant_objects.ts";
 import {
@@ -45,7 +45,7 @@ import { isExported, type IssuerCaches } from "./issued_caches.ts";
 import { offeredRelated, type RelatedRules } from "./offered_related.ts";
 import { cleanUpVanished, type RevokeDeps, revokeGrant } from "./revoke_grant.ts";
 import { isUrgent, putToken, type TokenDeps } from "./token.ts";
-import { writeAuthorized, type WriteAuthorizedDeps } from "./write_authorized.ts";
+import { clearAuthorized, writeAuthorized, type WriteAuthorizedDeps } from "./write_authorized.ts";
 
 /** What reconciling Grants needs. */
 export interface GrantDeps extends TokenDeps, RevokeDeps, WriteAuthorizedDeps {
@@ -81,6 +81,7 @@ async function issueGrant(deps: GrantDeps, grant: Grant, signal: AbortSignal): P
   const settleAs = (readiness: Readiness) =>
     settle(deps, grant, { ...readiness, relatedMissing: related.missing }, signal);
   const wanted = grantObjects(offered, apis, deps.config);
+  if (!deps.authorizer && isMarked(grant)) await clearAuthorized(deps, grant, signal);
   try {
     if (await isRevoked(deps, grant, signal)) {
       await provision(deps, grant, withoutRights(wanted), signal);

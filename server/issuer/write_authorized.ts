@@ -44,3 +44,17 @@ export async function writeAuthorized(
   log.warn("Grant is not authorized", line);
   recordEvent(grant, "Warning", "PermissionLost", message);
 }
+
+/** Removes the condition, because nobody judges the Grant any more. */
+export async function clearAuthorized(
+  { kube }: Pick<WriteAuthorizedDeps, "kube">,
+  { apiVersion, kind, metadata: { name } }: Grant,
+  signal: AbortSignal,
+): Promise<void> {
+  await kube.applyStatus<KubeObject & Conditioned>(
+    GRANTS,
+    { apiVersion, kind, metadata: { name }, status: { conditions: [] } },
+    FIELD_MANAGERS.authorizer,
+    signal,
+  );
+}

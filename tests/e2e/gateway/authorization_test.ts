@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { grantName } from "../../../common/api/names.ts";
+import { FIELD_MANAGERS, grantName } from "../../../common/api/names.ts";
+import {
+  condition,
+  type Conditioned,
+  GRANTS,
+  isReady,
+  type KubeObject,
+} from "../../../common/api/resources.ts";
 import type { BindResult, Catalog, Clusters, Me } from "../../../common/api/wire.ts";
 import { sealedSubject } from "../../support/planes/sealed_sessions.ts";
 import {
@@ -289,4 +296,29 @@ Deno.test("without authorization not one review is sent", async () => {
   );
   assert.deepEqual(await world.reviews(gateway.account), []);
   assert.deepEqual(await world.reviews(ISSUER), []);
+});
+
+Deno.test("without authorization no Grant tells what was judged before", async () => {
+  const gateway = await world.gateway(GATEWAY_RIGHTS.IN_BULK, ["--authorization=None"]);
+  const { grant: name } = await gateway.bind(await sessions.seal("eve"), "widgets");
+  const { kube } = world.provider;
+  const read = () => kube.get(GRANTS, { name });
+  const judged = {
+    type: "Authorized",
+    status: "False" as const,
+    reason: "Revoked",
+    message: "",
+    lastTransitionTime: new Date().toISOString(),
+  };
+  const { apiVersion, kind } = await read();
+  await kube.applyStatus<KubeObject & Conditioned>(
+    GRANTS,
+    { apiVersion, kind, metadata: { name }, status: { conditions: [judged] } },
+    FIELD_MANAGERS.authorizer,
+  );
+  const grant = await eventually("the condition is gone", async () => {
+    const found = await read();
+    return !condition(found, "Authorized") && found;
+  });
+  assert.ok(isReady(grant));
 });

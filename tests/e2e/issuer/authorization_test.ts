@@ -2,13 +2,14 @@ import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import {
   condition,
+  CRDS,
   type Grant,
   GRANTS,
   isReady,
   LEASES,
   SERVICE_ACCOUNTS,
 } from "../../../common/api/resources.ts";
-import { grantName } from "../../../common/api/names.ts";
+import { grantName, LABELS } from "../../../common/api/names.ts";
 import { createLogger } from "../../../common/log/log.ts";
 import { Authorizer } from "../../../server/authorization/authorizer.ts";
 import { sweepAuthorization } from "../../../server/issuer/authorization_sweep.ts";
@@ -44,7 +45,7 @@ async function sweep(config: Partial<typeof BRAKE> = {}, laterMs = 0) {
     stacktraceLevel: "panic",
     timeEncoding: "rfc3339",
   });
-  return await sweepAuthorization({
+  const counts = await sweepAuthorization({
     kube,
     grants,
     authorizer: new Authorizer({ kube, prefixes: PREFIXES }),
@@ -53,6 +54,7 @@ async function sweep(config: Partial<typeof BRAKE> = {}, laterMs = 0) {
     log,
     nowMs: () => Date.now() + laterMs,
   }, AbortSignal.timeout(60_000));
+  return counts ?? assert.fail("the Grants are not known");
 }
 
 const read = (name: string): Promise<Grant> => kube.get(GRANTS, { name });
@@ -121,14 +123,63 @@ Deno.test("a Grant loses its rights with the permission, and gets them back", as
     await eventually("the sweep notices", async () => (await sweep()).lost === 1);
     await sweep({}, LATER_MS);
     await eventually("the rights are gone", async () => !await mayList());
+    await label(null); // what was granted stays granted, as without a revocation
     await world.allow("gil", ["get", "bind"], ["widgets"], `--user=${userName("gil")}`);
     await eventually("the sweep notices", async () => {
       await sweep();
       return (await authorized(name))?.status === "True";
     });
     await eventually("the rights are back", mayList);
+    await eventually("the Grant is Ready", async () => isReady(await read(name)));
+    await label("true");
   });
 });
+
+/** Labels the CRD for export, or takes the label away. */
+const label = (exported: "true" | null) =>
+  world.provider.edit(CRDS, { name: WIDGETS }, {
+    metadata: { labels: { [LABELS.exported]: exported } },
+  });
+
+/** Lets no status of this Grant be written, until it is disposed. */
+async function frozen(name: string): Promise<AsyncDisposable> {
+  const policy = {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingAdmissionPolicy",
+    metadata: { name: "frozen" },
+    spec: {
+      matchConstraints: {
+        resourceRules: [{
+          apiGroups: ["iam.xbind.io"],
+          apiVersions: ["*"],
+          operations: ["UPDATE"],
+          resources: ["grants/status"],
+        }],
+      },
+      validations: [{ expression: `object.metadata.name != "${name}"` }],
+    },
+  };
+  const binding = {
+    apiVersion: policy.apiVersion,
+    kind: "ValidatingAdmissionPolicyBinding",
+    metadata: { name: "frozen" },
+    spec: { policyName: "frozen", validationActions: ["Deny"] },
+  };
+  const stdin = `${JSON.stringify(policy)}\n---\n${JSON.stringify(binding)}`;
+  const { code, stderr } = await world.plane.kubectl(["create", "-f", "-"], { stdin });
+  assert.equal(code, 0, stderr);
+  const probe = ["patch", "grant", name, "--subresource=status", "--dry-run=server"];
+  const patch = ["--type=merge", "-p", JSON.stringify({ status: { namespace: "x" } })];
+  const isFrozen = async () => (await world.plane.kubectl([...probe, ...patch])).code !== 0;
+  await eventually("the policy is in effect", isFrozen);
+  const kinds = "validatingadmissionpolicybinding,validatingadmissionpolicy";
+  return {
+    [Symbol.asyncDispose]: async () => {
+      await world.kubectl("delete", kinds, "frozen");
+      await eventually("the policy is gone", async () => !await isFrozen());
+    },
+  };
+}
 
 Deno.test("when many lose the permission together, nothing is revoked", async (t) => {
   const names: string[] = [];
@@ -142,6 +193,11 @@ Deno.test("when many lose the permission together, nothing is revoked", async (t
   for (const name of names) {
     await eventually(`${name} is Ready`, async () => isReady(await read(name)));
   }
+  await t.step("one Grant that cannot be written does not stop the others", async () => {
+    await using _frozen = await frozen(names[0] ?? "");
+    assert.equal((await sweep()).failed, 1);
+    assert.deepEqual(await reasons(), ["none", ...Array(7).fill("PermissionLost")]);
+  });
   await t.step("a hold", async () => {
     assert.ok((await sweep()).isHeld);
     assert.ok((await sweep({}, LATER_MS)).isHeld);
