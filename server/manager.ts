@@ -75,8 +75,8 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
     const authorizer = config.authorization === "Kubernetes"
       ? new Authorizer({ kube, prefixes: config })
       : undefined;
+    const onSwept = showHold(metrics);
     if (authorizer) {
-      const onSwept = showHold(metrics);
       const sweeping = authorizationSweeps({
         kube,
         grants,

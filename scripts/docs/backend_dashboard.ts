@@ -66,6 +66,15 @@ export const BACKEND_DASHBOARD: Dashboard = {
           "would revoke": 'max(xbind_grants_would_revoke{job="$job"})',
         },
       },
+      {
+        title: "Lost permissions",
+        about:
+          "Grants whose owner may not bind any more. holds is 1 while none of them loses its rights.",
+        queries: {
+          "lost": 'max(xbind_grants_permission_lost{job="$job"})',
+          "holds": 'max(xbind_authorization_holding{job="$job"})',
+        },
+      },
     ],
     Gateway: [
       {

@@ -218,6 +218,10 @@ Deno.test("xbind-backend logs an audit line for each event of", async (t) => {
     assert.deepEqual([refused["verb"], refused["export"]], ["get", "widgets"]);
     await world.told("grant.unauthorized", "PermissionLost", names[0]);
     await world.told("authorization.hold", "holding");
+    const metrics = await world.gateway.backend.addressOf("/metrics");
+    const isHolding = async () =>
+      /^xbind_authorization_holding 1$/m.test(await (await fetch(`${metrics}/metrics`)).text());
+    await eventually("the metrics show the hold", isHolding);
     await allowUser(plane, "everybody", [{
       apiGroups: ["catalog.xbind.io"],
       resources: ["exports"],
@@ -227,6 +231,7 @@ Deno.test("xbind-backend logs an audit line for each event of", async (t) => {
     await plane.kubectl(["create", "clusterrolebinding", "all", "--clusterrole=everybody", group]);
     await world.told("grant.authorized", "ok", names[0]);
     await world.told("authorization.hold", "released");
+    await eventually("the metrics show its end", async () => !await isHolding());
     for (const name of names) await kube.delete(GRANTS, { name });
     await world.told("grant.revoked", "ok", names[5]);
   });
