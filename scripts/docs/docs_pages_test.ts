@@ -21,7 +21,7 @@ import {
 const OTHERS = {
   kubectl:
     "all all-namespaces as as-group clusterrole context dry-run field-selector for force-conflicts from-file " +
-    "from-literal group kubeconfig list manifest-url namespace recursive server-side timeout user",
+    "from-literal group kubeconfig list manifest-url namespace recursive replicas server-side timeout user",
   helm: "create-namespace install namespace reuse-values set show-only values version",
   docker: "build-arg env publish read-only target volume",
   cosign: "bundle certificate-identity-regexp certificate-oidc-issuer type",
