@@ -4,7 +4,7 @@ const YES_OR_NO = ["true", "false"];
 
 /** The values that each annotation may have. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
-  [ANNOTATIONS.deletionPolicy]: ["Orphan"],
+  [ANNOTATIONS.deletionPolicy]: ["Orphan", "Delete"],
   [ANNOTATIONS.paused]: YES_OR_NO,
   [ANNOTATIONS.keepCrd]: YES_OR_NO,
   [ANNOTATIONS.replace]: YES_OR_NO,

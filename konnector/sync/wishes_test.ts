@@ -28,7 +28,7 @@ Deno.test("wishesOf() says what is wrong", async (t) => {
   const cases: [annotation: string, value: string, problem: RegExp][] = [
     ["paused", "yes", /core\.xbind\.io\/paused is wrong: it is neither true nor false/],
     ["sync-policy", "createonly", /sync-policy is wrong: its only value is CreateOnly/],
-    ["deletion-policy", "orphan", /deletion-policy is wrong: its only value is Orphan/],
+    ["deletion-policy", "orphan", /deletion-policy is wrong: it is neither Orphan nor Delete/],
     ["replace", "yes", /replace is wrong: it is neither true nor false/],
     ["ignored-paths", "spec.size", /"spec\.size" is not a JSON pointer/],
     ["ignored-paths", "/", /"\/" is not a JSON pointer/],
