@@ -1,4 +1,3 @@
-import { isDeleting } from "../../common/api/resources.ts";
 import type { ShowController } from "../../common/control/controller_metrics.ts";
 import type { CacheReports } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
@@ -26,8 +25,7 @@ const PATIENCE_MS = 5_000;
 
 /** Stops the sync of an API. Objects that go meanwhile are released if they can be. */
 export function pauseApi(deps: PauseDeps, api: string, state: ApiState): void {
-  const crd = deps.caches.crds.get({ name: api });
-  if (!crd || isDeleting(crd)) return deps.apis.pause(api, state);
+  if (!deps.caches.crds.get({ name: api })) return deps.apis.pause(api, state);
   const run = state.isGone ? following(deps, api, ifGone) : patiently(whileAway(deps, api, state));
   const identity = JSON.stringify([state.isGone, state.reason, state.coverage.text]);
   deps.apis.pause(api, state, { identity, run });
@@ -36,7 +34,10 @@ export function pauseApi(deps: PauseDeps, api: string, state: ApiState): void {
 /** Releases objects that leave their copies behind, and says why the others wait. */
 export function whileAway(deps: PauseDeps, api: string, state: ApiState): Runnable {
   const reason = state.reason === "Pending" ? "ProviderUnreachable" : state.reason;
-  return following(deps, api, ifAway(state.coverage.of, reason));
+  const { of } = state.coverage;
+  const coverageOf = (namespace: string) =>
+    deps.apis.get(api)?.coverage.of(namespace) ?? of(namespace);
+  return following(deps, api, ifAway(coverageOf, reason));
 }
 
 /** Runs something after some patience. */
