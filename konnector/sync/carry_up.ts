@@ -1,3 +1,5 @@
+import { SYNCER_FINALIZER } from "../../common/api/names.ts";
+import { hasFinalizer } from "../../common/api/resources.ts";
 import { type Outcome, requeueAfter } from "../../common/control/controller.ts";
 import type { Fights } from "./fights.ts";
 import type { UpStep } from "./plan_sync.ts";
@@ -115,12 +117,20 @@ async function apply(
   if (!whole) return lookAgainSoon(); // it was deleted, and the event is on its way
   try {
     if (!copy && namespace) await ensureNamespace(sync, namespace, signal);
+    if (!isHeld(sync, turn, object)) return lookAgainSoon();
     const guard = copy ? { uid: copy.metadata.uid ?? "" } : "absent";
     turn.live = await applyCopy(sync, whole, guard, signal);
   } catch (error) {
     return refused(sync, turn, object, error);
   }
   accepted(sync, key, object);
+}
+
+/** Tells whether our finalizer is still on the object: another konnector may have released it. */
+function isHeld({ objects }: SyncContext, { at }: Turn, { metadata }: ConsumerRecord): boolean {
+  const now = objects.get(at);
+  return now !== undefined && now.metadata.uid === metadata.uid &&
+    hasFinalizer(now, SYNCER_FINALIZER);
 }
 
 function accepted(sync: SyncContext, key: string, object: ConsumerRecord): void {

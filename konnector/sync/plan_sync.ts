@@ -109,17 +109,23 @@ export function planSync(situation: Situation): Step {
 }
 
 /** The object or its binding goes: the copy goes first, then the finalizer. */
-function planLeaving(
-  object: PlannedObject,
-  { copy, coverage, isUncertain, fault }: Situation,
-): Step {
-  if (!object.hasFinalizer) return object.isDeleting ? "none" : planTidying(object);
+function planLeaving(object: PlannedObject, situation: Situation): Step {
+  const { copy, coverage, isUncertain, fault } = situation;
+  if (!object.hasFinalizer) return planReleased(object, situation);
   if (coverage === "orphan") return "removeFinalizer";
   if (object.isLeavingUnclear) return planFault(object, fault);
   if (object.isOrphaning) return "removeFinalizer";
   if (isUncertain) return "lookAtCopy";
   if (copy?.owner !== "ours") return "removeFinalizer";
   return copy.isDeleting ? "wait" : "deleteCopy";
+}
+
+/** Nothing holds the object, but another konnector may have made a copy before it knew that. */
+function planReleased(object: PlannedObject, { copy, coverage }: Situation): Step {
+  const tidying = object.isDeleting ? "none" : planTidying(object);
+  const isKept = object.isOrphaning || object.isLeavingUnclear;
+  if (tidying !== "none" || coverage !== "drain" || isKept) return tidying;
+  return copy?.owner === "ours" && !copy.isDeleting ? "deleteCopy" : "none";
 }
 
 /** Takes our annotations off an object that stays, and is not synced any more. */

@@ -207,6 +207,14 @@ Deno.test("planSync()", async (t) => {
       object: { isDeleting: true, hasFinalizer: false },
     }, "none"],
     ["drains with its binding", { coverage: "drain" }, "deleteCopy"],
+    ["drains a copy that was made after the release", {
+      coverage: "drain",
+      object: { hasFinalizer: false },
+    }, "deleteCopy"],
+    ["keeps a copy that was made after the release of an orphan", {
+      coverage: "drain",
+      object: { hasFinalizer: false, isOrphaning: true },
+    }, "none"],
     ["orphans with its binding", { coverage: "orphan" }, "removeFinalizer"],
     ["takes the mark off with its binding", {
       coverage: "drain",

@@ -1,16 +1,17 @@
 import assert from "node:assert/strict";
 import { sleep } from "../../../common/time/wait.ts";
-import { auditEvents } from "../../../scripts/controlplane/audit_events.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
-import { CRDS, NAMESPACES } from "../../../common/api/resources.ts";
+import { CLUSTER_BINDINGS, CRDS, NAMESPACES } from "../../../common/api/resources.ts";
 import { createMetrics } from "../../../common/control/metrics.ts";
 import { createLogger } from "../../../common/log/log.ts";
-import { DeletionLimit } from "../../../konnector/sync/deletion_limit.ts";
 import { ApiSync } from "../../../konnector/sync/api_sync.ts";
 import { CARRY_NOTHING } from "../../../konnector/sync/carried.ts";
+import { DeletionLimit } from "../../../konnector/sync/deletion_limit.ts";
 import type { Coverage } from "../../../konnector/sync/plan_sync.ts";
 import { connect } from "../../support/planes/kube.ts";
+import { konnectorRequests, requestText } from "../../support/planes/konnector_writes.ts";
+import { everyDayOrSoak } from "../../support/planes/soak.ts";
 import { Konnector } from "../../support/programs/konnector.ts";
 import { type Bound, isGone, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
 
@@ -18,7 +19,11 @@ const world = await KonnectorWorld.start();
 const { consumer, provider } = world;
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 
-const REST_MS = 30_000;
+const REST_MS = everyDayOrSoak(30_000, 600_000);
+const RESTING_OBJECTS = everyDayOrSoak(100, 1_000);
+/** An everyday rest is long enough for several looks for leftovers. */
+const REST_FLAGS = everyDayOrSoak(["--leftovers-interval=5s"], []);
+const SHORTEST_BEAT_MS = 25_000;
 const NO_LOG = createLogger({
   encoder: "json",
   level: "info",
@@ -37,36 +42,39 @@ async function fill(bound: Bound, count: number, prefix = "o"): Promise<void> {
   await eventually(`${count} objects have copies`, async () => {
     const copies = await provider.kube.list(type, { namespace });
     return copies.filter(({ metadata }) => metadata.name.startsWith(prefix)).length === count;
-  }, { timeoutMs: 120_000 });
+  }, { timeoutMs: everyDayOrSoak(120_000, 300_000) });
 }
 
-const leasePatches = async () =>
-  (await auditEvents(
-    world.providerPlane,
-    ({ verb, stage, objectRef, userAgent }) =>
-      stage === "ResponseComplete" && verb === "patch" && objectRef?.resource === "leases" &&
-      (userAgent?.startsWith("xbind-konnector/") ?? false),
-  )).length;
+/** Waits until the konnector holds this many objects of an API. */
+async function isKnown({ api }: Bound, count: number): Promise<void> {
+  const address = await world.konnector.addressOf("/metrics");
+  await eventually("the objects are known", async () => {
+    const text = await (await fetch(`${address}/metrics`)).text();
+    return text.includes(`xbind_sync_held_objects{api="${api}"} ${count}\n`);
+  });
+}
 
-Deno.test("at rest, the konnector writes nothing but heartbeats", async () => {
-  const bound = await world.bind("rest");
-  await world.bind("idle");
-  await world.bind("still");
-  await fill(bound, 100);
-  await world.ready(bound);
-  const requests = async () =>
-    (await auditEvents(
-      world.consumerPlane,
-      ({ stage, userAgent, verb }) =>
-        stage === "ResponseComplete" && verb !== "watch" &&
-        (userAgent?.startsWith("xbind-konnector/") ?? false),
-    )).length;
-  await sleep(2_000);
-  const [beats, asked] = [await leasePatches(), await requests()];
-  const writes = await world.writesDuring(() => sleep(REST_MS));
-  assert.deepEqual(writes, { consumer: [], provider: [] });
-  assert.equal(await requests() - asked, 0);
-  assert.ok(await leasePatches() - beats >= 3);
+Deno.test("at rest, the konnector watches, and sends nothing but heartbeats", async () => {
+  const connections = [
+    await world.bind("rest"),
+    await world.bind("idle"),
+    await world.bind("still"),
+  ];
+  const [bound] = connections as [Bound];
+  await fill(bound, RESTING_OBJECTS);
+  await world.restart({ flags: REST_FLAGS });
+  await isKnown(bound, RESTING_OBJECTS);
+  for (const each of connections) await world.ready(each);
+  await sleep(5_000);
+  const [onConsumer = [], onProvider = []] = await konnectorRequests([
+    { plane: world.consumerPlane, kube: consumer.kube },
+    { plane: world.providerPlane, kube: provider.kube },
+  ], () => sleep(REST_MS));
+  assert.deepEqual(onConsumer.map(requestText), []);
+  assert.deepEqual(new Set(onProvider.map(requestText)), new Set(["patch leases"]));
+  const most = connections.length * (Math.floor(REST_MS / SHORTEST_BEAT_MS) + 1);
+  const beats = onProvider.length;
+  assert.ok(beats >= connections.length && beats <= most, `${beats} heartbeats in ${REST_MS} ms`);
 });
 
 Deno.test("every look through the records finds what is left to do, and asks nothing else", async () => {
@@ -151,15 +159,13 @@ Deno.test("a restart writes nothing", async () => {
   await fill(bound, 10);
   const writes = await world.writesDuring(async () => {
     await world.restart();
-    const address = await world.konnector.addressOf("/metrics");
-    await eventually("the objects are known", async () => {
-      const text = await (await fetch(`${address}/metrics`)).text();
-      return text.includes(`xbind_sync_held_objects{api="${bound.api}"} 10`);
-    });
+    await isKnown(bound, 10);
     await sleep(1_000);
   });
   assert.deepEqual(writes, { consumer: [], provider: [] });
 });
+
+const EMPTIED_MS = everyDayOrSoak(120_000, 30_000);
 
 Deno.test("a namespace with 500 objects is emptied, and nothing is created", async () => {
   const bound = await world.bind("crowd");
@@ -167,7 +173,7 @@ Deno.test("a namespace with 500 objects is emptied, and nothing is created", asy
   await fill(bound, 500);
   const writes = await world.writesDuring(async () => {
     await consumer.kube.delete(NAMESPACES, { name: namespace });
-    await isGone(consumer.kube, NAMESPACES, { name: namespace }, { timeoutMs: 120_000 });
+    await isGone(consumer.kube, NAMESPACES, { name: namespace }, { timeoutMs: EMPTIED_MS });
   });
   assert.deepEqual(await provider.kube.list(type, { namespace }), []);
   assert.deepEqual(new Set(writes.provider), new Set([`delete ${type.plural}`]));
@@ -209,6 +215,38 @@ Deno.test("two konnectors at once end in the same state", async () => {
     const left = await Promise.all(sides.map((kube) => kube.list(type, { namespace })));
     return left.flat().length === 0;
   });
+});
+
+/** Delays the next read of a path, so that one of two konnectors learns later what the other knows. */
+function delayOneRead(path: string): void {
+  let isDone = false;
+  world.providerProxy.faults = (arrival) => {
+    if (isDone || arrival.method !== "GET" || !arrival.path.includes(path)) return undefined;
+    isDone = true;
+    const pass = async (forward: () => Promise<number>) => {
+      await sleep(2_000);
+      return await forward() > 0;
+    };
+    return { kind: "gate", pass };
+  };
+}
+
+Deno.test("two konnectors at once unbind, and leave no copy", async () => {
+  const bound = await world.bind("leave");
+  const { type, namespace, name, api } = bound;
+  await fill(bound, 20);
+  const flags = { kubeconfig: world.kubeconfig };
+  await using second = await Konnector.start(world.consumerPlane, flags);
+  await second.logged("listening");
+  await world.edit("provider", bound, "o-0", { status: { phase: "Ready" } }, "status");
+  await world.onConsumer(type, { namespace, name: "o-0" }, ({ status }) => status !== undefined);
+  delayOneRead(`/customresourcedefinitions/${api}`);
+  await provider.edit(CRDS, { name: api }, { metadata: { labels: { "example.org/new": "true" } } });
+  await consumer.kube.delete(CLUSTER_BINDINGS, { name });
+  await isGone(consumer.kube, CLUSTER_BINDINGS, { name });
+  await sleep(1_000);
+  world.providerProxy.faults = () => undefined;
+  assert.deepEqual(await provider.kube.list(type, { namespace }), []);
 });
 
 Deno.test("with an election one konnector works, and another takes over", async () => {

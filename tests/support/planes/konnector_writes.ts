@@ -18,29 +18,47 @@ export async function konnectorWrites(
   planes: readonly Watched[],
   run: () => Promise<unknown>,
 ): Promise<string[][]> {
+  const all = await konnectorRequests(planes, run);
+  return all.map((requests) => requests.filter(isWrite).map(requestText));
+}
+
+/** Returns the requests of konnectors on each plane during `run`, without watches. */
+export async function konnectorRequests(
+  planes: readonly Watched[],
+  run: () => Promise<unknown>,
+): Promise<AuditEvent[][]> {
   const [first, last] = [uniqueName("before"), uniqueName("after")];
   const mark = (name: string) =>
     Promise.all(planes.map(({ kube }) => kube.find(NAMESPACES, { name })));
   await mark(first);
   await run();
   await mark(last);
-  return await Promise.all(planes.map(({ plane }) => writesBetween(plane, first, last)));
+  return await Promise.all(planes.map(({ plane }) => requestsBetween(plane, first, last)));
 }
 
-async function writesBetween(plane: ControlPlane, first: string, last: string): Promise<string[]> {
+/** Writes a request as `verb resource`. */
+export const requestText = ({ verb, objectRef, requestURI }: AuditEvent): string => {
+  const { resource, subresource } = objectRef ?? {};
+  return `${verb} ${resource ?? requestURI}${subresource ? `/${subresource}` : ""}`;
+};
+
+async function requestsBetween(
+  plane: ControlPlane,
+  first: string,
+  last: string,
+): Promise<AuditEvent[]> {
   const isMark = (name: string) => ({ objectRef }: AuditEvent) => objectRef?.name === name;
   const between = await eventually("the audit log is complete", async () => {
     const events = await auditEvents(plane, ({ stage }) => stage === "ResponseComplete");
     const end = events.findIndex(isMark(last));
     return end >= 0 && events.slice(events.findIndex(isMark(first)) + 1, end);
   });
-  return between.filter(isWrite).map(({ verb, objectRef }) =>
-    `${verb} ${objectRef?.resource}${objectRef?.subresource ? `/${objectRef.subresource}` : ""}`
+  return between.filter(({ verb, userAgent }) =>
+    verb !== "watch" && (userAgent?.startsWith("xbind-konnector/") ?? false)
   );
 }
 
 /** Heartbeats, Events and questions about one's own rights do not count. */
-const isWrite = ({ verb, userAgent, objectRef }: AuditEvent): boolean =>
-  WRITES.includes(verb) && (userAgent?.startsWith("xbind-konnector/") ?? false) &&
-  !["leases", "events"].includes(objectRef?.resource ?? "") &&
+const isWrite = ({ verb, objectRef }: AuditEvent): boolean =>
+  WRITES.includes(verb) && !["leases", "events"].includes(objectRef?.resource ?? "") &&
   !objectRef?.resource?.startsWith("selfsubject");
