@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
-import { SECRETS } from "../../../common/api/resources.ts";
+import { CLUSTER_BINDINGS, SECRETS } from "../../../common/api/resources.ts";
 import { sleep } from "../../../common/time/wait.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { uniqueName } from "../../support/planes/kube.ts";
 import { everyDayOrSoak } from "../../support/planes/soak.ts";
 import { type Instance, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
 import { RandomCopies, rulesFor } from "../../support/worlds/random_copies.ts";
-import { randomFrom, RandomHistory } from "../../support/worlds/random_history.ts";
+import { randomFrom } from "../../support/worlds/random_from.ts";
+import { RandomHistory } from "../../support/worlds/random_history.ts";
 import { RelatedSteps } from "../../support/worlds/related_steps.ts";
 import { FOR_UID, SyncObserver } from "../../support/worlds/sync_observer.ts";
 
@@ -57,9 +58,21 @@ async function play(
     });
   }
   await t.step("nothing is written at rest", async () => {
+    await bindingsStay();
     const writes = await world.writesDuring(() => sleep(2_000));
     assert.deepEqual(writes, { consumer: [], provider: [] });
   });
+}
+
+/** Waits until a konnector that was started has written what it found to the bindings. */
+async function bindingsStay(): Promise<void> {
+  let last = "";
+  await eventually("the bindings stay as they are", async () => {
+    const bindings = await world.consumer.kube.list(CLUSTER_BINDINGS);
+    const before = last;
+    last = bindings.map(({ metadata }) => metadata.resourceVersion).join();
+    return last === before;
+  }, { everyMs: 1_000 });
 }
 
 Deno.test("random histories of users, providers and crashes end as they must", async (t) => {
@@ -102,6 +115,11 @@ Deno.test("the observer and the models notice what a konnector does wrong", asyn
   await sees(/the foreign .* was deleted/);
   await world.edit("consumer", bound, "a", { status: { [FOR_UID]: "another" } }, "status");
   await sees(/has the status of another/);
+  await world.edit("provider", bound, "a", { "metadata/labels": {} });
+  await world.edit("consumer", bound, "a", { "metadata/finalizers": [] });
+  const unmarked = (await history.differences()).join();
+  assert.match(unmarked, /\/a has no finalizer/);
+  assert.match(unmarked, /\/a has a copy without our labels/);
   const { annotations = {} } = copy.metadata;
   await world.createForeign(bound, "c", {}, { annotations });
   await sees(/has the copies/);
@@ -110,11 +128,12 @@ Deno.test("the observer and the models notice what a konnector does wrong", asyn
   await sees(/was deleted, and its object lives/);
   assert.match((await history.differences()).join(), /\/a has no copy/);
 
-  for (let i = 0; i < 40; i++) await copies.useSource();
+  const secrets = () => provider.kube.list(SECRETS, { namespace });
+  for (let i = 0; i < 40 || (await secrets()).length === 0; i++) await copies.useSource();
   assert.match((await copies.differences()).join(), /has no copy/);
   assert.deepEqual(copies.violations, []);
   const related = new RelatedSteps(world);
-  for (const { metadata } of await provider.kube.list(SECRETS, { namespace })) {
+  for (const { metadata } of await secrets()) {
     await related.write("provider", "secrets", metadata, "changed");
   }
   await copies.differences();

@@ -3,7 +3,7 @@ import { KubeError } from "../../../common/kube/kube_error.ts";
 import type { ObjectKey } from "../../../common/kube/paths.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import type { KonnectorWorld } from "./konnector_world.ts";
-import { chooser, lateStatus, randomFrom } from "./random_history.ts";
+import { chooser, lateStatus, randomFrom } from "./random_from.ts";
 import { DIRECTIONS, type RelatedObject, RelatedSteps, RESOURCES, rule } from "./related_steps.ts";
 
 /** The place of a source and of its copy. */

@@ -1,38 +1,22 @@
-import { ANNOTATIONS, CORE_CLEANUP_FINALIZER, LABELS } from "../../../common/api/names.ts";
-import { CLUSTER_BINDINGS, CRDS, isDeleting } from "../../../common/api/resources.ts";
-import { KubeError } from "../../../common/kube/kube_error.ts";
+import {
+  ANNOTATIONS,
+  CORE_CLEANUP_FINALIZER,
+  LABELS,
+  SYNCER_FINALIZER,
+} from "../../../common/api/names.ts";
+import { CLUSTER_BINDINGS, CRDS, hasFinalizer, isDeleting } from "../../../common/api/resources.ts";
 import { keyText } from "../../../common/kube/paths.ts";
 import { Konnector } from "../programs/konnector.ts";
 import { keyIn } from "./konnector_steps.ts";
 import { type Bound, type Instance, isGone, type KonnectorWorld } from "./konnector_world.ts";
+import { changeExactly, isLabelled, MARK_CHANGES } from "./mark_changes.ts";
+import { chooser, lateStatus, randomFrom } from "./random_from.ts";
 import { FOR_UID, type SyncObserver } from "./sync_observer.ts";
-
-/** Returns numbers from 0 to 1 that only depend on the seed. */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = state + 0x6d2b79f5 >>> 0;
-    let mixed = Math.imul(state ^ state >>> 15, state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ mixed >>> 7, mixed | 61);
-    return ((mixed ^ mixed >>> 14) >>> 0) / 4_294_967_296;
-  };
-}
-
-/** Returns the function that chooses one of these by a number from 0 to 1 and their weights. */
-export const chooser =
-  <T extends readonly [weight: number, ...unknown[]]>(choices: readonly T[]) =>
-  (random: number): T => {
-    let at = random * choices.reduce((sum, [weight]) => sum + weight, 0);
-    return choices.find(([weight]) => (at -= weight) < 0) ?? choices[0] as T;
-  };
-
-/** The status of a change that came too late: its object is missing, there, or changed. */
-export const lateStatus = (error: unknown): number | undefined =>
-  error instanceof KubeError && [404, 409, 422].includes(error.status) ? error.status : undefined;
 
 const NAMES = ["a", "b", "c", "d"];
 /** The konnector makes a deleted copy again at once only twice in ten minutes. */
 const MOST_LOSSES = 2;
+const MOST_FOREIGN = 3;
 
 /** Does random things to the objects of one bound API, and knows how they must end. */
 export class RandomHistory implements AsyncDisposable {
@@ -109,7 +93,8 @@ export class RandomHistory implements AsyncDisposable {
     if (!wanted) return ["is there, and nobody wants it"];
     const faults: string[] = [];
     if (!isSame(object.spec, wanted)) faults.push(`is ${JSON.stringify(object.spec)}`);
-    const mark = object.metadata.annotations?.[ANNOTATIONS.conflict];
+    if (!hasFinalizer(object, SYNCER_FINALIZER)) faults.push("has no finalizer");
+    const mark = conflictOf(object);
     const foreign = this.#foreign.get(key);
     if (foreign) {
       if (!mark) faults.push("has no mark of its conflict");
@@ -123,6 +108,7 @@ export class RandomHistory implements AsyncDisposable {
     if (copy.metadata.annotations?.[ANNOTATIONS.consumerObjectUid] !== object.metadata.uid) {
       faults.push("has the copy of another object");
     }
+    if (!isLabelled(copy)) faults.push("has a copy without our labels");
     if (!isSame(copy.spec, wanted)) faults.push(`has the copy ${JSON.stringify(copy.spec)}`);
     if (copy.status && !isSame(copy.status, object.status)) faults.push("lacks its status");
     return faults;
@@ -194,6 +180,30 @@ export class RandomHistory implements AsyncDisposable {
     await this.world.provider.kube.delete(place.type, keyIn(place, name), { uid });
   }
 
+  /** Changes our marks on a copy that is at rest. Without its owner it becomes a foreign object. */
+  async unmark(place: Bound, name: string): Promise<void> {
+    const copy = await this.#copyAtRest(place, name);
+    if (!copy || this.#foreign.size >= MOST_FOREIGN) return;
+    const { isRepaired, steps } = this.#pick(MARK_CHANGES);
+    const at = keyIn(place, name);
+    const changed = await changeExactly(this.world.provider.kube, place.type, copy, steps);
+    if (isRepaired) return;
+    this.observer.guard(changed);
+    this.#foreign.set(keyText(copy.metadata), changed);
+    await this.world.onConsumer(place.type, at, (object) => conflictOf(object) !== undefined);
+  }
+
+  /** Takes our finalizer off an object by hand, and waits until it is back. */
+  async unfinalize(place: Bound, name: string): Promise<void> {
+    const at = keyIn(place, name);
+    const { kube } = this.world.consumer;
+    const object = await kube.get(place.type, at);
+    if (isDeleting(object) || !hasFinalizer(object, SYNCER_FINALIZER)) return;
+    const step = { op: "remove", path: "/metadata/finalizers" } as const;
+    await changeExactly(kube, place.type, object, [step]);
+    await this.world.onConsumer(place.type, at, (found) => hasFinalizer(found, SYNCER_FINALIZER));
+  }
+
   /** Makes a foreign object in a free place, or takes one away. */
   async intrude(place: Bound, name: string): Promise<void> {
     const key = `${place.namespace}/${name}`;
@@ -204,7 +214,7 @@ export class RandomHistory implements AsyncDisposable {
       this.#foreign.delete(key);
       return await this.world.provider.kube.delete(place.type, keyIn(place, name));
     }
-    if (this.#foreign.size >= 2 || await this.#copyOf(place, name)) return;
+    if (this.#foreign.size >= MOST_FOREIGN || await this.#copyOf(place, name)) return;
     const { group, version, kind } = place.type;
     const metadata = { name, namespace: place.namespace };
     const object = { apiVersion: `${group}/${version}`, kind, metadata, spec: { size: 7 } };
@@ -261,6 +271,18 @@ export class RandomHistory implements AsyncDisposable {
     const isForeign = this.#foreign.has(`${place.namespace}/${name}`);
     return found && !isForeign ? found : undefined;
   }
+
+  /** Returns the copy of an object if no konnector has anything left to write to it. */
+  async #copyAtRest(place: Bound, name: string): Promise<Instance | undefined> {
+    if (this.#second) return undefined; // it may write what the first one has written
+    const copy = await this.#copyOf(place, name);
+    const object = await this.world.consumer.kube.find(place.type, keyIn(place, name));
+    if (!copy || !object || isDeleting(copy) || isDeleting(object)) return undefined;
+    const { [ANNOTATIONS.consumerGeneration]: generation } = copy.metadata.annotations ?? {};
+    const isAtRest = generation === String(object.metadata.generation) &&
+      this.#faultsOf(object, copy).length === 0;
+    return isAtRest ? copy : undefined;
+  }
 }
 
 type Action = (this: RandomHistory, place: Bound, name: string) => Promise<void>;
@@ -274,11 +296,16 @@ const ACTIONS: readonly (readonly [number, string, Action])[] = [
   [3, "meddle with", RandomHistory.prototype.meddle],
   [3, "delete the copy of", RandomHistory.prototype.loseCopy],
   [3, "foreign", RandomHistory.prototype.intrude],
+  [4, "change the marks of", RandomHistory.prototype.unmark],
+  [3, "take the finalizer off", RandomHistory.prototype.unfinalize],
   [2, "label", RandomHistory.prototype.label],
   [3, "kill", RandomHistory.prototype.kill],
   [2, "second konnector", RandomHistory.prototype.pair],
   [0.7, "unbind and bind", RandomHistory.prototype.rebind],
 ];
+
+const conflictOf = ({ metadata }: Instance): string | undefined =>
+  metadata.annotations?.[ANNOTATIONS.conflict];
 
 const isSame = (a: unknown, b: unknown): boolean => canonical(a) === canonical(b);
 
