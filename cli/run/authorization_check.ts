@@ -18,22 +18,22 @@ export function authorizationCheck({ subject, kubernetes }: AuthorizedMe, catalo
     .map(({ name }) => name);
   const bindable = catalog.exports.length - locked.length;
   const names = `RBAC of the provider knows you as user ${user} in ${groups.join(", ")}`;
-  const found = ok("authorization", `${names}; you may bind ${bindable} of the Exports you see`);
+  const mayBind = catalog.bindableUnknown
+    ? "which of the Exports you see you may bind is not known before you try"
+    : `you may bind ${bindable} of the Exports you see`;
+  const found = ok("authorization", `${names}; ${mayBind}`);
   if (locked.length === 0) return found;
   return {
     ...found,
-    remedy: `You may not bind ${fewOf(locked)}. An administrator of the provider would apply this`,
-    manifests: bindManifests(subject, user, locked),
+    remedy: `You may not bind ${fewOf(locked)}. An administrator of the provider would apply this` +
+      (locked.length > FEW ? ` for the first ${FEW}` : ""),
+    manifests: locked.slice(0, FEW).flatMap((name) => bindManifests(subject, user, name)),
   };
 }
 
-/** Builds the role and its binding that let one user bind these Exports. */
-export function bindManifests(
-  subject: string,
-  user: string,
-  exportNames: readonly string[],
-): readonly object[] {
-  const name = `xbind-bind-${identityHash(subject).slice(0, 10)}`;
+/** Builds the role and its binding that let one user bind an Export. Each Export has its own. */
+export function bindManifests(subject: string, user: string, exportName: string): object[] {
+  const name = `xbind-bind-${exportName}-${identityHash(subject).slice(0, 10)}`;
   const metadata = { name };
   return [
     {
@@ -43,7 +43,7 @@ export function bindManifests(
       rules: [{
         apiGroups: ["catalog.xbind.io"],
         resources: ["exports"],
-        resourceNames: [...exportNames],
+        resourceNames: [exportName],
         verbs: ["get", "bind"],
       }],
     },

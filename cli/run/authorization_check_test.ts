@@ -30,7 +30,7 @@ Deno.test("authorizationCheck() shows the exact role and binding for what is loc
   const check = authorizationCheck(ME, { exports: [offer("a"), offer("b", false)] });
   assert.equal(check.status, "ok");
   assert.match(check.remedy ?? "", /^You may not bind b\. /);
-  const name = "xbind-bind-3b01d55f54";
+  const name = "xbind-bind-b-3b01d55f54";
   assert.deepEqual(check.manifests, [
     {
       apiVersion: "rbac.authorization.k8s.io/v1",
@@ -51,4 +51,22 @@ Deno.test("authorizationCheck() shows the exact role and binding for what is loc
       subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: ME.kubernetes.user }],
     },
   ]);
+});
+
+Deno.test("authorizationCheck() gives each Export its own role, and says how many it shows", () => {
+  const names = Array.from({ length: 12 }, (_, i) => `export-${i}`);
+  const check = authorizationCheck(ME, { exports: names.map((name) => offer(name, false)) });
+  const roles = (check.manifests ?? []).filter((each) => "rules" in each) as {
+    metadata: { name: string };
+    rules: { resourceNames: string[] }[];
+  }[];
+  assert.equal(new Set(roles.map(({ metadata }) => metadata.name)).size, 10);
+  const shown = roles.flatMap(({ rules }) => rules.flatMap((rule) => rule.resourceNames));
+  assert.deepEqual(shown, names.slice(0, 10));
+  assert.match(check.remedy ?? "", /and 2 more\. .* would apply this for the first 10$/);
+});
+
+Deno.test("authorizationCheck() says that it is not known what may be bound", () => {
+  const check = authorizationCheck(ME, { exports: [offer("a")], bindableUnknown: true });
+  assert.match(check.detail, /you may bind is not known before you try$/);
 });

@@ -85,7 +85,7 @@ export const catalogListing = (catalog: Catalog): Listing => {
             (each.relatedResources ?? [])
               .map(({ resource, direction }) => `${resource} ${direction}`).join(", "),
             each.docs ?? "",
-            each.bindable === false ? "no" : "yes",
+            each.bindable === false ? "no" : catalog.bindableUnknown ? "unknown" : "yes",
           ]
           : []),
       ]);

@@ -40,6 +40,8 @@ Deno.test("catalogListing() tells which Exports may not be bound", () => {
   ]);
   assert.deepEqual(notes, ["you may not bind b; kubectl bind doctor shows what to ask for"]);
   assert.deepEqual(catalogListing({ exports: [entry("a")] }).notes, []);
+  const unknown = catalogListing({ exports: [entry("a")], bindableUnknown: true });
+  assert.match(unknown.table({ wide: true })[1] ?? "", / unknown$/);
 });
 
 Deno.test("clustersListing() lists Grants in use, then pending Grants", () => {

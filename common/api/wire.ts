@@ -85,6 +85,9 @@ export type CatalogCollection = Infer<typeof CATALOG_COLLECTION>;
 /** `GET /api/catalog` */
 export const CATALOG = record({ exports: list(CATALOG_EXPORT) }, {
   collections: list(CATALOG_COLLECTION),
+  bindableUnknown: flag(
+    "True if it is not known which Exports the caller may bind; otherwise absent",
+  ),
 });
 /** The Ready Exports and their Collections. */
 export type Catalog = Infer<typeof CATALOG>;

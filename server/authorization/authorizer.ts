@@ -125,11 +125,10 @@ export class Authorizer {
     if (!seesAll && isLong) throw tooManyToAsk();
     const see: Names = seesAll ? "all" : await chosen(names, (name) => may("get", name));
     const visible = names.filter((name) => includes(see, name));
+    if (bindsAll) return catalogRights(see, "all");
     // In a long catalog nothing is shown as locked; a bind still asks.
-    const bind: Names = bindsAll || visible.length > MAX_BY_NAME
-      ? "all"
-      : await chosen(visible, (name) => may("bind", name));
-    return catalogRights(see, bind);
+    if (visible.length > MAX_BY_NAME) return catalogRights(see, "unknown");
+    return catalogRights(see, await chosen(visible, (name) => may("bind", name)));
   }
 
   #refusal(identity: Identity, verb: Refusal["verb"], exportName: string): Refusal {

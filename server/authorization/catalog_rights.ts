@@ -7,13 +7,14 @@ export type Names = "all" | ReadonlySet<string>;
 /** What a user may do with the Exports of the catalog. */
 export interface CatalogRights {
   readonly see: Names;
-  readonly bind: Names;
+  /** Unknown if that would take too many reviews. */
+  readonly bind: Names | "unknown";
   /** Equal rights have equal keys. */
   readonly key: string;
 }
 
 /** Makes rights, with their key. */
-export const catalogRights = (see: Names, bind: Names): CatalogRights => ({
+export const catalogRights = (see: Names, bind: CatalogRights["bind"]): CatalogRights => ({
   see,
   bind,
   key: `${keyOf(see)} ${keyOf(bind)}`,
@@ -54,7 +55,7 @@ const has = (list: unknown, word: string): boolean =>
 const textsIn = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
 
-const keyOf = (names: Names): string =>
-  names === "all"
-    ? "*"
+const keyOf = (names: CatalogRights["bind"]): string =>
+  typeof names === "string"
+    ? names
     : createHash("sha256").update(JSON.stringify([...names].sort())).digest("base64url");

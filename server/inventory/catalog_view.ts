@@ -42,12 +42,15 @@ export function catalogParts(catalog: Catalog): CatalogParts {
 export function catalogFor(parts: CatalogParts, { see, bind }: CatalogRights): string {
   if (see === "all" && bind === "all") return parts.whole;
   const exports = parts.exports.filter(({ name }) => includes(see, name))
-    .map(({ name, open, locked }) => includes(bind, name) ? open : locked);
+    .map(({ name, open, locked }) => bind === "unknown" || includes(bind, name) ? open : locked);
   const collections = parts.collections.flatMap(({ entry, json }) => {
     const shown = entry.exports.filter((name) => includes(see, name));
     if (shown.length === entry.exports.length) return [json];
     return shown.length === 0 ? [] : [JSON.stringify({ ...entry, exports: shown })];
   });
-  const more = collections.length > 0 ? `,"collections":[${collections.join(",")}]` : "";
-  return `{"exports":[${exports.join(",")}]${more}}`;
+  const more = [
+    ...(collections.length > 0 ? [`,"collections":[${collections.join(",")}]`] : []),
+    ...(bind === "unknown" ? [',"bindableUnknown":true'] : []),
+  ];
+  return `{"exports":[${exports.join(",")}]${more.join("")}}`;
 }

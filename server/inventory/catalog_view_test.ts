@@ -39,3 +39,9 @@ Deno.test("catalogFor() marks what may not be bound", () => {
     true,
   ]);
 });
+
+Deno.test("catalogFor() says that it is not known what may be bound", () => {
+  const parts = catalogParts(CATALOG);
+  const shown = JSON.parse(catalogFor(parts, catalogRights("all", "unknown")));
+  assert.deepEqual(shown, { ...CATALOG, bindableUnknown: true });
+});

@@ -52,6 +52,19 @@ Deno.test("kubectl bind tells what may not be bound, and what would allow it", a
       return (await user.run(["export", "gadgets", "-o", "yaml"])).code === 0;
     });
   });
+  await t.step("what doctor prints for another Export takes nothing away", async () => {
+    await world.allow("ada-sees", ["get"], ["vault"], `--user=${userName("ada")}`);
+    const { stdout } = await eventually("doctor shows the vault", async () => {
+      const shown = await user.run(["doctor"]);
+      return /You may not bind vault\./.test(shown.stdout) && shown;
+    });
+    const manifests = stdout.slice(stdout.indexOf("apiVersion:"), stdout.lastIndexOf(NEXT_CHECK));
+    const { code, stderr } = await world.plane.kubectl(["apply", "-f", "-"], { stdin: manifests });
+    assert.equal(code, 0, stderr);
+    for (const name of ["gadgets", "vault"]) {
+      assert.ok(await world.canI("ada", [], "bind", `exports.catalog.xbind.io/${name}`), name);
+    }
+  });
 });
 
 /** Begins the line of the check after that of authorization. */

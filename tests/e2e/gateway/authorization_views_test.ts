@@ -268,8 +268,9 @@ Deno.test("a long catalog is asked about in bulk or not at all", async (t) => {
     await eventually("all Exports are shown", async () => {
       return (await catalogOf(byName, bob)).exports.length === 103;
     });
-    const { exports } = await catalogOf(byName, hal);
+    const { exports, bindableUnknown } = await catalogOf(byName, hal);
     assert.ok(exports.every(({ bindable }) => bindable === undefined));
+    assert.ok(bindableUnknown);
     await failure(await byName.tryBind(hal, "gadgets"), 403);
     const accepted = (await world.reviews(byName.account))
       .filter(({ responseStatus }) => responseStatus?.code === 201);
