@@ -30,7 +30,7 @@ export const catalog =
 
 /** Handles `GET /api/clusters`. */
 export const clusters = (deps: InventoryRouteDeps): Handler<Env> => async (c) =>
-  answer(c, await deps.inventory.clusters(c.req.raw.signal, await ownerToShow(deps, c)));
+  answer(c, await forCaller(deps, c, (owner) => deps.inventory.clusters(c.req.raw.signal, owner)));
 
 /** Handles `GET /api/catalog/:export/instances`. */
 export const instances =
@@ -38,11 +38,27 @@ export const instances =
     const name = c.req.param("export");
     const { signal } = c.req.raw;
     if (!isDnsSubdomain(name)) throw exportNotFound(name.slice(0, 253));
-    await deps.authorizer?.checkSee(c.get("identity"), name, signal);
+    const checkSee = async () => await deps.authorizer?.checkSee(c.get("identity"), name, signal);
+    await checkSee();
     const offer = deps.exports.get({ name }) ?? await findLive(deps.kube, name);
     if (!offer) throw exportNotFound(name);
-    return answer(c, await deps.inventory.instances(offer, signal, await ownerToShow(deps, c)));
+    const list = (owner?: string) => deps.inventory.instances(offer, signal, owner);
+    const listed = await forCaller(deps, c, list);
+    await checkSee(); // the list may have taken a while
+    return answer(c, listed);
   };
+
+/** Builds what the caller may see. That may take seconds, so it asks what that is at the end too. */
+async function forCaller(
+  deps: InventoryRouteDeps,
+  c: Context<Env>,
+  build: (owner?: string) => Promise<InventoryAnswer>,
+): Promise<InventoryAnswer> {
+  const owner = await ownerToShow(deps, c);
+  const built = await build(owner);
+  const ownerNow = await ownerToShow(deps, c);
+  return ownerNow === owner ? built : await build(ownerNow);
+}
 
 /** Returns the subject whose inventory the caller sees; undefined means everybody's. */
 async function ownerToShow(
