@@ -28,6 +28,8 @@ export interface ReviewDeps {
   readonly pace: ReviewPace;
   /** A clock in milliseconds that never goes back; `performance.now` unless given. */
   readonly monotonicMs?: () => number;
+  /** For tests; otherwise 5 s. */
+  readonly timeoutMs?: number;
 }
 
 /** Asks the provider what a user may do. Each answer counts for 9 s. */
@@ -52,7 +54,7 @@ export class AccessReviews {
     await this.#deps.pace.turn(user.user, signal);
     const { verb, resource, name } = question;
     const resourceAttributes = { verb, ...resource, ...(name === undefined ? {} : { name }) };
-    const answer = await asked(this.#deps.kube, PATH, {
+    const answer = await asked(this.#deps, PATH, {
       apiVersion: "authorization.k8s.io/v1",
       kind: "SubjectAccessReview",
       spec: { ...user, resourceAttributes },
@@ -80,12 +82,12 @@ export interface AskedOptions {
 
 /** Sends a review and returns the answer; throws UNAVAILABLE if there is none. */
 export async function asked(
-  kube: ReviewDeps["kube"],
+  { kube, timeoutMs = TIMEOUT_MS }: ReviewDeps,
   path: string,
   review: object,
   { headers = {}, signal }: AskedOptions = {},
 ): Promise<unknown> {
-  using limit = deadline(TIMEOUT_MS, signal, () => reviewFailed("the provider is too slow"));
+  using limit = deadline(timeoutMs, signal, () => reviewFailed("the provider is too slow"));
   try {
     return await kube.request<unknown>("POST", path, review, limit.signal, headers);
   } catch (error) {

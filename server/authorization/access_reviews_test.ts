@@ -71,6 +71,22 @@ Deno.test("AccessReviews says why there is no answer", async (t) => {
   }
 });
 
+Deno.test("AccessReviews does not wait for a provider that hangs", async () => {
+  const signals: AbortSignal[] = [];
+  const request = <T>(...[, , , signal]: [string, string, unknown?, AbortSignal?]) => {
+    if (signal) signals.push(signal);
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    return new Promise<T>((_, reject) => {
+      signal?.addEventListener("abort", () => reject(signal.reason));
+    });
+  };
+  const reviews = new AccessReviews({ kube: { request }, pace: new ReviewPace(), timeoutMs: 20 });
+  await assert.rejects(reviews.isAllowed(USER, QUESTION), isUnavailable(/too slow/));
+  assert.ok(signals.every(({ aborted }) => aborted));
+  const gone = AbortSignal.abort(new Error("gone"));
+  await assert.rejects(reviews.ask(USER, QUESTION, gone), /gone/);
+});
+
 Deno.test("AccessReviews asks again after 9 s, and delivers no older answer", async () => {
   const { reviews, sent, clock } = answering(status({ allowed: true }));
   await reviews.isAllowed(USER, QUESTION);

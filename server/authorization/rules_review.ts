@@ -76,7 +76,7 @@ export class RulesReviews {
       kind: "SelfSubjectRulesReview",
       spec: { namespace: NO_NAMESPACE },
     };
-    return await asked(this.#deps.kube, PATH, review, { headers, signal });
+    return await asked(this.#deps, PATH, review, { headers, signal });
   }
 
   #nowMs(): number {

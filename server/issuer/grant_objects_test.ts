@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { IAM_API_VERSION } from "../../common/api/groups.ts";
 import type { Grant, PolicyRule, RelatedResource } from "../../common/api/resources.ts";
-import { apisOf, grantObjects } from "./grant_objects.ts";
+import { apisOf, grantObjects, withoutRights } from "./grant_objects.ts";
 
 const grant = (relatedResources?: RelatedResource[]): Grant => ({
   apiVersion: IAM_API_VERSION,
@@ -39,6 +39,20 @@ Deno.test("grantObjects() puts the rules of an API into the role of the scope", 
   const namespace = grantObjects(grant(), ["widgets.example.org"], { issuerScope: "Namespace" });
   assert.deepEqual(namespace.role.rules, [LEASES, WIDGETS]);
   assert.deepEqual(namespace.clusterRole.rules, IDENTITY);
+});
+
+Deno.test("withoutRights() leaves heartbeats, and the names of APIs without a verb of Kubernetes", () => {
+  const related: RelatedResource[] = [{ resource: "secrets", direction: "FromConsumer" }];
+  for (const issuerScope of ["Cluster", "Namespace"] as const) {
+    const objects = grantObjects(grant(related), ["widgets.example.org"], { issuerScope });
+    const { role, clusterRole } = withoutRights(objects);
+    const rules = [...role.rules ?? [], ...clusterRole.rules ?? []];
+    const withheld = { ...WIDGETS, verbs: ["withheld-by-xbind"] };
+    const kept = [LEASES, ...IDENTITY];
+    assert.deepEqual(new Set(rules), new Set([...kept, withheld]));
+    assert.deepEqual(apisOf(rules), ["widgets.example.org"]);
+    assert.deepEqual(withoutRights(withoutRights(objects)), withoutRights(objects));
+  }
 });
 
 Deno.test("grantObjects() names and labels every object after the Grant", () => {
