@@ -241,6 +241,16 @@ Deno.test("a change of RBAC takes effect within 10 s, for pickups too", async (t
     assert.deepEqual(await names(), []);
     await world.forbid("fay");
   });
+  await t.step("all these looks at the catalog took at most 2 reviews in any 10 s", async () => {
+    const times = (await world.reviews(gateway.account))
+      .filter(({ objectRef }) => objectRef?.resource === "selfsubjectrulesreviews")
+      .map((event) => Date.parse(event.requestReceivedTimestamp));
+    assert.ok(times.length >= 3, String(times.length));
+    for (const from of times) {
+      const inTenSeconds = times.filter((at) => at >= from && at < from + 10_000);
+      assert.ok(inTenSeconds.length <= 2, times.join(" "));
+    }
+  });
   await t.step("the refused pickup is not spent", async () => {
     await allow(["get", "bind"]);
     await eventually(
