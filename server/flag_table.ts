@@ -115,12 +115,12 @@ const AUTHORIZATION = {
   ),
   "authorization-user-prefix": text(
     "xbind:",
-    "Put before the subject of a signed-in caller to make the user name that RBAC knows",
+    "Put before the subject of a signed-in caller to make the user name that RBAC knows; ends with : or /",
     namePrefix,
   ),
   "authorization-group-prefix": text(
     "xbind:",
-    "Put before each group of a signed-in caller to make the group name that RBAC knows",
+    "Put before each group of a signed-in caller to make the group name that RBAC knows; ends with : or /",
     namePrefix,
   ),
   "authorization-revoke": flag(
