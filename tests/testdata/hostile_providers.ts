@@ -12,6 +12,8 @@ export interface HostileProvider {
   readonly answers: HostileAnswers;
   /** How many of its APIs are bound; one by default. */
   readonly apis?: number;
+  /** What of it is copied to the consumer; nothing by default. */
+  readonly copies?: "secrets" | "configmaps";
   /** The reason that `Ready` has in the end, on its Connection or its binding. */
   readonly ends: readonly ["Connection" | "ClusterBinding", reason: string];
 }
@@ -58,6 +60,11 @@ const endless =
     }
   };
 
+/** The metadata of a Secret or ConfigMap in a namespace that is copied. */
+const relatedObject = (name: string) => ({
+  metadata: { name, namespace: "default", uid: name, resourceVersion: "5" },
+});
+
 /** Hostile providers, each with what a consumer sees of it. */
 export const HOSTILE_PROVIDERS: readonly HostileProvider[] = [
   {
@@ -69,6 +76,32 @@ export const HOSTILE_PROVIDERS: readonly HostileProvider[] = [
     what: "a watch of objects with a line that has no end",
     answers: { inObjectWatch: endless(() => CHUNK) },
     ends: ["ClusterBinding", "Pending"],
+  },
+  {
+    what: "a watch of Secrets with a line that has no end",
+    copies: "secrets",
+    answers: { inRelatedWatch: endless(() => CHUNK) },
+    ends: ["ClusterBinding", "Pending"],
+  },
+  {
+    what: "a watch with ConfigMaps without end",
+    copies: "configmaps",
+    answers: {
+      inRelatedWatch: endless((nth) =>
+        Array.from({ length: 10 }, (_, index) => `c${nth}x${index}`)
+          .map((name) => watchLine("ADDED", relatedObject(name))).join("")
+      ),
+    },
+    ends: ["ClusterBinding", "Pending"],
+  },
+  {
+    what: "a Secret of 100 MB",
+    copies: "secrets",
+    answers: {
+      inRelatedWatch: (send) => send(watchLine("ADDED", relatedObject("huge"))),
+      related: () => `"${"x".repeat(100 * MIB)}"`,
+    },
+    ends: ["ClusterBinding", "AsExpected"],
   },
   {
     what: "a watch with CRDs without end",

@@ -5,16 +5,20 @@ import {
   condition,
   CONNECTIONS,
   CRDS,
+  isReady,
   type KubeObject,
 } from "../../../common/api/resources.ts";
 import { bundleFor, bundleObjects, providerKubeconfig } from "../../../common/consumer/bundle.ts";
 import { toYaml } from "../../../common/yaml.ts";
 import { sleep } from "../../../common/time/wait.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { startHostileProvider } from "../../support/peers/hostile_provider.ts";
+import { plainCrd, startHostileProvider } from "../../support/peers/hostile_provider.ts";
 import { customType } from "../../support/planes/issuer_samples.ts";
 import { uniqueName } from "../../support/planes/kube.ts";
+import { everyDayOrSoak } from "../../support/planes/soak.ts";
+import { ProcessView } from "../../support/programs/process_view.ts";
 import { type Bound, isGone, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { rule } from "../../support/worlds/related_steps.ts";
 import { HOSTILE_STATUSES } from "../../testdata/hostile_statuses.ts";
 import { HOSTILE_PROVIDERS, type HostileProvider } from "../../testdata/hostile_providers.ts";
 
@@ -43,7 +47,8 @@ async function attack(hostile: HostileProvider, index: number): Promise<Attack> 
   const access = { server: server.url, caData: btoa(server.caPem), token: "bait" };
   const kubeconfig = toYaml([providerKubeconfig({ ...access, namespace: "boundary" })]);
   const apis = boundApis.map((api) => ({ name: api }));
-  const bundle = bundleFor(name, kubeconfig, { apis });
+  const relatedResources = hostile.copies ? [rule(hostile.copies, "FromProvider")] : [];
+  const bundle = bundleFor(name, kubeconfig, { apis, relatedResources });
   const annotations = { [ANNOTATIONS.deletionPolicy]: "Orphan" };
   const binding = { ...bundle.binding, metadata: { name, annotations } };
   await world.apply(bundleObjects({ ...bundle, binding }));
@@ -58,11 +63,6 @@ async function syncs(bound: Bound): Promise<void> {
   await world.onProvider(type, { namespace, name });
   await world.edit("provider", bound, name, { status: { phase: "Up" } }, "status");
   await world.onConsumer(type, { namespace, name }, ({ status }) => status?.["phase"] === "Up");
-}
-
-async function memory(): Promise<number> {
-  const status = await Deno.readTextFile(`/proc/${world.konnector.pid}/status`);
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
 }
 
 Deno.test("hostile providers harm only themselves", async (t) => {
@@ -98,8 +98,8 @@ Deno.test("hostile providers harm only themselves", async (t) => {
     }
     await syncs(good);
   });
-  await t.step("memory stays bounded", async () => {
-    const used = await memory();
+  await t.step("memory stays bounded", () => {
+    const used = new ProcessView(world.konnector.pid).peakResidentBytes();
     assert.ok(used < MOST_MEMORY, `${Math.round(used / 1024 / 1024)} MiB`);
   });
   await t.step("they can be unbound", async () => {
@@ -125,6 +125,49 @@ Deno.test("hostile providers harm only themselves", async (t) => {
     false,
   );
 });
+
+const OFFERED = Array.from({ length: 150 }, (_, index) => `offer${index}s.offers.example.org`);
+/** Installing 100 CRDs takes long, so in everyday runs all are refused. */
+const OFFERED_CRD = everyDayOrSoak(() => "null", plainCrd);
+
+Deno.test("at most 100 APIs of a provider are bound and pulled by themselves", async () => {
+  const name = "generous";
+  await using server = await startHostileProvider([], { exports: OFFERED, crd: OFFERED_CRD });
+  const access = { server: server.url, caData: btoa(server.caPem), token: "bait" };
+  const kubeconfig = toYaml([providerKubeconfig({ ...access, namespace: "boundary" })]);
+  const { secret, connection } = bundleFor(name, kubeconfig, { apis: [] });
+  const wishes = { autoBind: true, schema: { pullPolicy: "All" } };
+  const made = { ...connection, spec: { ...connection.spec, ...wishes } };
+  await world.apply([secret, made as KubeObject]);
+  const found = await world.hasCondition(
+    CONNECTIONS,
+    { name },
+    "AutoBound",
+    "False",
+    "TooManyAPIs",
+  );
+  assert.match(condition(found, "AutoBound")?.message ?? "", /50 APIs more than the 100/);
+  const { spec } = await consumer.kube.get(CLUSTER_BINDINGS, { name });
+  assert.equal(spec.apis.length, 100);
+  await everyDayOrSoak(() => Promise.resolve(), () => arePulled(name))();
+  const crds = (await consumer.kube.list(CRDS)).map(({ metadata }) => metadata.name);
+  const bound = spec.apis.map((api) => api.name);
+  const pulled = crds.filter((each) => OFFERED.includes(each));
+  assert.deepEqual(pulled.sort(), everyDayOrSoak([], bound.sort()));
+  await consumer.kube.delete(CONNECTIONS, { name });
+  await isGone(consumer.kube, CONNECTIONS, { name }, { timeoutMs: 60_000 });
+});
+
+/** Waits until all CRDs that there is room for are installed, and the others are reported. */
+async function arePulled(name: string): Promise<void> {
+  await eventually("the cap is reported", async () => {
+    const found = await consumer.kube.get(CONNECTIONS, { name });
+    return condition(found, "SchemaInSync")?.reason === "TooManyAPIs";
+  }, { timeoutMs: 120_000 });
+  await eventually("all are bound", async () => {
+    return isReady(await consumer.kube.get(CLUSTER_BINDINGS, { name }));
+  }, { timeoutMs: 120_000 });
+}
 
 /** Fields in which the translation to generations of the consumer shows. */
 const withoutGenerations = (status: unknown): string =>

@@ -17,6 +17,10 @@ export interface HostileAnswers {
   readonly inCrdWatch?: (send: Send, nth: number) => Promise<unknown>;
   /** Comes first in the nth watch of objects. */
   readonly inObjectWatch?: (send: Send, nth: number) => Promise<unknown>;
+  /** Comes first in the nth watch of Secrets or ConfigMaps. */
+  readonly inRelatedWatch?: (send: Send, nth: number) => Promise<unknown>;
+  /** A Secret or ConfigMap, as JSON text. */
+  readonly related?: () => string;
   /** Pages of lists that have no end, because watches are refused. */
   readonly pages?: (nth: number) => readonly object[];
   /** The answer to an apply, as JSON text. */
@@ -39,7 +43,7 @@ export async function startHostileProvider(
   apis: readonly string[],
   answers: HostileAnswers,
 ): Promise<HostileApiServer> {
-  const watches = { crds: 0, objects: 0 };
+  const watches = { crds: 0, objects: 0, related: 0 };
   let pages = 0;
   return await HostileApiServer.start(async (answer, _, request) => {
     const [path = "", query = ""] = (request.url ?? "").split("?");
@@ -63,6 +67,11 @@ export async function startHostileProvider(
       const exported = [...apis, ...answers.exports ?? []].map(exportedCrd);
       return await stream(answer, exported, answers.inCrdWatch, ++watches.crds);
     }
+    const isRelated = /^\/api\/v1\/.*(secrets|configmaps)/.test(path);
+    if (isRelated && isWatch) {
+      return await stream(answer, [], answers.inRelatedWatch, ++watches.related);
+    }
+    if (isRelated && answers.related && request.method === "GET") return json(answers.related());
     if (isWatch) return await stream(answer, [], answers.inObjectWatch, ++watches.objects);
     if (isCrd) {
       const name = path.split("/").at(-1) ?? "";
