@@ -28,9 +28,9 @@ export interface AuthorizationSweepDeps extends WriteAuthorizedDeps {
 }
 
 /** 10,000 Grants take 200 s. */
-const REVIEWS = { perSecond: 50, burst: 10, maxKeys: 1 };
+const REVIEWS = { perSecond: 50, burst: 5, maxKeys: 1 };
 /** If 10,000 Grants lose the permission together, their conditions take 400 s. */
-const WRITES = { perSecond: 25, burst: 10, maxKeys: 1 };
+const WRITES = { perSecond: 25, burst: 5, maxKeys: 1 };
 const AT_ONCE = 4;
 
 /** What sweeps at intervals need besides. */
