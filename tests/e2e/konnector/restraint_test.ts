@@ -45,7 +45,7 @@ Deno.test("a refused credential closes all watches, and is tried once a minute",
   providerProxy.arrivals.length = 0;
   await world.edit("consumer", bound, "a", { spec: { size: 3 } });
   await world.create(bound, "b");
-  const [minutes, ms] = everyDayOrSoak([0, 3_000], [2, 125_000]);
+  const [minutes, ms] = everyDayOrSoak([0, 2_000], [2, 125_000]);
   await aWhile(ms);
   const probes = providerProxy.arrivals.map(({ method, path }) => `${method} ${path}`);
   assert.equal(probes.length, minutes, `${probes}`);
