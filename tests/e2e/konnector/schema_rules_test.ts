@@ -171,9 +171,9 @@ Deno.test("a status that this cluster prunes or refuses is written once", async 
       return world.edit("provider", bound, "a", { status }, "status");
     });
   const patch = `patch ${type.plural}/status`;
-  await editVersions(bound, withStatus(ANYTHING));
   await world.create(bound, "a");
   await world.onProvider(type, at);
+  await editVersions(bound, withStatus(ANYTHING));
 
   await t.step("fields that its schema lacks are dropped", async () => {
     await eventually("the provider keeps the field", async () => {
