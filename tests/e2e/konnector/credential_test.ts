@@ -6,6 +6,7 @@ import {
   type ClusterRoleBinding,
   condition,
   CONNECTIONS,
+  CRDS,
   EXPORTS,
   GRANTS,
   isReady,
@@ -17,9 +18,10 @@ import { bundleFor, providerKubeconfig } from "../../../common/consumer/bundle.t
 import { toYaml } from "../../../common/yaml.ts";
 import { grantFor } from "../../support/planes/issuer_samples.ts";
 import { accountToken, uniqueName } from "../../support/planes/kube.ts";
-import { told } from "../../support/worlds/konnector_steps.ts";
+import { aWhile, told } from "../../support/worlds/konnector_steps.ts";
 import {
   type Bound,
+  connectionOf,
   isGone,
   KonnectorWorld,
   secretOf,
@@ -191,4 +193,67 @@ Deno.test("with the policy Orphan a binding goes without its provider", async ()
   await isGone(consumer.kube, CLUSTER_BINDINGS, { name });
   await isGone(consumer.kube, type, { namespace, name: "a" });
   assert.ok(await provider.kube.get(type, { namespace, name: "a" }));
+});
+
+/** Waits until the provider publishes the schema of an API. */
+async function isPublished({ group, kind }: Bound["type"]): Promise<void> {
+  const path = `/openapi/v3/apis/${group}/v1`;
+  await eventually(`${path} is published`, async () => {
+    const { components: { schemas } } = await provider.kube.request<{
+      components: { schemas: object };
+    }>("GET", path);
+    return Object.keys(schemas).some((name) => name.endsWith(`.v1.${kind}`));
+  });
+}
+
+/** Lets the Connection of a Grant bind and pull what it finds. Returns what is exported and bound. */
+async function takeAll(bound: Bound, source: "CRD" | "OpenAPI") {
+  const { name } = bound;
+  const { spec, ...connection } = connectionOf(bound);
+  const wishes = { autoBind: true, schema: { source, pullPolicy: "All" } };
+  const taking = { ...connection, spec: { ...spec, ...wishes } } as KubeObject;
+  await world.apply([secretOf(bound), taking]);
+  const { status } = await world.hasCondition(CONNECTIONS, { name }, "AutoBound", "True");
+  const binding = await world.onConsumer(CLUSTER_BINDINGS, { name });
+  return {
+    exported: status?.exportedAPIs?.map((api) => api.name) ?? [],
+    taken: binding.spec.apis.map((api) => api.name),
+  };
+}
+
+async function syncs({ type, namespace }: Bound, name: string): Promise<void> {
+  await world.create({ type, namespace }, name);
+  await world.onProvider(type, { namespace, name });
+}
+
+Deno.test("autoBind and pullPolicy All take what an issued credential may read", async (t) => {
+  const granted = await world.bind("granted", { isApplied: false });
+  const other = await world.bind("ungranted", { isApplied: false });
+  const { name } = granted;
+  await t.step("from OpenAPI: the granted API only", async () => {
+    await isPublished(granted.type);
+    assert.deepEqual(await takeAll(granted, "OpenAPI"), {
+      exported: [granted.api],
+      taken: [granted.api],
+    });
+    await world.isReady(CLUSTER_BINDINGS, { name });
+    await syncs(granted, "a");
+    assert.equal(await consumer.kube.find(CRDS, { name: other.api }), undefined);
+    await consumer.kube.delete(CONNECTIONS, { name });
+    await isGone(consumer.kube, CONNECTIONS, { name });
+    await isGone(consumer.kube, CRDS, { name: granted.api });
+  });
+  await t.step("from CRDs: every exported one, of which only the granted one syncs", async () => {
+    const { exported, taken } = await takeAll(granted, "CRD");
+    assert.deepEqual(taken, exported);
+    assert.ok([granted.api, other.api].every((api) => taken.includes(api)));
+    await world.hasCondition(CLUSTER_BINDINGS, { name }, "PermissionDenied", "True", "Forbidden");
+    await syncs(granted, "b");
+    await world.onConsumer(CRDS, { name: other.api });
+    await world.create(other, "c");
+    await aWhile();
+    const at = { namespace: other.namespace, name: "c" };
+    assert.equal((await consumer.kube.get(other.type, at)).metadata.finalizers, undefined);
+    assert.equal(await provider.kube.find(other.type, at), undefined);
+  });
 });
