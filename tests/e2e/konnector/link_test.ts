@@ -11,6 +11,7 @@ import {
   CLUSTER_ROLE_BINDINGS,
   CLUSTER_ROLES,
   condition,
+  CONFIG_MAPS,
   CONNECTIONS,
   CRDS,
   type KubeObject,
@@ -25,7 +26,7 @@ import { VERSION } from "../../../common/version.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { decodeHeartbeat, isLive } from "../../../server/provider/heartbeats.ts";
 import { boundaryOf, crdFor } from "../../support/planes/issuer_samples.ts";
-import { accountToken, uniqueName } from "../../support/planes/kube.ts";
+import { accountToken, configMap, uniqueName } from "../../support/planes/kube.ts";
 import { told } from "../../support/worlds/konnector_steps.ts";
 import {
   type Bound,
@@ -105,6 +106,35 @@ Deno.test("a Connection with the longest name has a heartbeat", async () => {
   await isGone(consumer.kube, CONNECTIONS, { name });
 });
 
+/** Waits until a heartbeat fails with this text, at once because the konnector is new. */
+async function heartbeatFails(text: RegExp): Promise<void> {
+  await world.restart();
+  const { error } = await world.konnector.logged("cannot send the heartbeat");
+  assert.match(String(error), text);
+}
+
+/** Deletes a boundary with a living heartbeat in it. A ConfigMap keeps it Terminating for a while. */
+async function loseBoundary(namespace: string): Promise<void> {
+  const { metadata } = configMap(namespace, "holds");
+  const held = { ...configMap(namespace, "holds"), metadata: { ...metadata, finalizers: [HOLD] } };
+  await provider.kube.create(CONFIG_MAPS, held, FIELD_MANAGERS.installer);
+  await provider.kube.delete(NAMESPACES, { name: namespace });
+  await eventually("the heartbeat is gone", async () => {
+    return (await provider.kube.list(LEASES, { namespace })).length === 0;
+  });
+  await heartbeatFails(/being terminated/);
+  const { metadata: { deletionTimestamp } } = await provider.kube.get(NAMESPACES, {
+    name: namespace,
+  });
+  assert.ok(deletionTimestamp);
+  await provider.edit(CONFIG_MAPS, { namespace, name: "holds" }, { metadata: { finalizers: [] } });
+  await isGone(provider.kube, NAMESPACES, { name: namespace });
+  await heartbeatFails(/not found/);
+  assert.equal(await provider.kube.find(NAMESPACES, { name: namespace }), undefined);
+}
+
+const HOLD = "example.org/hold";
+
 Deno.test("the konnector makes no boundary for its heartbeat", async () => {
   const name = uniqueName("boundless");
   const boundary = uniqueName("boundary");
@@ -117,6 +147,10 @@ Deno.test("the konnector makes no boundary for its heartbeat", async () => {
   const sample = `xbind_heartbeat_timestamp_seconds{connection="${name}"} `;
   assert.ok((await metrics.text()).includes(sample), "an alert can see that none arrived");
   assert.equal(await provider.kube.find(NAMESPACES, { name: boundary }), undefined);
+  await provider.makeNamespace(boundary);
+  await leaseOf(boundary, name);
+  await loseBoundary(boundary);
+  await world.isReady(CONNECTIONS, { name });
   await provider.makeNamespace(boundary);
   await leaseOf(boundary, name);
   await consumer.kube.delete(CONNECTIONS, { name });
