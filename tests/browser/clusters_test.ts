@@ -153,7 +153,7 @@ Deno.test("the clusters view shows names, versions and problems that konnectors 
     for (const part of ["Rejected", "it is too large", "prod-eu", "ada@example.org"]) {
       assert.ok(text.includes(part), text);
     }
-    await dialog.getByText("and 5 more, which konnectors only count").waitFor();
+    await dialog.getByText("and 5 more that are not synced").waitFor();
     const twin = dialog.getByRole("row").filter({ hasText: "team/twin" });
     await twin.getByText(`prod-eu (${SECOND.slice(0, 8)})`).waitFor();
     const instance = dialog.getByRole("row").filter({ hasText: "team/orders" });

@@ -28,7 +28,7 @@ export function ProblemTable(
         </tbody>
       </table>
       {more > 0
-        ? <p class="muted small table-note">{`and ${more} more, which konnectors only count`}</p>
+        ? <p class="muted small table-note">{`and ${more} more that are not synced`}</p>
         : null}
     </div>
   );
