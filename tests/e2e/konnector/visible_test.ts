@@ -5,7 +5,9 @@ import { ANNOTATIONS, FIELD_MANAGERS, heartbeatLeaseName } from "../../../common
 import {
   CLUSTER_BINDINGS,
   condition,
+  CONNECTIONS,
   CRDS,
+  type CustomResourceDefinition,
   isReady,
   type KubeObject,
   LEASES,
@@ -188,18 +190,20 @@ Deno.test("a konnector with rights on bound groups works there, and names what i
   });
 });
 
-/** The roles of the konnector for one group, with these verbs only on one resource. */
-const rolesWith = (group: string, resource: string, verbs: readonly string[]): KubeObject[] => {
+/** The roles of the konnector for these groups, with these verbs only on one resource. */
+const rolesWith = (groups: string[], resource: string, verbs: readonly string[]): KubeObject[] => {
   const only = (rule: PolicyRule): PolicyRule =>
     rule.resources?.includes(resource) ? { ...rule, verbs: [...verbs] } : rule;
-  return (konnectorManifest("any", { groups: [group], related: [] }) as Role[])
+  return (konnectorManifest("any", { groups, related: [] }) as Role[])
     .filter(({ kind }) => /Role$/.test(kind))
     .map((role) => ({ ...role, rules: role.rules?.map(only) ?? [] }));
 };
 
 Deno.test("a konnector names the rights that it lacks, and does without the right to install", async (t) => {
+  const grown = await world.bind("grown");
   const bound = await world.bind("unequipped", { isApplied: false });
   const { name, api, type } = bound;
+  const groups = [type.group, grown.type.group];
   const starts = async (roles: readonly KubeObject[], status: number, text: RegExp) => {
     await world.apply(roles);
     await world.restart();
@@ -214,13 +218,13 @@ Deno.test("a konnector names the rights that it lacks, and does without the righ
     const place = "secrets in the namespace xbind";
     const missing = `list ${place}, watch ${place}, patch ${place}`;
     const text = new RegExp(`^not ready: the konnector may not ${missing} on this cluster; `);
-    await starts(rolesWith(type.group, "secrets", ["get"]), 503, text);
+    await starts(rolesWith(groups, "secrets", ["get"]), 503, text);
   });
 
   await t.step("without the right to install CRDs it is ready, and says so", async () => {
     const crds = "customresourcedefinitions";
     const text = new RegExp(`^ok, but .* may not create ${crds}, patch ${crds}, delete ${crds} on`);
-    await starts(rolesWith(type.group, crds, ["get", "list", "watch"]), 200, text);
+    await starts(rolesWith(groups, crds, ["get", "list", "watch"]), 200, text);
   });
 
   await t.step("it uses a CRD that somebody else installs", async () => {
@@ -234,6 +238,19 @@ Deno.test("a konnector names the rights that it lacks, and does without the righ
     await world.ready(bound);
     await world.create(bound, "a");
     await world.onProvider(type, keyIn(bound, "a"));
+  });
+
+  await t.step("it keeps the CRD that it may not change, and says so", async () => {
+    const at = { name: grown.name };
+    await world.provider.edit(CRDS, { name: grown.api }, ({ spec }: CustomResourceDefinition) => ({
+      spec: { ...spec, names: { ...spec.names, shortNames: ["gr"] } },
+    }));
+    const found = await world.hasCondition(CLUSTER_BINDINGS, at, "PermissionDenied", "True");
+    assert.match(condition(found, "PermissionDenied")?.message ?? "", /may not change the CRD/);
+    assert.ok(isReady(found));
+    await world.hasCondition(CONNECTIONS, at, "SchemaInSync", "False", "Forbidden");
+    await world.create(grown, "a");
+    await world.onProvider(grown.type, keyIn(grown, "a"));
   });
 
   await t.step("with all rights its readiness names none", async () => {
