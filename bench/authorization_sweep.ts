@@ -42,7 +42,9 @@ export async function* benchAuthorizationSweep(run: Run): AsyncGenerator<Figure>
   const sweepMs = grants / REVIEWS_A_SECOND * 1_000;
 
   progress(`a sweep over ${grants} Grants that keep the permission`);
-  const kept = await apiRequestsDuring(plane, backend.user, () => sleep(sweepMs + INTERVAL_MS));
+  const kept = await apiRequestsDuring(plane, backend.user, async () => {
+    await sleep(1.25 * sweepMs + 2 * INTERVAL_MS); // long enough for a whole sweep
+  });
   const reviews = kept.filter(isReview);
   const writes = kept.filter(isGrantWrite).length;
   yield {
