@@ -18,6 +18,8 @@ export interface CopyTurn {
   live: CopyRecord | null | undefined;
   /** What the source wants, with its data. */
   wanted: WantedCopy | undefined;
+  /** The version of the source that was known when it was read. */
+  readVersion: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -74,6 +76,7 @@ async function read(
   if (waitMs > 0) return requeueAfter(waitMs);
   const found = await readSource(context, turn.at, source, turn.signal);
   if (found === "changed") return requeueAfter(LOOK_AGAIN_MS);
+  turn.readVersion = source.metadata.resourceVersion;
   if (found !== "barred") turn.wanted = found;
   else notesFor(context, turn.key).barredVersion = source.metadata.resourceVersion;
 }

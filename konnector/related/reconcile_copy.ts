@@ -20,9 +20,18 @@ export async function reconcileCopy(
   key: string,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const turn: CopyTurn = { key, at: parseKey(key), live: undefined, wanted: undefined, signal };
+  const turn: CopyTurn = {
+    key,
+    at: parseKey(key),
+    live: undefined,
+    wanted: undefined,
+    readVersion: undefined,
+    signal,
+  };
   for (let steps = 0; steps < MOST_STEPS; steps++) {
     const source = context.sources.get(turn.at);
+    // What was read may be older than a change that was reported meanwhile.
+    if (source?.metadata.resourceVersion !== turn.readVersion) turn.wanted = undefined;
     const copy = copyIn(context, turn);
     const step = planCopy(situationOf(context, turn, source, copy));
     if (step === "none") return settled(context, turn, source, copy);

@@ -204,6 +204,29 @@ Deno.test("fresh changes of users are synced before a backlog", async () => {
   }, { timeoutMs: 60_000 });
 });
 
+Deno.test("a related object that changes while it is read is read again", async () => {
+  const related = new RelatedSteps(world);
+  const relatedResources = [rule("secrets", "FromProvider", { label: "raced" })];
+  const own = await world.bind("raced", { relatedResources });
+  const key = { namespace: own.namespace, name: "raced" };
+  let reads = 0;
+  world.providerProxy.faults = ({ method, path }) => {
+    if (method !== "GET" || !path.endsWith("/secrets/raced") || reads++ > 0) return undefined;
+    return {
+      kind: "gate",
+      pass: async (forward) => {
+        await forward();
+        await related.write("provider", "secrets", key, "new");
+        await aWhile(500); // the event arrives before the answer
+        return true;
+      },
+    };
+  };
+  await related.put("provider", "secrets", key, "old", { labels: ["raced"] });
+  await related.has("consumer", "secrets", key, "new");
+  assert.ok(reads >= 2);
+});
+
 Deno.test({
   name: "a conflict ends within a minute after the foreign object is gone",
   ignore: everyDayOrSoak(true, false),
