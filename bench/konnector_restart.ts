@@ -1,8 +1,10 @@
 import { eventually } from "../scripts/controlplane/eventually.ts";
 import { sleep } from "../common/time/wait.ts";
 import type { Bound, KonnectorWorld } from "../tests/support/worlds/konnector_world.ts";
-import { type Figure, timed } from "./figure.ts";
+import { type Figure, median, timed } from "./figure.ts";
 import { processMetric } from "./konnector_measures.ts";
+
+const TURNS = 3;
 
 /** A world with one bound API. */
 interface Place {
@@ -21,27 +23,33 @@ export async function settled({ world, bound: { api } }: Place, count: number): 
   }, { timeoutMs: 1_800_000, everyMs: 50 });
 }
 
-/** Measures how long a new process takes until it is settled, and what it writes. */
+/** Measures how long a new process takes until it is settled, three times, and what it writes. */
 export async function restartFigure(
   place: Place,
   count: number,
   mostSeconds: number,
 ): Promise<Figure> {
-  let settledMs = 0;
-  await place.world.kill();
-  const { consumer, provider } = await place.world.writesDuring(async () => {
-    settledMs = await timed(async () => {
-      await place.world.restart();
-      await settled(place, count);
+  const times: number[] = [];
+  let writes = 0;
+  for (let turn = 0; turn < TURNS; turn++) {
+    await place.world.kill();
+    const { consumer, provider } = await place.world.writesDuring(async () => {
+      times.push(
+        await timed(async () => {
+          await place.world.restart();
+          await settled(place, count);
+        }),
+      );
+      await sleep(5_000);
     });
-    await sleep(5_000);
-  });
-  const writes = consumer.length + provider.length;
+    writes += consumer.length + provider.length;
+  }
+  const seconds = times.map((each) => (each / 1_000).toFixed(2));
   return {
     name: `restart with ${count} objects`,
-    measured: `settled after ${(settledMs / 1_000).toFixed(2)} s, ${writes} writes`,
-    comparedTo: "",
+    measured: `settled after ${(median(times) / 1_000).toFixed(2)} s, ${writes} writes`,
+    comparedTo: `median of ${seconds.join(", ")}`,
     goal: `≤ ${mostSeconds} s, 0 writes`,
-    met: settledMs <= 1_000 * mostSeconds && writes === 0,
+    met: median(times) <= 1_000 * mostSeconds && writes === 0,
   };
 }
