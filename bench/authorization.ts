@@ -1,12 +1,6 @@
 import { ControlPlane } from "../scripts/controlplane/control_plane.ts";
 import { eventually } from "../scripts/controlplane/eventually.ts";
-import {
-  CLUSTER_ROLE_BINDINGS,
-  CLUSTER_ROLES,
-  CRDS,
-  EXPORTS,
-  isReady,
-} from "../common/api/resources.ts";
+import { CLUSTER_ROLE_BINDINGS, CRDS, EXPORTS, isReady } from "../common/api/resources.ts";
 import { FIELD_MANAGERS } from "../common/api/names.ts";
 import type { KubeClient } from "../common/kube/client.ts";
 import { sleep } from "../common/time/wait.ts";
@@ -16,6 +10,7 @@ import { apiRequestsDuring } from "./api_requests.ts";
 import { BenchBackend } from "./bench_backend.ts";
 import { type Figure, ms } from "./figure.ts";
 import { inTurn } from "./in_turn.ts";
+import { type Caller, giveRole, letBind, SIGNED_IN } from "./let_bind.ts";
 import { load } from "./load.ts";
 import { COG_CRD, exportFor } from "./samples.ts";
 import type { Run } from "./scenario.ts";
@@ -23,7 +18,6 @@ import type { Run } from "./scenario.ts";
 const PATH = "/api/catalog";
 const EXPORT_COUNT = 1_000;
 const CALLERS = 100;
-const RBAC = "rbac.authorization.k8s.io";
 /** Answers count for 9 s, so the callers do not ask again within this time. */
 const FRESH_SECONDS = 4;
 const LONG_SECONDS = 20;
@@ -39,7 +33,8 @@ export async function* benchAuthorization({ sized, progress }: Run): AsyncGenera
   await backend.ready();
   using admin = await connect(plane, { maxInFlight: 100 });
   await admin.kube.apply(CRDS, COG_CRD, FIELD_MANAGERS.installer);
-  await letCallersAsk(admin.kube);
+  // As the chart does, so that the backend may ask for all rights of a caller at once.
+  await giveRole(admin.kube, "callers", "system:basic-user", SIGNED_IN);
   const exports = sized(EXPORT_COUNT, EXPORT_COUNT);
   progress(`creating ${exports} Exports, and roles for ${CALLERS} callers`);
   await inTurn(
@@ -49,9 +44,10 @@ export async function* benchAuthorization({ sized, progress }: Run): AsyncGenera
   );
   const names = Array.from({ length: exports }, (_, i) => `service-${i}`);
   await inTurn(CALLERS, 16, (caller) =>
-    allow(
+    letBind(
       admin.kube,
       `caller-${caller}`,
+      userOf(`caller-${caller}`),
       names.filter((_, i) => (i * 7 + caller * 13) % CALLERS < CALLERS / 2),
     ));
   await eventually("all Exports are Ready", async () => {
@@ -118,7 +114,7 @@ async function changeTakesEffect(backend: BenchBackend, kube: KubeClient): Promi
   const times: number[] = [];
   for (let turn = 0; turn < 3; turn++) {
     const who = `leaver-${turn}`;
-    await allow(kube, who, ["service-0"]);
+    await letBind(kube, who, userOf(who), ["service-0"]);
     const token = await backend.sessions.seal(who);
     const sees = async () => {
       const headers = { Authorization: `Bearer ${token}` };
@@ -141,34 +137,4 @@ async function changeTakesEffect(backend: BenchBackend, kube: KubeClient): Promi
   };
 }
 
-/** Lets the backend ask for all rights of a caller at once, as the chart does. */
-async function letCallersAsk(kube: KubeClient): Promise<void> {
-  await kube.create(CLUSTER_ROLE_BINDINGS, {
-    apiVersion: `${RBAC}/v1`,
-    kind: "ClusterRoleBinding",
-    metadata: { name: "callers" },
-    roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: "system:basic-user" },
-    subjects: [{ apiGroup: RBAC, kind: "Group", name: "xbind:authenticated" }],
-  }, FIELD_MANAGERS.cli);
-}
-
-async function allow(kube: KubeClient, who: string, names: readonly string[]): Promise<void> {
-  await kube.create(CLUSTER_ROLES, {
-    apiVersion: `${RBAC}/v1`,
-    kind: "ClusterRole",
-    metadata: { name: who },
-    rules: [{
-      apiGroups: ["catalog.xbind.io"],
-      resources: ["exports"],
-      resourceNames: [...names],
-      verbs: ["get", "bind"],
-    }],
-  }, FIELD_MANAGERS.cli);
-  await kube.create(CLUSTER_ROLE_BINDINGS, {
-    apiVersion: `${RBAC}/v1`,
-    kind: "ClusterRoleBinding",
-    metadata: { name: who },
-    roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: who },
-    subjects: [{ apiGroup: RBAC, kind: "User", name: `xbind:${sealedSubject(who)}` }],
-  }, FIELD_MANAGERS.cli);
-}
+const userOf = (who: string): Caller => ({ kind: "User", name: `xbind:${sealedSubject(who)}` });

@@ -1,18 +1,11 @@
 import type { AuditEvent } from "../scripts/controlplane/audit_events.ts";
 import { eventually } from "../scripts/controlplane/eventually.ts";
-import {
-  CLUSTER_ROLE_BINDINGS,
-  CLUSTER_ROLES,
-  condition,
-  type Grant,
-  GRANTS,
-} from "../common/api/resources.ts";
-import { FIELD_MANAGERS } from "../common/api/names.ts";
-import type { KubeClient } from "../common/kube/client.ts";
+import { CLUSTER_ROLE_BINDINGS, condition, type Grant, GRANTS } from "../common/api/resources.ts";
 import { sleep } from "../common/time/wait.ts";
 import { apiRequestsDuring, isWrite } from "./api_requests.ts";
 import { BenchBackend } from "./bench_backend.ts";
 import { type Figure, timed } from "./figure.ts";
+import { letBind, SIGNED_IN } from "./let_bind.ts";
 import type { Run } from "./scenario.ts";
 
 const INTERVAL_MS = 5_000;
@@ -21,7 +14,6 @@ const REVIEWS_A_SECOND = 50;
 const MOST_IN_A_SECOND = 60;
 const MOST_WRITES = 35;
 const NAME = "bench-binders";
-const RBAC = "rbac.authorization.k8s.io";
 
 /** Measures how a sweep asks about many Grants, and what it writes when all lose the permission. */
 export async function* benchAuthorizationSweep(run: Run): AsyncGenerator<Figure> {
@@ -29,7 +21,7 @@ export async function* benchAuthorizationSweep(run: Run): AsyncGenerator<Figure>
   const provider = await run.growingProvider();
   await provider.growTo({ exports: 1, grants: sized(1_000, 10_000) }, progress);
   const { kube, plane, size: { grants } } = provider;
-  await allowAll(kube);
+  await letBind(kube, NAME, SIGNED_IN);
   await using backend = await BenchBackend.start(plane, {
     flags: [
       "--enable-gateway=false",
@@ -107,25 +99,3 @@ function most(events: readonly AuditEvent[]): number {
 
 const receivedMs = ({ requestReceivedTimestamp }: AuditEvent): number =>
   Date.parse(requestReceivedTimestamp);
-
-/** Lets everyone who signs in bind everything. */
-async function allowAll(kube: KubeClient): Promise<void> {
-  const metadata = { name: NAME };
-  await kube.create(CLUSTER_ROLES, {
-    apiVersion: `${RBAC}/v1`,
-    kind: "ClusterRole",
-    metadata,
-    rules: [{
-      apiGroups: ["catalog.xbind.io"],
-      resources: ["exports"],
-      verbs: ["get", "bind"],
-    }],
-  }, FIELD_MANAGERS.cli);
-  await kube.create(CLUSTER_ROLE_BINDINGS, {
-    apiVersion: `${RBAC}/v1`,
-    kind: "ClusterRoleBinding",
-    metadata,
-    roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: NAME },
-    subjects: [{ apiGroup: RBAC, kind: "Group", name: "xbind:authenticated" }],
-  }, FIELD_MANAGERS.cli);
-}
