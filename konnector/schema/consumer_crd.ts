@@ -40,8 +40,8 @@ export function checkedCrd(name: string, answer: unknown): CustomResourceDefinit
 
 /**
  * Builds the CRD that is installed on the consumer, without conversion and with our marks. It has
- * all versions if the provider converts nothing between them, else the newest served one. Labels,
- * annotations and finalizers of the provider stay there.
+ * all versions if the provider converts nothing between them, else the stored one if it is served,
+ * else the newest served one. Labels, annotations and finalizers of the provider stay there.
  */
 export function pulledCrd(provider: CustomResourceDefinition, connection: string): PulledCrd {
   const { name, annotations } = provider.metadata;
