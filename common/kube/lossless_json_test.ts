@@ -23,6 +23,15 @@ Deno.test("parseLossless() keeps any integer of 64 bits", () => {
   }));
 });
 
+Deno.test("parseLossless() keeps a long integer at any place in the text", () => {
+  for (let padding = 0; padding < 40; padding++) {
+    for (const value of ["9007199254740993", "12345678901234567", "-9223372036854775807"]) {
+      const text = `["${"x".repeat(padding)}",${value},"${"y".repeat(40 - padding)}"]`;
+      assert.equal(JSON.stringify(parseLossless(text)), text);
+    }
+  }
+});
+
 Deno.test("parseLossless() reads fractions and exponents as numbers", () => {
   assert.deepEqual(parseLossless(`[0.1234567890123456789,1e300]`), [0.12345678901234568, 1e300]);
 });
