@@ -11,6 +11,8 @@ import { Waiters } from "./waiters.ts";
 
 /** A change of one object: created without `before`, deleted without `after`. */
 export interface Change<T> {
+  /** The object's key, see `keyText`. */
+  readonly key: string;
   readonly before?: T;
   readonly after?: T;
   /** The part of this process that wrote it. The watch does not report such a change again. */
@@ -85,10 +87,11 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
         begin: () => void (this.#incoming = new Held(this.#options.crowd)),
         end: (version) => this.#replace(version),
         upsert: (object, isNew) => {
-          if (!this.#admits(object)) return;
-          if (this.#incoming) return receive(this.#incoming, object, isNew);
+          const key = keyText(object.metadata);
+          if (!this.#admits(key)) return;
+          if (this.#incoming) return receive(this.#incoming, key, object, isNew);
           const { resourceVersion } = object.metadata;
-          if (this.#isNews(keyText(object.metadata), resourceVersion)) this.#set(object, { isNew });
+          if (this.#isNews(key, resourceVersion)) this.#set(key, object, { isNew });
         },
         remove: (key, resourceVersion) => {
           if (this.#incoming) return this.#incoming.delete(key);
@@ -139,6 +142,11 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
     return this.#objects.get(keyText(key));
   }
 
+  /** Returns an object by the text of its key, see `keyText`. */
+  at(key: string): T | undefined {
+    return this.#objects.get(key);
+  }
+
   /** The namespaces of which only some objects are held, see `CacheOptions.crowd`. */
   get crowded(): readonly CrowdedNamespace[] {
     return this.#objects.crowded;
@@ -178,7 +186,7 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
     if (!version || !isLater(version, this.#seen)) return;
     if (before && !isLater(version, before)) return;
     this.#learned.set(key, version);
-    this.#set(object, { isNew: true, writer });
+    this.#set(key, object, { isNew: true, writer });
   }
 
   /** Calls the listener for every change from now on, in order. Returns a function that stops it. */
@@ -226,10 +234,10 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
   }
 
   /** Tells whether there is room for an object. */
-  #admits({ metadata }: T): boolean {
+  #admits(key: string): boolean {
     const { most } = this.#options;
     const held = this.#incoming ?? this.#objects;
-    if (!most || held.size < most.objects || held.has(keyText(metadata))) return true;
+    if (!most || held.size < most.objects || held.has(key)) return true;
     if (most.further === "ignored") return false;
     const { plural } = this.#source.type;
     throw new KubeError(`Cannot watch ${plural}: there are more than ${most.objects}`, {
@@ -254,10 +262,10 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
     this.#incoming = undefined;
     this.#learned.clear();
     this.#seen = version;
-    for (const object of [...this.#objects.values()]) {
-      if (!incoming.has(keyText(object.metadata))) this.#remove(object.metadata);
+    for (const [key, { metadata }] of [...this.#objects.entries()]) {
+      if (!incoming.has(key)) this.#remove(metadata);
     }
-    for (const object of incoming.values()) this.#set(object, { isNew: true });
+    for (const [key, object] of incoming.entries()) this.#set(key, object, { isNew: true });
     this.#objects.adoptDropped(incoming);
     if (this.#hasSynced) return;
     this.#hasSynced = true;
@@ -265,14 +273,14 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
     for (const key of this.#waiters.keys) this.#waiters.wake(key, this.#objects.get(key));
   }
 
-  #set(object: T, { isNew, writer }: { isNew: boolean; writer?: FieldManager }): void {
-    const key = keyText(object.metadata);
+  #set(key: string, object: T, { isNew, writer }: { isNew: boolean; writer?: FieldManager }): void {
     const before = this.#objects.get(key);
     if (before && sameVersion(before, object)) return;
-    this.#objects.set(object, { isNew });
+    this.#objects.set(key, object, { isNew });
     if (before) this.#indexes.remove(key, before);
     this.#indexes.add(key, object);
-    this.#announce(key, {
+    this.#announce({
+      key,
       ...(before ? { before } : {}),
       after: object,
       ...(writer ? { writer } : {}),
@@ -293,11 +301,11 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
   #forget(object: T): void {
     const key = keyText(object.metadata);
     this.#indexes.remove(key, object);
-    this.#announce(key, { before: object });
+    this.#announce({ key, before: object });
   }
 
-  #announce(key: string, change: Change<T>): void {
-    this.#waiters.wake(key, this.#objects.get(key));
+  #announce(change: Change<T>): void {
+    this.#waiters.wake(change.key, change.after);
     for (const listener of this.#listeners) {
       try {
         listener(change);
@@ -309,8 +317,13 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
 }
 
 /** Adds an object to a list that is being received, and drops the excess of its namespace. */
-function receive<T extends MetadataObject>(incoming: Held<T>, object: T, isNew: boolean): void {
-  incoming.set(object, { isNew });
+function receive<T extends MetadataObject>(
+  incoming: Held<T>,
+  key: string,
+  object: T,
+  isNew: boolean,
+): void {
+  incoming.set(key, object, { isNew });
   for (const excess of incoming.excessIn(object.metadata.namespace ?? "")) incoming.drop(excess);
 }
 

@@ -46,12 +46,15 @@ export class Held<T extends MetadataObject> {
     return this.#objects.values();
   }
 
+  entries(): IterableIterator<[string, T]> {
+    return this.#objects.entries();
+  }
+
   /**
    * Holds an object. With `isNew: false` it existed before, so if it was not held, it no longer
    * counts as dropped.
    */
-  set(object: T, { isNew }: { readonly isNew: boolean }): void {
-    const key = keyText(object.metadata);
+  set(key: string, object: T, { isNew }: { readonly isNew: boolean }): void {
     if (this.#crowd && !this.#objects.has(key)) {
       const { namespace = "" } = object.metadata;
       change(this.#counts, namespace, 1);

@@ -14,7 +14,7 @@ const CROWD = {
 
 /** Sets an object and drops the excess, as a cache does. */
 function add(held: Held<MetadataObject>, one: MetadataObject, isNew = true): void {
-  held.set(one, { isNew });
+  held.set(keyText(one.metadata), one, { isNew });
   for (const excess of held.excessIn(one.metadata.namespace ?? "")) held.drop(excess);
 }
 

@@ -35,7 +35,7 @@ export async function reconcileObject(
 ): Promise<Outcome> {
   const turn: Turn = { key, at: parseKey(key), live: undefined, signal };
   for (let steps = 0; steps < MOST_STEPS; steps++) {
-    const object = sync.objects.get(turn.at);
+    const object = sync.objects.at(key);
     const copy = copyOf(sync, turn);
     const step = planSync(situationOf(sync, turn, object, copy));
     if (!object || step === "none") return settled(sync, turn, object, copy);
@@ -55,7 +55,7 @@ export async function reconcileObject(
 /** Returns the next step for an object, by what is cached of it and its copy. */
 export function cachedStep(sync: SyncContext, key: string): Step {
   const view = { key, at: parseKey(key), live: undefined };
-  return planSync(situationOf(sync, view, sync.objects.get(view.at), copyOf(sync, view)));
+  return planSync(situationOf(sync, view, sync.objects.at(key), copyOf(sync, view)));
 }
 
 /** Reads the copy while the watch is broken. Returns false if the provider does not answer. */
@@ -90,9 +90,9 @@ type TurnView = Omit<Turn, "signal">;
 
 const copyOf = (
   { copies, notes }: SyncContext,
-  { key, at, live }: TurnView,
+  { key, live }: TurnView,
 ): ProviderRecord | undefined =>
-  live === undefined ? copies.get(at) ?? notes.get(key)?.seen : live ?? undefined;
+  live === undefined ? copies.at(key) ?? notes.get(key)?.seen : live ?? undefined;
 
 function situationOf(
   sync: SyncContext,

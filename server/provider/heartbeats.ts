@@ -70,7 +70,9 @@ export const heartbeatCache = (
 const MOST_WITH_PROBLEMS = 100;
 
 /** Makes a listener that takes the problems off the Leases of a boundary that has too many. */
-export function problemLimit(most = MOST_WITH_PROBLEMS): (change: Change<Heartbeat>) => void {
+export function problemLimit(
+  most = MOST_WITH_PROBLEMS,
+): (change: Pick<Change<Heartbeat>, "before" | "after">) => void {
   const counts = new Map<string, number>();
   return ({ before, after }) => {
     const { namespace = "" } = (after ?? before as Heartbeat).metadata;

@@ -36,7 +36,7 @@ function setUp(quietMs = QUIET_MS) {
       return {
         connected: () => reports.connected?.(),
         disconnected: (error: unknown) => reports.disconnected?.(error),
-        change: (parts: Change<Heartbeat>) => change(parts),
+        change: (parts: Omit<Change<Heartbeat>, "key">) => change({ key: "ns/pg", ...parts }),
       };
     },
     seen: () => watch.observation("ns", (connection) => connection === "pg"),
