@@ -226,7 +226,7 @@ export class ApiSync {
     if (copies.hasSynced) return record;
     // The objects of a list are mostly in sync. The others are read again.
     record.status = undefined;
-    if (this.#fieldSets.size < MOST_FIELD_SETS) {
+    if (!this.#fieldSets.has(record.owned) && this.#fieldSets.size < MOST_FIELD_SETS) {
       this.#fieldSets.set(record.owned, ownFieldSet(item, MANAGER));
     }
     return record;
@@ -237,20 +237,19 @@ export class ApiSync {
     objects: Cache<ConsumerRecord>,
     copies: Cache<ProviderRecord>,
   ): ConsumerRecord {
-    const { carry } = this.#options;
-    const record = consumerRecord(item, carry, objects.hasSynced ? performance.now() : 0);
+    const synced = syncedFields(item, this.#options.carry);
+    const record = consumerRecord(item, synced, objects.hasSynced ? performance.now() : 0);
     const copy = copies.get(record.metadata);
     if (copy?.syncedHash === record.hash) clear(record);
     if (objects.hasSynced) return record;
     this.#context.contents.trim(record);
     if (copy) {
-      const expected = expectedFields(syncedFields(item, carry));
-      copy.isSuspect = !covers(this.#fieldSets.get(copy.owned), expected);
+      copy.isSuspect = !covers(this.#fieldSets.get(copy.owned), expectedFields(synced));
     }
     return record;
   }
 
-  #objectChanged({ before, after, writer }: Change<ConsumerRecord>): void {
+  #objectChanged({ key, before, after, writer }: Change<ConsumerRecord>): void {
     const { contents } = this.#context;
     if (before) contents.drop(before);
     if (after) contents.hold(after);
@@ -266,31 +265,28 @@ export class ApiSync {
       }
     }
     if (before && before.metadata.uid !== after?.metadata.uid) {
-      forget(this.#context, keyText(metadata));
+      forget(this.#context, key);
     }
     if (before?.mark !== after?.mark || holds(before) !== holds(after)) this.#options.onProgress();
     if (writer) return; // the turn that wrote it goes on
-    this.#queue.add(keyText(metadata), { urgent: this.#context.objects.hasSynced });
+    this.#queue.add(key, { urgent: this.#context.objects.hasSynced });
   }
 
-  #copyChanged({ before, after, writer }: Change<ProviderRecord>): void {
-    const { metadata } = (after ?? before) as ProviderRecord;
+  #copyChanged({ key, before, after, writer }: Change<ProviderRecord>): void {
     if (after) {
-      if (metadata.namespace) this.#context.namespaces.exists(metadata.namespace);
+      const { namespace } = after.metadata;
+      if (namespace) this.#context.namespaces.exists(namespace);
       if (before) takeOver(after, before);
       after.accepted ??= after.owned;
     }
-    if (before && !after) this.#noteLoss(before);
-    if (!writer && this.#context.copies.hasSynced) {
-      this.#queue.add(keyText(metadata), { urgent: true });
-    }
+    if (before && !after) this.#noteLoss(key, before);
+    if (!writer && this.#context.copies.hasSynced) this.#queue.add(key, { urgent: true });
   }
 
   /** Notes that another writer deleted the copy of an object that stays. */
-  #noteLoss({ metadata }: ProviderRecord): void {
-    const object = this.#context.objects.get(metadata);
+  #noteLoss(key: string, { metadata }: ProviderRecord): void {
+    const object = this.#context.objects.at(key);
     if (!object || isDeleting(object)) return;
-    const key = keyText(metadata);
     if (this.#context.notes.get(key)?.deletedUid === metadata.uid) return;
     notesFor(this.#context, key).isLost = true;
   }

@@ -2,8 +2,9 @@ import * as crypto from "node:crypto";
 import { ANNOTATIONS, LABELS, SYNCER_FINALIZER } from "../../common/api/names.ts";
 import type { KubeObject, ObjectMeta } from "../../common/api/resources.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
-import { CARRY_NOTHING, type CarryRules } from "./carried.ts";
-import { syncedFields } from "./synced_fields.ts";
+import { CARRY_NOTHING } from "./carried.ts";
+import { remembered } from "./remembered.ts";
+import { type SyncedFields, syncedFields } from "./synced_fields.ts";
 import { translateStatus } from "./translate_status.ts";
 import type { Wishes } from "./wishes.ts";
 
@@ -87,14 +88,16 @@ const HASH_LENGTH = 16;
 export const hashOf = (text: string): string =>
   crypto.hash("sha256", text, "hex").slice(0, HASH_LENGTH);
 
+/** Field sets differ less than their objects do. */
+const hashOfFieldSet = remembered(hashOf);
+
 /** Reads an object of the consumer. Its content is part of the record. */
 export function consumerRecord(
   item: unknown,
-  rules: CarryRules = CARRY_NOTHING,
+  synced: SyncedFields = syncedFields(item, CARRY_NOTHING),
   heardAt = 0,
 ): ConsumerRecord {
   const { metadata, status } = item as RawObject;
-  const synced = syncedFields(item, rules);
   const content = JSON.stringify(synced.content);
   const carried = synced.carried && JSON.stringify(synced.carried);
   const shown = metadata.annotations?.[ANNOTATIONS.syncError];
@@ -142,7 +145,7 @@ export function providerRecord(
     consumerGeneration,
     statusHash: text === undefined ? "" : hashOf(text),
     status: text,
-    owned: own === undefined ? "" : hashOf(JSON.stringify(own)),
+    owned: own === undefined ? "" : hashOfFieldSet(JSON.stringify(own)),
     accepted: undefined,
     isSuspect: false,
     rival: rivalOf(metadata, manager),
@@ -175,10 +178,11 @@ const shared = (finalizer: string): string =>
 /** Returns the field manager besides ours that wrote an object last. */
 export function rivalOf(metadata: ObjectMeta, own: string): string | undefined {
   const { managedFields = [] } = metadata as RawObject["metadata"];
-  const others = managedFields.filter(({ manager, subresource }) =>
-    manager !== own && !subresource
-  );
-  const [last] = others.sort((a, b) => (b.time ?? "").localeCompare(a.time ?? ""));
+  let last: ManagedFields | undefined;
+  for (const entry of managedFields) {
+    if (entry.manager === own || entry.subresource) continue;
+    if (!last || (entry.time ?? "") > (last.time ?? "")) last = entry;
+  }
   return last?.manager;
 }
 

@@ -1,6 +1,7 @@
 import { ANNOTATIONS } from "../../common/api/names.ts";
 import { wrongValue } from "../annotation_values.ts";
 import { parseIgnoredPaths, type Path } from "./ignored_paths.ts";
+import { remembered } from "./remembered.ts";
 
 /** What the annotations of an object on the consumer ask for. */
 export interface Wishes {
@@ -31,29 +32,22 @@ const NO_WISHES: Wishes = {
   isLeavingUnclear: false,
   problem: undefined,
 };
-const READ = [
+const READ: string[] = [
   ANNOTATIONS.deletionPolicy,
   ANNOTATIONS.replace,
   ANNOTATIONS.syncPolicy,
   ANNOTATIONS.paused,
   ANNOTATIONS.ignoredPaths,
-] as const;
-
-/** Many objects have the same wishes, and share them. */
-const known = new Map<string, Wishes>();
-const MOST_KNOWN = 1_000;
+];
 
 /** Reads the wishes of an object. Most objects have none. */
 export function wishesOf(annotations: Annotations | undefined): Wishes {
   if (!annotations || !READ.some((name) => Object.hasOwn(annotations, name))) return NO_WISHES;
-  const text = JSON.stringify(READ.map((name) => annotations[name]));
-  const shared = known.get(text);
-  if (shared) return shared;
-  if (known.size >= MOST_KNOWN) known.clear();
-  const wishes = parse(annotations);
-  known.set(text, wishes);
-  return wishes;
+  return shared(JSON.stringify(annotations, READ));
 }
+
+/** Many objects have the same wishes, and share them. */
+const shared = remembered((text) => parse(JSON.parse(text)));
 
 /** The annotations with few values. The first two say what happens when an object goes. */
 const LEAVING = [ANNOTATIONS.deletionPolicy, ANNOTATIONS.paused] as const;

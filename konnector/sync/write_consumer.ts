@@ -5,6 +5,7 @@ import { keyOf } from "../../common/kube/paths.ts";
 import { parseLossless } from "../../common/kube/lossless_json.ts";
 import { type ConsumerRecord, consumerRecord } from "./records.ts";
 import type { SyncContext } from "./sync_context.ts";
+import { syncedFields } from "./synced_fields.ts";
 
 const MANAGER = FIELD_MANAGERS.konnector;
 
@@ -118,7 +119,7 @@ export async function contentOf(
   if (held) return held;
   const found = await consumer.find(type, keyOf(record), signal);
   if (!found || found.metadata.uid !== record.metadata.uid || isDeleting(found)) return undefined;
-  return withContent(consumerRecord(found, carry));
+  return withContent(consumerRecord(found, syncedFields(found, carry)));
 }
 
 /** Copies the record, because its content is dropped when a newer one replaces it. */
