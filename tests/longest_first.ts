@@ -55,3 +55,7 @@ export function testFilesIn(place: string): string[] {
     return /_test\.tsx?$/.test(name) ? [`${place}${name}`] : [];
   });
 }
+
+/** Tells whether tests of a file ask for more in `deno task test:soak`. */
+export const hasLongerForm = (file: string): boolean =>
+  Deno.readTextFileSync(file).includes("planes/soak.ts");
