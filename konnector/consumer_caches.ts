@@ -1,7 +1,7 @@
 import { BINDINGS, CLUSTER_BINDINGS, CONNECTIONS, CRDS, SECRETS } from "../common/api/resources.ts";
 import { Cache, type CacheReports } from "../common/kube/cache.ts";
 import { metadataObjects, wholeObjects } from "../common/kube/follow.ts";
-import type { AnyBinding, ConnectionFacts } from "./bindings/coverage.ts";
+import type { AnyBinding } from "./any_binding.ts";
 import { isPaused } from "./pause.ts";
 
 /** Makes the caches of what the konnector reads on the consumer, besides synced objects. */
@@ -35,6 +35,14 @@ export function* allBindings(
 ): Generator<AnyBinding> {
   yield* clusterBindings.values();
   yield* bindings.values();
+}
+
+/** What the coverage of APIs depends on besides the bindings. */
+export interface ConnectionFacts {
+  /** Returns the provider behind a Connection. */
+  readonly providerOf: (connection: string) => string;
+  /** Tells whether a Connection is paused. */
+  readonly isPaused: (connection: string) => boolean;
 }
 
 /** Says what the cached Connections mean for the coverage of APIs. */

@@ -1,9 +1,9 @@
 import { type BindingStatus, type BoundApi, condition } from "../../common/api/resources.ts";
+import type { AnyBinding } from "../any_binding.ts";
 import { conditionsOf, type Finding, finding } from "../conditions.ts";
 import type { Fault } from "../connections/connection_status.ts";
 import type { RelatedView } from "../related/related_view.ts";
 import type { Problem } from "../related/related_context.ts";
-import type { AnyBinding } from "./coverage.ts";
 
 /** What is known of one bound API. */
 export interface BoundApiView {

@@ -1,18 +1,9 @@
 import { ANNOTATIONS } from "../../common/api/names.ts";
-import { type Binding, type ClusterBinding, isDeleting } from "../../common/api/resources.ts";
+import { isDeleting } from "../../common/api/resources.ts";
+import { type AnyBinding, byAge, isNamespaced } from "../any_binding.ts";
+import type { ConnectionFacts } from "../consumer_caches.ts";
 import { isPaused } from "../pause.ts";
 import type { NamespaceCoverage } from "../sync/sync_context.ts";
-
-/** A binding of either kind. */
-export type AnyBinding = ClusterBinding | Binding;
-
-/** What coverage depends on besides the bindings. */
-export interface ConnectionFacts {
-  /** Returns the provider behind a Connection. */
-  readonly providerOf: (connection: string) => string;
-  /** Tells whether a Connection is paused. */
-  readonly isPaused: (connection: string) => boolean;
-}
 
 /** Which bindings cover an API, and through which Connection it is synced. */
 export interface ApiCoverage {
@@ -79,20 +70,9 @@ export function coverageOf(
 export const covers = (binding: AnyBinding, namespace: string): boolean =>
   !isNamespaced(binding) || binding.metadata.namespace === namespace;
 
-/** Tells whether a binding is for one namespace. */
-export const isNamespaced = ({ kind }: AnyBinding): boolean => kind === "Binding";
-
 function wishOf(binding: AnyBinding): NamespaceCoverage {
   const { conflictPolicy = "Fail" } = binding.spec;
   if (!isDeleting(binding)) return { coverage: "sync", conflictPolicy };
   const policy = binding.metadata.annotations?.[ANNOTATIONS.deletionPolicy];
   return { coverage: policy === "Orphan" ? "orphan" : "drain", conflictPolicy };
-}
-
-/** Orders bindings by age, the oldest first. */
-export function byAge(a: AnyBinding, b: AnyBinding): number {
-  const [x, y] = [a, b].map(({ kind, metadata: { creationTimestamp, name, namespace = "" } }) =>
-    `${creationTimestamp} ${kind === "Binding" ? 1 : 0} ${namespace}/${name}`
-  );
-  return (x ?? "") < (y ?? "") ? -1 : 1;
 }

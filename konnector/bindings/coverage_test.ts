@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { ObjectMeta } from "../../common/api/resources.ts";
-import { type AnyBinding, coverageOf } from "./coverage.ts";
+import type { AnyBinding } from "../any_binding.ts";
+import { coverageOf } from "./coverage.ts";
 
 const API = "widgets.example.org";
 /** `a1` and `a2` lead to the provider `a`. `p` is paused. */

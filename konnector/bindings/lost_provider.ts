@@ -1,7 +1,7 @@
 import { condition } from "../../common/api/resources.ts";
 import { formatDuration } from "../../common/time/duration.ts";
+import type { AnyBinding } from "../any_binding.ts";
 import type { ConsumerCaches } from "../consumer_caches.ts";
-import type { AnyBinding } from "./coverage.ts";
 
 /** Reasons of `Connected` that mean: there is no way to the copies at present. */
 const LOST = [

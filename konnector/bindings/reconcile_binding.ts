@@ -12,6 +12,7 @@ import { done, type Outcome } from "../../common/control/controller.ts";
 import type { Cache } from "../../common/kube/cache.ts";
 import type { RecordEvent } from "../../common/kube/event_recorder.ts";
 import type { Log } from "../../common/log/log.ts";
+import { type AnyBinding, isNamespaced } from "../any_binding.ts";
 import { isPendingAgain, isSameStatus } from "../conditions.ts";
 import type { Fault } from "../connections/connection_status.ts";
 import type { ConsumerCaches } from "../consumer_caches.ts";
@@ -25,7 +26,7 @@ import {
   type BoundApiView,
   type Draining,
 } from "./binding_status.ts";
-import { type AnyBinding, type ApiCoverage, isNamespaced } from "./coverage.ts";
+import type { ApiCoverage } from "./coverage.ts";
 import { type BindingDeps, type BindingKind, unbind } from "./unbind.ts";
 
 const SERVING = ["DrainingBindings", "Paused", "AnnotationInvalid"];

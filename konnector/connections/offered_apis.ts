@@ -1,13 +1,8 @@
-import { isKubernetesGroup, isReservedGroup, parseApiName } from "../../common/api/names.ts";
+import { parseApiName } from "../../common/api/names.ts";
+import { groupFault } from "../schema/group_fault.ts";
 
 /** A ClusterBinding lists at most this many APIs, and a Connection pulls as many CRDs. */
 export const MOST_APIS = 100;
-
-/** Says why the APIs of a group are not pulled: a provider could take over the consumer with them. */
-export function groupFault(group: string): string | undefined {
-  if (isKubernetesGroup(group)) return "is in a group of Kubernetes";
-  return isReservedGroup(group) ? "is in a group of xbind" : undefined;
-}
 
 /** The APIs that are taken of an offer, sorted by name. */
 export interface TakenApis {

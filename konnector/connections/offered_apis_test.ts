@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { coreCrds } from "../../common/api/crd_manifests.ts";
-import { groupFault, MOST_APIS, takeApis } from "./offered_apis.ts";
+import { MOST_APIS, takeApis } from "./offered_apis.ts";
 
 const many = (count: number, prefix = "m") =>
   Array.from({ length: count }, (_, index) => `${prefix}${String(index).padStart(4, "0")}.a.org`);
@@ -27,16 +27,6 @@ Deno.test("takeApis() takes no more than 100, and lets none go for a newer one",
 Deno.test("takeApis() leaves out what can never be pulled or bound", () => {
   const bad = ["pods", "a..org", "grants.iam.xbind.io", "nodes.k8s.io", "a.sub.kubernetes.io"];
   assert.deepEqual(takeApis(bad, []), { names: [], left: 0 });
-});
-
-Deno.test("groupFault() knows the groups of Kubernetes and xbind", () => {
-  for (const group of ["k8s.io", "metrics.k8s.io", "kubernetes.io", "a.kubernetes.io"]) {
-    assert.match(groupFault(group) ?? "", /Kubernetes/);
-  }
-  for (const group of ["xbind.io", "core.xbind.io"]) assert.match(groupFault(group) ?? "", /xbind/);
-  for (const group of ["example.org", "notk8s.io", "notxbind.io"]) {
-    assert.equal(groupFault(group), undefined);
-  }
 });
 
 Deno.test("a ClusterBinding has room for the APIs that are taken", () => {

@@ -1,8 +1,8 @@
 import { isDnsLabel, isDnsSubdomain } from "../../common/api/names.ts";
 import type { DiscoveredResource } from "../schema/crd_from_openapi.ts";
+import { groupFault } from "../schema/group_fault.ts";
 import { hashOf } from "../sync/records.ts";
 import type { ProviderApi } from "./api_source.ts";
-import { groupFault } from "./offered_apis.ts";
 import type { OwnRights } from "./own_rights.ts";
 
 /** A group and version that the provider serves. */

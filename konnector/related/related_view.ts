@@ -1,4 +1,4 @@
-import type { AnyBinding } from "../bindings/coverage.ts";
+import type { AnyBinding } from "../any_binding.ts";
 import { type RelatedStateDeps, stateOf } from "./reconcile_related.ts";
 import type { Problem } from "./related_context.ts";
 import { RELATED_KINDS } from "./rules_of.ts";

@@ -8,7 +8,7 @@ import {
 import type { KubeClient } from "../../common/kube/client.ts";
 import { isForbidden, isNotFound } from "../../common/kube/kube_error.ts";
 import { keyOf } from "../../common/kube/paths.ts";
-import type { AnyBinding } from "../bindings/coverage.ts";
+import type { AnyBinding } from "../any_binding.ts";
 import { allBindings } from "../consumer_caches.ts";
 import { copiesOf } from "./copy_of.ts";
 import { type RelatedStateDeps, stateOf } from "./reconcile_related.ts";

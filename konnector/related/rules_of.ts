@@ -4,8 +4,8 @@ import {
   type RelatedResource,
   type RelatedResourceSelector,
 } from "../../common/api/resources.ts";
+import { type AnyBinding, byAge, isNamespaced } from "../any_binding.ts";
 import { isPaused } from "../pause.ts";
-import { type AnyBinding, byAge, isNamespaced } from "../bindings/coverage.ts";
 
 /** Which objects are copied, and which way. */
 export type RelatedKind = Pick<RelatedResource, "resource" | "direction">;

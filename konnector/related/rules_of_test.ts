@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ANNOTATIONS } from "../../common/api/names.ts";
 import type { ObjectMeta, RelatedResource } from "../../common/api/resources.ts";
-import type { AnyBinding } from "../bindings/coverage.ts";
+import type { AnyBinding } from "../any_binding.ts";
 import { rulesOf } from "./rules_of.ts";
 
 const DOWN: RelatedResource = { resource: "secrets", direction: "FromProvider" };

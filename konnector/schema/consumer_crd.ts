@@ -3,9 +3,9 @@ import type {
   CustomResourceDefinition,
   CustomResourceVersion,
 } from "../../common/api/resources.ts";
-import { groupFault } from "../connections/offered_apis.ts";
 import { hashOf } from "../sync/records.ts";
 import type { BoundType } from "../sync/sync_context.ts";
+import { groupFault } from "./group_fault.ts";
 
 /** What is installed of a provider's CRD. */
 export interface PulledCrd {
