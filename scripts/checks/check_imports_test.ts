@@ -17,7 +17,13 @@ const CASES: [string, Record<string, string[]>, RegExp | undefined][] = [
     { "konnector/sync/a.ts": ["cli/gateway/b.ts"] },
     /may not use/,
   ],
-  ["the konnector using itself", { "konnector/sync/a.ts": ["konnector/config.ts"] }, undefined],
+  ["the sync using a base file", { "konnector/sync/a.ts": ["konnector/pause.ts"] }, undefined],
+  ["the sync using the manager", { "konnector/sync/a.ts": ["konnector/manager.ts"] }, /may not/],
+  ["the sync using bindings", { "konnector/sync/a.ts": ["konnector/bindings/b.ts"] }, /may not/],
+  ["a base file using bindings", { "konnector/pause.ts": ["konnector/bindings/b.ts"] }, /may not/],
+  ["a base file using the manager", { "konnector/pause.ts": ["konnector/manager.ts"] }, /may not/],
+  ["the manager using a folder", { "konnector/manager.ts": ["konnector/sync/b.ts"] }, undefined],
+  ["a base file using a command", { "cli/options.ts": ["cli/run/b.ts"] }, /may not use/],
   ["the gateway using the issuer", { "server/gateway/a.ts": ["server/issuer/b.ts"] }, /may not/],
   ["the configuration using a module", { "server/config.ts": ["server/bind/b.ts"] }, /may not/],
   ["a bind using the issuer", { "server/bind/a.ts": ["server/issuer/b.ts"] }, /may not use/],
@@ -62,7 +68,7 @@ Deno.test("importFaults() judges", async (t) => {
   }
 });
 
-Deno.test("importsOf() finds static, type-only, re-exporting, long and dynamic imports", () => {
+Deno.test("importsOf() finds imports of every form", () => {
   const source = [
     'import a from "./a.ts";',
     'import type { B } from "../b.ts";',
@@ -70,6 +76,7 @@ Deno.test("importsOf() finds static, type-only, re-exporting, long and dynamic i
     'import {\n  e,\n} from "../api/e.ts";',
     'export * from "./f.ts";',
     'const g = await import("./g.ts");',
+    'import "./h.ts";',
     'import path from "node:path";',
   ].join("\n");
   assert.deepEqual(importsOf("server/kube/x.ts", source), [
@@ -78,5 +85,6 @@ Deno.test("importsOf() finds static, type-only, re-exporting, long and dynamic i
     "server/api/e.ts",
     "server/kube/f.ts",
     "server/kube/g.ts",
+    "server/kube/h.ts",
   ]);
 });
