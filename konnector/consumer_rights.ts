@@ -19,7 +19,7 @@ const LOOK_MS = 30_000;
 const READ = ["get", "list", "watch"];
 
 /** Lists the rights that every konnector needs on its cluster, whatever is bound. */
-export function neededRights(secretNamespaces: readonly string[]): Right[] {
+function neededRights(secretNamespaces: readonly string[]): Right[] {
   const on = (group: string, resource: string, verbs: readonly string[], more = {}) =>
     verbs.map((verb): Right => ({ verb, group, resource, ...more }));
   const core = ["connections", "clusterbindings", "bindings"].flatMap((resource) => [

@@ -96,7 +96,7 @@ export const rightText = ({ verb, resource, subresource, namespace }: Right): st
   (namespace ? ` in the namespace ${namespace}` : "");
 
 /** Tells whether a rule gives a right on every object. */
-export function gives(rule: HeldRule, { verb, group, resource, subresource }: Right): boolean {
+function gives(rule: HeldRule, { verb, group, resource, subresource }: Right): boolean {
   const { verbs, apiGroups, resources, resourceNames = [] } = rule;
   const name = subresource === undefined ? resource : `${resource}/${subresource}`;
   return includes(verbs, verb) && includes(apiGroups, group) && includes(resources, name) &&

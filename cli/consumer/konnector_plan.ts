@@ -15,7 +15,7 @@ export interface KonnectorPlan {
 }
 
 /** The key of the konnector's Deployment. */
-export const KONNECTOR_KEY = { name: "konnector", namespace: CONSUMER_NAMESPACE } as const;
+const KONNECTOR_KEY = { name: "konnector", namespace: CONSUMER_NAMESPACE } as const;
 
 /**
  * Chooses the konnector to install: our manifest with the requested image, else the checked manifest

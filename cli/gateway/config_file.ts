@@ -7,8 +7,6 @@ import type { Platform } from "../terminal/io.ts";
 const SAVED_SERVER = record({ token: name("Session token") }, {
   caFile: name("Authority that was given at the login"),
 });
-/** The session at one gateway. */
-export type SavedServer = Infer<typeof SAVED_SERVER>;
 
 /** One session for each base URL. */
 const SAVED_CONFIG = record({ servers: mapOf(SAVED_SERVER) }, {
@@ -101,7 +99,7 @@ const unusable = (verb: string, path: string, cause: unknown): CliError =>
   );
 
 /** Finds the directory for settings of this user, by the convention of the system. */
-export const userConfigDir = (platform: Platform, env: Environment): string => {
+const userConfigDir = (platform: Platform, env: Environment): string => {
   if (platform === "windows") return required(env.APPDATA, "APPDATA");
   const xdg = env.XDG_CONFIG_HOME;
   // The XDG convention says to ignore a relative path.

@@ -32,7 +32,7 @@ export function authorizationCheck({ subject, kubernetes }: AuthorizedMe, catalo
 }
 
 /** Builds the role and its binding that let one user bind an Export. Each Export has its own. */
-export function bindManifests(subject: string, user: string, exportName: string): object[] {
+function bindManifests(subject: string, user: string, exportName: string): object[] {
   const name = `xbind-bind-${exportName}-${identityHash(subject).slice(0, 10)}`;
   const metadata = { name };
   return [

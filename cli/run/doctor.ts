@@ -68,7 +68,7 @@ const STYLES: Readonly<Record<Check["status"], Style>> = {
 };
 
 /** Formats a check as one line. */
-export function checkLine({ check, status, detail, remedy }: Check): Line {
+function checkLine({ check, status, detail, remedy }: Check): Line {
   const text = `  ${check.padEnd(WIDEST)}  ${detail}`;
   return [
     { style: STYLES[status], text: status.padEnd("skipped".length) },

@@ -61,7 +61,7 @@ export function parseSummary(text: unknown): SyncSummary | undefined {
 }
 
 /** Puts a text on one line, without characters that are invisible or control a terminal. */
-export function oneLine(text: string, longest: number): string {
+function oneLine(text: string, longest: number): string {
   const line = text.slice(0, 4 * longest).replace(/\s+/g, " ").replace(ESCAPED_CHARACTERS, "")
     .trim().toWellFormed();
   return line.length <= longest ? line : `${line.slice(0, longest - 1).toWellFormed()}…`;

@@ -9,7 +9,7 @@ import { KREW_TEMPLATE, krewManifest, type PluginArchive } from "./krew_manifest
 import { type Platform, platformName } from "./platforms.ts";
 
 /** The sums of everything else in the folder of archives. */
-export const SUMS_FILE = "SHA256SUMS";
+const SUMS_FILE = "SHA256SUMS";
 
 /** The parts that archives are made from. */
 export interface Built {
@@ -63,5 +63,5 @@ export async function writeArchives(built: Built, outDir: string): Promise<strin
 }
 
 /** The sums in the format of `sha256sum`. */
-export const sumsText = (sums: ReadonlyMap<string, string>): string =>
+const sumsText = (sums: ReadonlyMap<string, string>): string =>
   [...sums.keys()].sort().map((name) => `${sums.get(name)}  ${name}\n`).join("");

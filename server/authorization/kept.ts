@@ -7,7 +7,7 @@ import { unavailable } from "../errors.ts";
  * No answer is older than this, counted from when it was asked for. A change of RBAC shows within
  * 10 s: the API server takes a moment to learn of it, and the next review takes another.
  */
-export const MAX_AGE_MS = 9_000;
+const MAX_AGE_MS = 9_000;
 /** A provider that fails is not asked the same again at once. */
 const FAILED_FOR_MS = 500;
 

@@ -102,7 +102,7 @@ export async function applyToConsumer(
 }
 
 /** Reads the cluster and user that a caller sent as a kubeconfig in base64. */
-export function submittedTarget(base64: string, allowInsecureTls: boolean): KubeTarget {
+function submittedTarget(base64: string, allowInsecureTls: boolean): KubeTarget {
   try {
     const origin = "the submitted kubeconfig";
     return parseInlineKubeconfig(decodeKubeconfig(base64), { origin, allowInsecureTls });

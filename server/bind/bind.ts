@@ -40,7 +40,7 @@ import { newPickup, type Pickup } from "./pickup.ts";
 import { plainReason } from "./plain_reason.ts";
 
 /** How long a bind may wait, for its slot and then for the issuer. */
-export const ISSUER_WAIT_MS = 30_000;
+const ISSUER_WAIT_MS = 30_000;
 
 /** What a Grant is bound with. */
 export interface BoundGrantDeps {

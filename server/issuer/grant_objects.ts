@@ -129,7 +129,7 @@ const WITHHELD = "withheld-by-xbind";
 /** Marks Secrets that Kubernetes fills with a token. */
 export const TOKEN_SECRET_TYPE = "kubernetes.io/service-account-token";
 /** Names the ServiceAccount of a token Secret. */
-export const ACCOUNT_NAME_ANNOTATION = "kubernetes.io/service-account.name";
+const ACCOUNT_NAME_ANNOTATION = "kubernetes.io/service-account.name";
 /** Appears on a Secret once Kubernetes has filled in the token. */
 export const ACCOUNT_UID_ANNOTATION = "kubernetes.io/service-account.uid";
 

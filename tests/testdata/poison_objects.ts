@@ -29,7 +29,7 @@ const STATUSES: readonly unknown[] = [
 ];
 
 /** Malformed Exports, Ready where possible, so that only a check of their fields hides them. */
-export const POISON_EXPORTS: readonly Poison[] = [
+const POISON_EXPORTS: readonly Poison[] = [
   { what: "no spec", status: READY },
   { what: "a spec that is null", spec: null, status: READY },
   { what: "a spec that is text", spec: "text", status: READY },
@@ -75,7 +75,7 @@ export const POISON_EXPORTS: readonly Poison[] = [
 ];
 
 /** Malformed Collections. */
-export const POISON_COLLECTIONS: readonly Poison[] = [
+const POISON_COLLECTIONS: readonly Poison[] = [
   undefined,
   null,
   "text",
@@ -89,7 +89,7 @@ const identity = { subject: "https://idp.example#poison" };
 const goodGrant = { identity, exportName: "widgets", apis: [API] };
 
 /** Malformed Grants, and Grants with malformed annotations. */
-export const POISON_GRANTS: readonly Poison[] = [
+const POISON_GRANTS: readonly Poison[] = [
   { what: "no spec" },
   ...[
     null,

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { parseAllDocuments, stringify } from "yaml";
-import { chartFlags } from "../../../scripts/docs/chart_flags.ts";
 import { type ChartValue, chartValues } from "../../../scripts/docs/chart_values.ts";
 import { helmBinary } from "../../../scripts/tools/helm.ts";
 import type { KubeObject, PolicyRule } from "../../../common/api/resources.ts";
@@ -12,9 +11,6 @@ const readChart = (file: string): Promise<string> => Deno.readTextFile(`${CHART}
 
 /** The values of the chart, with their defaults. */
 export const VALUES: readonly ChartValue[] = chartValues(await readChart("values.yaml"));
-
-/** The flag that each value sets. */
-export const CHART_FLAGS = chartFlags(await readChart("templates/_flags.tpl"));
 
 /** Values for a render, by group or by dotted path. */
 export type Values = Readonly<Record<string, unknown>>;
@@ -55,7 +51,7 @@ export async function helm(
 }
 
 /** Turns `{"a.b": 1}` into `{a: {b: 1}}`. Later paths win. */
-export function nested(values: Values): Record<string, unknown> {
+function nested(values: Values): Record<string, unknown> {
   const whole: Record<string, unknown> = {};
   for (const [path, value] of Object.entries(values)) {
     const keys = path.split(".");
