@@ -6,9 +6,8 @@ import {
   objectText,
 } from "../../common/consumer/apply_objects.ts";
 import { KubeClient } from "../../common/kube/client.ts";
-import { ConfigFileError } from "../../common/kube/config_file_error.ts";
 import { runExecPlugin } from "../../common/kube/exec_credential.ts";
-import type { KubeTarget } from "../../common/kube/kube_target.ts";
+import { ConfigFileError, type KubeTarget } from "../../common/kube/kube_target.ts";
 import { loadTarget } from "../../common/kube/load_target.ts";
 import { Transport } from "../../common/kube/transport.ts";
 import { connectThroughProxy } from "../../common/http/connect_through_proxy.ts";

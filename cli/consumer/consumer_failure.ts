@@ -1,6 +1,5 @@
-import { ConfigFileError } from "../../common/kube/config_file_error.ts";
 import { KubeError } from "../../common/kube/kube_error.ts";
-import type { KubeTarget } from "../../common/kube/kube_target.ts";
+import { ConfigFileError, type KubeTarget } from "../../common/kube/kube_target.ts";
 import { NoAnswerError } from "../../common/http/exchange.ts";
 import { CliError, type Failure } from "../cli_error.ts";
 

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
-import { ConfigFileError } from "../../common/kube/config_file_error.ts";
 import { KubeError } from "../../common/kube/kube_error.ts";
-import type { KubeTarget } from "../../common/kube/kube_target.ts";
+import { ConfigFileError, type KubeTarget } from "../../common/kube/kube_target.ts";
 import { NoAnswerError } from "../../common/http/exchange.ts";
 import { CliError } from "../cli_error.ts";
 import { clusterText, consumerFailure } from "./consumer_failure.ts";

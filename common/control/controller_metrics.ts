@@ -1,5 +1,4 @@
-import type { AddGauge } from "./gauge.ts";
-import { Counter, Histogram, type Registry } from "./prometheus.ts";
+import { type AddGauge, Counter, Histogram, type Registry } from "./prometheus.ts";
 import type { Queue } from "./queue.ts";
 
 /** How a reconcile ended. One that a shutdown interrupted is not counted. */

@@ -1,4 +1,4 @@
-import type { AddGauge } from "./gauge.ts";
+import type { AddGauge } from "./prometheus.ts";
 import { aborted, type Runnable } from "../time/runnable.ts";
 
 /** Shows a delay at most this much too short. At 50 ms the ticks were half of the CPU at rest. */

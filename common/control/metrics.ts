@@ -1,7 +1,6 @@
 import process from "node:process";
 import { controllerMetrics, type ShowController } from "./controller_metrics.ts";
-import { type AddGauge, gaugesOf } from "./gauge.ts";
-import { Counter, Registry } from "./prometheus.ts";
+import { type AddGauge, Counter, gaugesOf, Registry } from "./prometheus.ts";
 
 /** The metrics of one process, under the names that controller-runtime made common. */
 export interface Metrics {

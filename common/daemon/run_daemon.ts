@@ -7,7 +7,7 @@ import { describeConfig } from "../flags/describe_config.ts";
 import type { Program } from "../flags/flag_help.ts";
 import type { FlagTable } from "../flags/flag_kinds.ts";
 import type { Invocation } from "../flags/parse_invocation.ts";
-import { ConfigFileError } from "../kube/config_file_error.ts";
+import { ConfigFileError } from "../kube/kube_target.ts";
 import { createLogger, type Log } from "../log/log.ts";
 import { createMetrics, type Metrics } from "../control/metrics.ts";
 import { seedRandomness } from "../http/seed_randomness.ts";

@@ -1,6 +1,5 @@
 import { Buffer } from "node:buffer";
-import { ConfigFileError } from "./config_file_error.ts";
-import type { ExecSpec, KubeTarget, Source } from "./kube_target.ts";
+import { ConfigFileError, type ExecSpec, type KubeTarget, type Source } from "./kube_target.ts";
 import { unreadable } from "./load_target.ts";
 
 /** TLS material. A change of any field needs new connections. */

@@ -1,8 +1,7 @@
 import { Buffer } from "node:buffer";
 import path from "node:path";
-import { ConfigFileError } from "./config_file_error.ts";
 import type { ExecCredential } from "./credentials.ts";
-import type { ExecSpec, KubeTarget, Source } from "./kube_target.ts";
+import { ConfigFileError, type ExecSpec, type KubeTarget, type Source } from "./kube_target.ts";
 import { unreadable } from "./load_target.ts";
 
 /**

@@ -1,7 +1,12 @@
 import path from "node:path";
 import { parse, YAMLParseError } from "yaml";
-import { ConfigFileError } from "./config_file_error.ts";
-import type { ExecSpec, KubeTarget, Source, TargetAuth } from "./kube_target.ts";
+import {
+  ConfigFileError,
+  type ExecSpec,
+  type KubeTarget,
+  type Source,
+  type TargetAuth,
+} from "./kube_target.ts";
 
 /** One kubeconfig file: its text, and its path, to which paths in it are relative. */
 export interface KubeconfigFile {

@@ -4,7 +4,7 @@ import { VERSION } from "../version.ts";
 import { KubeClient } from "./client.ts";
 import type { KubeTarget } from "./kube_target.ts";
 import { alwaysLeading, Leader, type Leadership } from "./leader.ts";
-import { leaseNamespace } from "./lease_namespace.ts";
+import { leaseNamespace } from "./load_target.ts";
 import { Transport } from "./transport.ts";
 
 /** How a program takes part in an election. */

@@ -1,6 +1,5 @@
 import path from "node:path";
-import { ConfigFileError } from "./config_file_error.ts";
-import type { KubeTarget } from "./kube_target.ts";
+import { ConfigFileError, type KubeTarget } from "./kube_target.ts";
 import { type KubeconfigFile, targetFromKubeconfig } from "./kubeconfig.ts";
 
 /** The folder in which Kubernetes mounts the account of a pod. */
@@ -119,4 +118,17 @@ export function unreadable(file: string, cause: unknown): ConfigFileError {
     return new ConfigFileError(file, "it is a directory");
   }
   return new ConfigFileError(file, cause instanceof Error ? cause.message : "it cannot be read");
+}
+
+/**
+ * Returns the namespace of the leader Lease: that of the pod, else `POD_NAMESPACE`, else that of the
+ * kubeconfig's context, else `default`.
+ */
+export async function leaseNamespace(
+  env: Readonly<Record<string, string | undefined>>,
+  target: Pick<KubeTarget, "namespace">,
+  accountDir = SERVICE_ACCOUNT_DIR,
+): Promise<string> {
+  const ofPod = await Deno.readTextFile(path.join(accountDir, "namespace")).catch(() => "");
+  return ofPod.trim() || env["POD_NAMESPACE"]?.trim() || target.namespace || "default";
 }

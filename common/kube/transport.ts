@@ -7,7 +7,6 @@ import { collectText, exchange, NoAnswerError, TooLargeError } from "../http/exc
 import { Slots } from "../time/slots.ts";
 import { untilAborted } from "../time/wait.ts";
 import { clusterConnections } from "./cluster_connections.ts";
-import { ConfigFileError } from "./config_file_error.ts";
 import {
   type Credentials,
   CredentialSource,
@@ -16,7 +15,7 @@ import {
   type TlsMaterial,
 } from "./credentials.ts";
 import { KubeError } from "./kube_error.ts";
-import type { KubeTarget } from "./kube_target.ts";
+import { ConfigFileError, type KubeTarget } from "./kube_target.ts";
 import { tlsFault } from "./tls_fault.ts";
 
 /** Options of a transport. */
