@@ -177,12 +177,12 @@ const REAPER = {
   ),
   "reaper-hold-percent": number(
     20,
-    "Revoke nothing while more than this percentage of consumers, and more than 5, fell silent within half an hour; 100 never stops revoking",
+    "Revoke nothing while more than this percentage of consumers, and more than 5, fell silent within half an hour; 100 never stops revoking; limits --authorization-revoke likewise",
     100,
   ),
   "reaper-max-percent": number(
     10,
-    "Revoke at most this percentage of all Ready Grants in one sweep; 5 Grants are always allowed",
+    "Revoke at most this percentage of all Ready Grants in one sweep; 5 Grants are always allowed; limits --authorization-revoke likewise",
     100,
   ),
 } as const;
