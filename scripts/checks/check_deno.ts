@@ -4,7 +4,7 @@
  */
 import { say } from "../say.ts";
 
-/** The pinned version; our HTTP client relies on internals of this release line. */
+/** The pinned version, which CI and every document name. */
 export const PINNED_DENO = "2.9.5";
 
 const PLACES = [
@@ -15,6 +15,8 @@ const PLACES = [
   "deploy/Containerfile",
   "README.md",
   "CONTRIBUTING.md",
+  "docs/install.md",
+  "docs/quick-start.md",
 ];
 
 const [major = 0, minor = 0] = Deno.version.deno.split(".").map(Number);
