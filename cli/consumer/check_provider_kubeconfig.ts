@@ -19,7 +19,11 @@ export interface ProviderKubeconfig {
 const MAY_DIFFER =
   /^(preferences|current-context|\w+\[0\]\.name|contexts\[0\]\.context\.(cluster|user))$/;
 
-/** Accepts one https cluster with CA data or none, one user with a token, and one context. */
+/**
+ * Accepts one https cluster with CA data or none, one user with a token, and one context. Other
+ * fields are refused, not dropped: without one, such as a TLS name, the konnector would not connect
+ * as the provider means it to.
+ */
 export function checkProviderKubeconfig(text: string): ProviderKubeconfig {
   const { auth, namespace } = parsed(text);
   if (auth.kind !== "token" || !("data" in auth.token)) {

@@ -1,7 +1,7 @@
-/** Fields of a cluster that the gateway refuses: they read files or lead to another server. */
+/** Cluster fields that untrusted kubeconfigs must not have: they read files or lead elsewhere. */
 export const REFUSED_CLUSTER_FIELDS: readonly string[] = ["certificate-authority", "proxy-url"];
 
-/** Fields of a user that the gateway refuses: they read files, run programs or impersonate. */
+/** User fields that they must not have: they read files, run programs or impersonate. */
 export const REFUSED_USER_FIELDS: readonly string[] = [
   "exec",
   "auth-provider",
