@@ -54,7 +54,7 @@ export async function* benchAuthorizationSweep(run: Run): AsyncGenerator<Figure>
     await kube.delete(CLUSTER_ROLE_BINDINGS, { name: NAME });
     markedMs = await timed(() =>
       eventually("all Grants are marked", async () => {
-        return (await kube.list(GRANTS)).every(isMarked);
+        return (await kube.list(GRANTS)).every(lostPermission);
       }, { timeoutMs: 3_600_000, everyMs: 15_000 })
     );
     await sleep(sweepMs + 2 * INTERVAL_MS); // the next sweep may revoke what is confirmed
@@ -72,7 +72,7 @@ export async function* benchAuthorizationSweep(run: Run): AsyncGenerator<Figure>
   };
 }
 
-const isMarked = (grant: Grant): boolean =>
+const lostPermission = (grant: Grant): boolean =>
   condition(grant, "Authorized")?.reason === "PermissionLost";
 const isReview = ({ objectRef }: AuditEvent): boolean =>
   objectRef?.resource === "subjectaccessreviews";

@@ -22,7 +22,7 @@ export interface Point {
 export function figureTable(figures: readonly Figure[]): string {
   const rows = [
     ["figure", "measured", "compared to", "goal", ""],
-    ...figures.map((f) => [f.name, f.measured, f.comparedTo, f.goal, verdict(f.met)]),
+    ...figures.map((f) => [f.name, f.measured, f.comparedTo, f.goal, goalText(f.met)]),
   ];
   const widths = [0, 1, 2, 3, 4].map((column) =>
     Math.max(...rows.map((row) => row[column]?.length ?? 0))
@@ -33,7 +33,7 @@ export function figureTable(figures: readonly Figure[]): string {
 }
 
 /** Says in one word whether a figure meets its goal. */
-export const verdict = (met: boolean | undefined): string =>
+export const goalText = (met: boolean | undefined): string =>
   met === undefined ? "" : met ? "met" : "MISSED";
 
 /** Returns the value below which this share of the samples lies. */

@@ -16,7 +16,7 @@ import { benchCatalog } from "./catalog.ts";
 import { benchCli } from "./cli.ts";
 import { benchExhaustion } from "./exhaustion.ts";
 import { benchFaults } from "./faults.ts";
-import { figureTable, verdict } from "./figure.ts";
+import { figureTable, goalText } from "./figure.ts";
 import { GrowingProvider } from "./growing_provider.ts";
 import { benchGrowth } from "./growth.ts";
 import { benchHeartbeatFlood } from "./heartbeat_flood.ts";
@@ -100,7 +100,7 @@ async function measure({ mode, only, shrink, soakMinutes }: BenchOptions): Promi
     const prefix = `${index + 1}/${chosen.length} ${name}:`;
     const add = (figure: Results["figures"][number]) => {
       figures.push(figure);
-      const judged = `(${figure.goal}) ${verdict(figure.met)}`.trimEnd();
+      const judged = `(${figure.goal}) ${goalText(figure.met)}`.trimEnd();
       progress(`${prefix}   ${figure.name}: ${figure.measured} ${judged}`);
     };
     progress(`${prefix} begins`);

@@ -18,7 +18,7 @@ import {
   leaseFor,
 } from "./samples.ts";
 import type { Run } from "./scenario.ts";
-import { isFlat, quarter, type SoakSample } from "./soak_verdict.ts";
+import { isFlat, quarter, type SoakSample } from "./soak_flatness.ts";
 import { VIEWS } from "./view_cost.ts";
 
 const EXPORT_COUNT = 200;

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { type Figure, type Point, verdict } from "./figure.ts";
+import { type Figure, goalText, type Point } from "./figure.ts";
 import { plotSvg, type PlotText } from "./plot.ts";
 import type { Results } from "./results.ts";
 
@@ -78,7 +78,7 @@ export function resultsSection(
 }
 
 const row = ({ name, measured, comparedTo, goal, met }: Figure): string =>
-  `| ${[name, measured, comparedTo, goal, verdict(met)].map(cell).join(" | ")} |`;
+  `| ${[name, measured, comparedTo, goal, goalText(met)].map(cell).join(" | ")} |`;
 
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
 

@@ -104,10 +104,10 @@ async function reconcileKind(
     if (known && !isCurrent) related.end(link.name, kind);
     return;
   }
-  const verdict = await rightsFor(deps, link, kind, hasRules, signal);
-  if ("lacks" in verdict) {
+  const reach = await rightsFor(deps, link, kind, hasRules, signal);
+  if ("lacks" in reach) {
     // Without rules there may be copies of earlier ones, but nothing can be done about them.
-    const state = hasRules ? { fault: { message: verdict.lacks } } : { isEmpty: true };
+    const state = hasRules ? { fault: { message: reach.lacks } } : { isEmpty: true };
     related.rest(link.name, kind, { identity, ...state });
     if (hasRules) related.lookLater(link.name, deniedRetryMs());
     return;
@@ -115,12 +115,12 @@ async function reconcileKind(
   const sync = new RelatedSync({
     ...optionsFor(deps, link, kind, identity),
     ruleSet,
-    reach: verdict.namespace,
+    reach: reach.namespace,
   });
   related.start(link.name, kind, identity, sync, link.signal);
 }
 
-type Verdict = { readonly namespace: string | undefined } | { readonly lacks: string };
+type Reach = { readonly namespace: string | undefined } | { readonly lacks: string };
 
 /** Asks both clusters whether the accounts may do what a kind needs, and where. */
 async function rightsFor(
@@ -129,7 +129,7 @@ async function rightsFor(
   { resource, direction }: RelatedKind,
   hasRules: boolean,
   signal: AbortSignal,
-): Promise<Verdict> {
+): Promise<Reach> {
   const isDown = direction === "FromProvider";
   const target = hasRules ? WRITE : ["list"];
   const source = hasRules ? READ : [];

@@ -15,12 +15,12 @@ const world = await CrashWorld.start(
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 const { provider } = world;
 
-/** Waits until the condition and the annotation of a Grant have this verdict. */
-const isJudged = ({ metadata: { name } }: Grant, verdict: "True" | "False") =>
-  eventually(`Stale of ${name} is ${verdict}`, async () => {
+/** Waits until the condition and the annotation of a Grant have this status. */
+const isJudged = ({ metadata: { name } }: Grant, status: "True" | "False") =>
+  eventually(`Stale of ${name} is ${status}`, async () => {
     const grant = await provider.kube.get(GRANTS, { name });
     const isMarked = grant.metadata.annotations?.[ANNOTATIONS.staleSince] !== undefined;
-    return condition(grant, "Stale")?.status === verdict && isMarked === (verdict === "True");
+    return condition(grant, "Stale")?.status === status && isMarked === (status === "True");
   });
 
 /** Starts the heartbeats of a consumer that was silent for too long. */

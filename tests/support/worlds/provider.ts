@@ -175,8 +175,8 @@ export class TestProvider implements Disposable {
     status: Condition["status"] = "True",
   ): Promise<Export> {
     const conditions = [readyCondition({ metadata }, { status })];
-    const verdict = { apiVersion, kind, metadata: { name: metadata.name }, status: { conditions } };
-    return await this.kube.applyStatus(EXPORTS, verdict as Export, FIELD_MANAGERS.exports);
+    const judged = { apiVersion, kind, metadata: { name: metadata.name }, status: { conditions } };
+    return await this.kube.applyStatus(EXPORTS, judged as Export, FIELD_MANAGERS.exports);
   }
 
   /** Creates a Grant as a bind does. */

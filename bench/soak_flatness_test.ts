@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isFlat, quarter } from "./soak_verdict.ts";
+import { isFlat, quarter } from "./soak_flatness.ts";
 
 const of = (value: (i: number) => number) => Array.from({ length: 60 }, (_, i) => value(i));
 
