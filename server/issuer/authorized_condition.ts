@@ -25,11 +25,12 @@ export const hasLostRights = (grant: Grant): boolean => {
 };
 
 /** Tells whether the last sweep found that the owner may not bind the Export. */
-export const isMarkedUnauthorized = (grant: Grant): boolean =>
+export const showsUnauthorized = (grant: Grant): boolean =>
   condition(grant, TYPE)?.status === "False";
 
-/** Tells whether a sweep ever judged the Grant otherwise than as expected. */
-export const isMarked = (grant: Grant): boolean => condition(grant, TYPE) !== undefined;
+/** Returns whether the Grant has the condition: its owner lost the permission at least once. */
+export const hasAuthorizedCondition = (grant: Grant): boolean =>
+  condition(grant, TYPE) !== undefined;
 
 /** Tells whether a refusal has lasted long enough to take the rights of the Grant away. */
 export const isDue = (grant: Grant, nowMs: number): boolean => {

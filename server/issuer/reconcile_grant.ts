@@ -27,7 +27,11 @@ import type { MetadataObject } from "../../common/kube/metadata.ts";
 import { together } from "../../common/time/wait.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
 import type { Config } from "../config.ts";
-import { authorizedCondition, hasLostRights, isMarked } from "./authorized_condition.ts";
+import {
+  authorizedCondition,
+  hasAuthorizedCondition,
+  hasLostRights,
+} from "./authorized_condition.ts";
 import { boundaryTerminates, keepBoundary, put, putBoundary } from "./ensure.ts";
 import { type GrantObjects, grantObjects, withoutRights } from "./grant_objects.ts";
 import {
@@ -81,7 +85,7 @@ async function issueGrant(deps: GrantDeps, grant: Grant, signal: AbortSignal): P
   const settleAs = (readiness: Readiness) =>
     settle(deps, grant, { ...readiness, relatedMissing: related.missing }, signal);
   const wanted = grantObjects(offered, apis, deps.config);
-  if (!deps.authorizer && isMarked(grant)) await clearAuthorized(deps, grant, signal);
+  if (!deps.authorizer && hasAuthorizedCondition(grant)) await clearAuthorized(deps, grant, signal);
   try {
     if (await isRevoked(deps, grant, signal)) {
       await provision(deps, grant, withoutRights(wanted), signal);

@@ -10,7 +10,7 @@ import type { KubeClient } from "../../common/kube/client.ts";
 import { auditLine } from "../../common/log/audit_line.ts";
 import type { RecordEvent } from "../../common/kube/event_recorder.ts";
 import type { Log } from "../../common/log/log.ts";
-import { isMarkedUnauthorized } from "./authorized_condition.ts";
+import { showsUnauthorized } from "./authorized_condition.ts";
 import { about } from "./grant_status.ts";
 
 /** What writing the condition needs. */
@@ -39,7 +39,7 @@ export async function writeAuthorized(
   if (status === "True") {
     return log.info("Grant is authorized again", auditLine("grant.authorized", "ok", about(grant)));
   }
-  if (isMarkedUnauthorized(grant) && reason === "PermissionLost") return;
+  if (showsUnauthorized(grant) && reason === "PermissionLost") return;
   const line = auditLine("grant.unauthorized", reason, { message, ...about(grant) });
   log.warn("Grant is not authorized", line);
   recordEvent(grant, "Warning", "PermissionLost", message);

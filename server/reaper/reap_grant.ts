@@ -11,7 +11,7 @@ import type { Config } from "../config.ts";
 import { boundaryOf, type Heartbeat } from "../provider/heartbeats.ts";
 import type { Moment } from "../provider/lease_watch.ts";
 import type { Boundaries } from "./boundaries.ts";
-import { isMarkedStale, rfc3339 } from "./stale_condition.ts";
+import { rfc3339, showsStale } from "./stale_condition.ts";
 import { examine, type Examined, type ExamineDeps, isApproved } from "./staleness.ts";
 
 /** What a sweep does with the Grants that it examined. */
@@ -59,8 +59,7 @@ export const isReapable = ({ staleness }: Pick<Examined, "staleness">): boolean 
   staleness.kind === "stale" && staleness.mayReap;
 
 /** An earlier sweep must have marked the Grant: everyone can see that it is stale before it goes. */
-const isDue = (examined: Examined): boolean =>
-  isReapable(examined) && isMarkedStale(examined.grant);
+const isDue = (examined: Examined): boolean => isReapable(examined) && showsStale(examined.grant);
 
 /** What `reapGrant` works with. */
 export interface ReapDeps extends ExamineDeps {

@@ -92,7 +92,7 @@ export function editFor(
   const saysSo = isStale && present?.reason === staleness.reason && presentSince !== null &&
     present.observedGeneration === generation;
   // A consumer whose clock is wrong would cause a write at every heartbeat, without any news.
-  if (saysSo && staleness.isMoving && !isMarkedHeld(grant)) return {};
+  if (saysSo && staleness.isMoving && !showsHeld(grant)) return {};
 
   const next: Condition = {
     type: "Stale",
@@ -128,11 +128,10 @@ function staleMessage(
 }
 
 /** Returns whether the condition of the Grant says that it is stale. */
-export const isMarkedStale = (grant: Grant): boolean =>
-  condition(grant, "Stale")?.status === "True";
+export const showsStale = (grant: Grant): boolean => condition(grant, "Stale")?.status === "True";
 
-/** Returns whether the condition of the Grant says that its revocation is on hold. */
-export const isMarkedHeld = (grant: Grant): boolean =>
+/** Returns whether the condition of the Grant says that the reaper holds it. */
+export const showsHeld = (grant: Grant): boolean =>
   condition(grant, "Stale")?.message.endsWith(HELD) ?? false;
 
 const LAST_RFC3339_MS = Date.UTC(9999, 11, 31, 23, 59, 59);
@@ -177,7 +176,7 @@ function tell(
   since: string | null | undefined,
 ): void {
   const isStale = status === "True";
-  if (isStale === isMarkedStale(grant)) return;
+  if (isStale === showsStale(grant)) return;
   const about = {
     grant: grant.metadata.name,
     subject: grant.spec.identity.subject,

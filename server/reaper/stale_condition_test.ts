@@ -3,7 +3,7 @@ import { IAM_API_VERSION } from "../../common/api/groups.ts";
 import type { Condition, Grant } from "../../common/api/resources.ts";
 import { ANNOTATIONS } from "../../common/api/names.ts";
 import type { Stale, Staleness } from "./staleness.ts";
-import { editFor, isMarkedHeld, isMarkedStale, rfc3339 } from "./stale_condition.ts";
+import { editFor, rfc3339, showsHeld, showsStale } from "./stale_condition.ts";
 
 const NOW = Date.parse("2026-05-01T12:00:00.700Z");
 const NOW_TEXT = "2026-05-01T12:00:00Z";
@@ -133,11 +133,11 @@ Deno.test("editFor() writes once that a revocation is on hold, and once that it 
   assert.match(guarded ?? "", /; revocation not before /, "the guard of the Grant comes first");
   const moving = edit(said, MOVING, true, true);
   assert.equal(moving.stale?.message, guarded, "it changes, so it is no longer held");
-  assert.deepEqual([said, grant(MARK), grant()].map(isMarkedHeld), [true, false, false]);
+  assert.deepEqual([said, grant(MARK), grant()].map(showsHeld), [true, false, false]);
 });
 
-Deno.test("isMarkedStale() is false without a condition and for a cleared one", () => {
-  const marked = [MARK, CLEARED, undefined].map((stale) => isMarkedStale(grant(stale)));
+Deno.test("showsStale() is false without a condition and for a cleared one", () => {
+  const marked = [MARK, CLEARED, undefined].map((stale) => showsStale(grant(stale)));
   assert.deepEqual(marked, [true, false, false]);
 });
 

@@ -11,7 +11,7 @@ import { mostPerSweep } from "../provider/revocation_limits.ts";
 import { Boundaries } from "./boundaries.ts";
 import { Hold, silenceOf } from "./brake.ts";
 import { isReapable, planReaps, type ReapDeps, reapGrant, type ReapPlan } from "./reap_grant.ts";
-import { isMarkedHeld, type RecordDeps, recordStaleness } from "./stale_condition.ts";
+import { type RecordDeps, recordStaleness, showsHeld } from "./stale_condition.ts";
 import { connectTimeMs, examine, type Examined } from "./staleness.ts";
 
 /** What the reaper works with. */
@@ -163,7 +163,7 @@ function decide({ config, hold }: SweepDeps, examined: readonly Examined[], now:
   const stale = examined.filter(({ staleness }) => staleness.kind === "stale");
   const signs = examined.flatMap(({ sign }) => sign ?? []);
   const silence = silenceOf(signs, reaperHoldPercent);
-  const wasHeld = reaperHoldPercent < 100 && stale.some(({ grant }) => isMarkedHeld(grant));
+  const wasHeld = reaperHoldPercent < 100 && stale.some(({ grant }) => showsHeld(grant));
   const isHolding = reaperRevoke && hold.update({ silence, wasHeld }, now);
   return {
     stale: stale.length,
