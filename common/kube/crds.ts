@@ -45,7 +45,7 @@ async function installCrd(
   signal: AbortSignal,
 ): Promise<void> {
   const { name } = crd.metadata;
-  const desired = stamped(crd, version);
+  const desired = withVersion(crd, version);
   const live = await kube.find(CRDS, { name }, signal);
   const liveVersion = live?.metadata.annotations?.[ANNOTATIONS.crdVersion];
   if (liveVersion !== undefined && isNewer(liveVersion, version)) {
@@ -60,7 +60,7 @@ async function installCrd(
 }
 
 /** Adds the version, and a digest that also changes when a field is dropped. */
-function stamped(crd: CustomResourceDefinition, version: string): CustomResourceDefinition {
+function withVersion(crd: CustomResourceDefinition, version: string): CustomResourceDefinition {
   const digest = createHash("sha256").update(JSON.stringify(crd)).digest("hex").slice(0, 16);
   const annotations = {
     ...crd.metadata.annotations,

@@ -75,7 +75,7 @@ export async function gateway(deps: GatewayDeps, stopping: AbortSignal): Promise
   const authorizer = config.authorization === "Kubernetes"
     ? new Authorizer({ kube, prefixes: config })
     : undefined;
-  const binding = { kube, caches, config, now, provider, authorizer };
+  const bindDeps = { kube, caches, config, now, provider, authorizer };
   const appDeps: AppDeps = {
     config,
     auth: {
@@ -92,9 +92,9 @@ export async function gateway(deps: GatewayDeps, stopping: AbortSignal): Promise
       authorizer,
     },
     outage,
-    bind: { ...binding, slots: bindSlots() },
-    pickup: { ...binding, slots: pickupSlots() },
-    apply: { ...binding, slots: applySlots() },
+    bind: { ...bindDeps, slots: bindSlots() },
+    pickup: { ...bindDeps, slots: pickupSlots() },
+    apply: { ...bindDeps, slots: applySlots() },
     stopping,
     log,
     observe: requestDurations(deps.metrics),

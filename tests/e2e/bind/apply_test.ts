@@ -19,8 +19,8 @@ import {
   KONNECTOR_IMAGE,
   tokenSecretName,
 } from "../../../common/api/names.ts";
-import { bind, pickUp, tokenOf } from "../../support/worlds/binding_steps.ts";
-import { BindingWorld } from "../../support/worlds/binding_world.ts";
+import { bind, pickUp, tokenOf } from "../../support/worlds/bind_steps.ts";
+import { BindWorld } from "../../support/worlds/bind_world.ts";
 import { ownPlane, sharedProvider } from "../../support/planes/control_planes.ts";
 import { type HostileAnswer, HostileApiServer } from "../../support/peers/hostile_api_server.ts";
 import { connect } from "../../support/planes/kube.ts";
@@ -33,7 +33,7 @@ const DEFAULT_DENIED = ["169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128"];
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
 /** Returns an applyToConsumer() with the dependencies of a world. */
-const applying = (world: BindingWorld, edit: Partial<ApplyDeps> = {}) => {
+const applying = (world: BindWorld, edit: Partial<ApplyDeps> = {}) => {
   const deps: ApplyDeps = {
     ...world.deps(),
     provider: { externalAddress: "", restHost: plane.server },
@@ -74,7 +74,7 @@ const kubeconfig = (server: string, caPem = consumer.caPem, user: object = { tok
   }));
 
 Deno.test("applyToConsumer() fails when the konnector's CRDs are missing", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   using admin = await connect(consumer);
   const name = await world.export("pg");
   const apply = applying(world);
@@ -87,7 +87,7 @@ Deno.test("applyToConsumer() fails when the konnector's CRDs are missing", async
 });
 
 Deno.test("applyToConsumer() installs the konnector, a bundle, or both", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   using admin = await connect(consumer);
   const name = await world.export("pg");
   const apply = applying(world, { discoveryWaitMs: 10_000 });
@@ -133,7 +133,7 @@ Deno.test("applyToConsumer() installs the konnector, a bundle, or both", async (
 });
 
 Deno.test("applyToConsumer() sends no credential once the permission is lost", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   using admin = await connect(consumer);
   const name = await world.export("pg");
   const refused = new XbindError("FORBIDDEN", "no");
@@ -159,7 +159,7 @@ Deno.test("applyToConsumer() sends no credential once the permission is lost", a
 });
 
 Deno.test("applyToConsumer() verifies the host name and connects to the checked address", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const certificate = await consumer.userCertificate("root", ["system:masters"]);
   const user = {
     "client-certificate-data": base64(certificate.cert),
@@ -174,7 +174,7 @@ Deno.test("applyToConsumer() verifies the host name and connects to the checked 
 });
 
 Deno.test("applyToConsumer() creates no Grant for an invalid request", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const name = await world.export("pg");
   const submitted = await adminKubeconfig();
   const denying = (cidr: string) =>
@@ -217,7 +217,7 @@ Deno.test("applyToConsumer() creates no Grant for an invalid request", async () 
 });
 
 Deno.test("applyToConsumer() reports failures of the provider", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const submitted = await adminKubeconfig();
   for (const unknown of ["no-such-export", "Not/AName"]) {
     await assert.rejects(
@@ -234,7 +234,7 @@ Deno.test("applyToConsumer() reports failures of the provider", async () => {
 });
 
 Deno.test("applyToConsumer() reports failures of the consumer without quoting it", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const install = (kubeconfig: string) => applying(world)({ kubeconfig, installKonnector: true });
   const stranger = await createAuthority("stranger");
   await assert.rejects(
@@ -261,7 +261,7 @@ Deno.test("applyToConsumer() reports failures of the consumer without quoting it
 });
 
 Deno.test("applyToConsumer() survives a hostile server", async (t) => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   for (const [name, { answer, timeoutMs = 20_000, words }] of Object.entries(HOSTILE)) {
     await t.step(name, async () => {
       await using server = await HostileApiServer.start(answer);
@@ -336,7 +336,7 @@ const HOSTILE: Record<string, HostileServer> = {
 };
 
 Deno.test("applyToConsumer() allows one identity four applies at once", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const slots = applySlots();
   const { subject } = world.identity();
   const enter = () => slots.enter(subject, AbortSignal.timeout(60_000));

@@ -26,9 +26,9 @@ import {
   patience,
   pickUp,
   tokenOf,
-} from "../../support/worlds/binding_steps.ts";
+} from "../../support/worlds/bind_steps.ts";
 import { WIDGETS } from "../../support/planes/issuer_samples.ts";
-import { BindingWorld } from "../../support/worlds/binding_world.ts";
+import { BindWorld } from "../../support/worlds/bind_world.ts";
 import { sharedProvider } from "../../support/planes/control_planes.ts";
 import { connect, running, temporaryDir, whoAmI } from "../../support/planes/kube.ts";
 import { removeGrant } from "../../support/planes/remove_grant.ts";
@@ -36,7 +36,7 @@ import { removeGrant } from "../../support/planes/remove_grant.ts";
 const plane = await sharedProvider();
 
 Deno.test("bindExport() creates a Grant, and its pickup gives a working bundle", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const name = await world.export("pg", {
     defaults: {
       conflictPolicy: "Adopt",
@@ -79,7 +79,7 @@ Deno.test("bindExport() creates a Grant, and its pickup gives a working bundle",
 });
 
 Deno.test("bindExport() creates a Grant and its pickup in one write", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const name = await world.export("pg");
   using client = await counting(plane);
   const result = await bind(world, name, { kube: client.kube });
@@ -88,7 +88,7 @@ Deno.test("bindExport() creates a Grant and its pickup in one write", async () =
 });
 
 Deno.test("bindExport() renews the pickup after a long wait, so that it has its full TTL", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const name = await world.export("pg");
   await world.hold();
   const ttlMs = 60_000;
@@ -106,7 +106,7 @@ Deno.test("bindExport() renews the pickup after a long wait, so that it has its 
 });
 
 Deno.test("bindExport() renews the pickup when another bind has replaced it", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const name = await world.export("pg");
   await world.hold();
   const waiting = bind(world, name);
@@ -120,7 +120,7 @@ Deno.test("bindExport() renews the pickup when another bind has replaced it", as
 });
 
 Deno.test("bindExport() reuses the Grant, writes it once, and ends the earlier pickup", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const name = await world.export("pg");
   const first = await bind(world, name);
   const before = await world.grant(first.grant);
@@ -138,7 +138,7 @@ Deno.test("bindExport() reuses the Grant, writes it once, and ends the earlier p
 });
 
 Deno.test("bindExport() serves 20 binds at once with one Grant, over two processes", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const name = await world.export("pg");
   const otherCache = new Cache(wholeObjects(GRANTS));
   await using _running = await running(otherCache, world.kube);
@@ -154,7 +154,7 @@ Deno.test("bindExport() serves 20 binds at once with one Grant, over two process
 });
 
 Deno.test("bindExport() gives each identity its own Grant", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const name = await world.export("pg");
   const [ada, bob] = await Promise.all([bind(world, name), bind(world, name, {}, "bob")]);
   assert.notEqual(ada.grant, bob.grant);
@@ -163,7 +163,7 @@ Deno.test("bindExport() gives each identity its own Grant", async () => {
 });
 
 Deno.test("bindExport() refuses Exports that are unknown or not Ready", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const name = await world.export("pg");
   await world.setExportReady(await world.kube.get(EXPORTS, { name }), "False");
   await assert.rejects(bind(world, name), hasCode("EXPORT_NOT_READY"));
@@ -182,7 +182,7 @@ Deno.test("bindExport() refuses Exports that are unknown or not Ready", async ()
 });
 
 Deno.test("bindExport() does not change a Grant of another identity", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const name = await world.export("pg");
   const desired = grantFor(world.identity(), await world.kube.get(EXPORTS, { name }));
   const foreign = await world.kube.create(GRANTS, {
@@ -196,7 +196,7 @@ Deno.test("bindExport() does not change a Grant of another identity", async () =
 });
 
 Deno.test("bindExport() waits for the rights of a changed Export", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const name = await world.export("pg", {
     apis: [{ name: WIDGETS }, { name: "gadgets.example.org" }],
     defaults: {
@@ -224,7 +224,7 @@ Deno.test("bindExport() waits for the rights of a changed Export", async () => {
 });
 
 Deno.test("bindExport() gives up after issuerWaitMs, and a retry works", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const name = await world.export("pg");
   await world.hold();
   const started = Date.now();
@@ -236,7 +236,7 @@ Deno.test("bindExport() gives up after issuerWaitMs, and a retry works", async (
 });
 
 Deno.test("bindExport() waits up to issuerWaitMs for a slot, without API calls", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const name = await world.export("pg");
   using client = await counting(plane);
   const slots = bindSlots();
@@ -254,7 +254,7 @@ Deno.test("bindExport() waits up to issuerWaitMs for a slot, without API calls",
 });
 
 Deno.test("bindExport() reads the Grant live before it gives up", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const name = await world.export("pg");
   const stopped = new Cache(wholeObjects(GRANTS));
   const { grant } = await bind(world, name, { caches: { grants: stopped }, issuerWaitMs: 3_000 });
@@ -262,7 +262,7 @@ Deno.test("bindExport() reads the Grant live before it gives up", async () => {
 });
 
 Deno.test("bindExport() ends when its caller aborts", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const name = await world.export("pg");
   await world.hold();
   const caller = new AbortController();
@@ -276,7 +276,7 @@ const isFor = (exportName: string) => (grant: Grant): boolean =>
   grant.spec.exportName === exportName;
 
 Deno.test("bindExport() waits until a deleted Grant is gone, then recreates it", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const name = await world.export("pg");
   const first = await bind(world, name);
   const key = { name: first.grant };
@@ -297,7 +297,7 @@ Deno.test("bindExport() waits until a deleted Grant is gone, then recreates it",
 });
 
 Deno.test("bindExport() recreates a Grant that is gone, although its cache is stale", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const name = await world.export("pg");
   const first = await bind(world, name);
   const old = await world.grant(first.grant);
@@ -313,7 +313,7 @@ Deno.test("bindExport() recreates a Grant that is gone, although its cache is st
 });
 
 Deno.test("boundGrant() returns a Ready Grant without a pickup", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const name = await world.export("pg");
   const grant = await boundGrant(world.deps(), world.identity(), name, patience());
   assert.ok(grant.status?.tokenSecret);
@@ -322,7 +322,7 @@ Deno.test("boundGrant() returns a Ready Grant without a pickup", async () => {
 });
 
 Deno.test("boundGrant() stamps the Grant, and keeps its pickup", async (t) => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const name = await world.export("pg");
   const provision = (edit?: Partial<BindDeps>) =>
     boundGrant(world.deps(edit), world.identity(), name, patience());

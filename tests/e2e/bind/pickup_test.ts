@@ -8,15 +8,15 @@ import {
   patchGrant,
   patience,
   tokenOf,
-} from "../../support/worlds/binding_steps.ts";
-import { BindingWorld } from "../../support/worlds/binding_world.ts";
+} from "../../support/worlds/bind_steps.ts";
+import { BindWorld } from "../../support/worlds/bind_world.ts";
 import { sharedProvider } from "../../support/planes/control_planes.ts";
 import { connect } from "../../support/planes/kube.ts";
 
 const plane = await sharedProvider();
 
 Deno.test("consumePickup() succeeds once among 50 calls on two connections", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const token = tokenOf(await bind(world, await world.export("pg")));
   using other = await connect(plane);
   const refusals: PickupRefusal[] = [];
@@ -39,7 +39,7 @@ Deno.test("consumePickup() succeeds once among 50 calls on two connections", asy
 });
 
 Deno.test("consumePickup() retries when the Grant changes meanwhile", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const { grant, ...result } = await bind(world, await world.export("pg"));
   let changes = 0;
   const kube = new KubeClient(world.kube.transport);
@@ -54,7 +54,7 @@ Deno.test("consumePickup() retries when the Grant changes meanwhile", async () =
 });
 
 Deno.test("consumePickup() gives the same answer to every invalid token", async () => {
-  await using world = await BindingWorld.start(plane);
+  await using world = await BindWorld.start(plane);
   const good = tokenOf(
     await bind(world, await world.export("pg"), { config: { pickupTtlMs: 1000 } }),
   );

@@ -28,7 +28,7 @@ import { removeGrant } from "../planes/remove_grant.ts";
 import { TestProvider } from "./provider.ts";
 
 /** The Exports, users and Grants of one test on a provider, with a small issuer that can pause. */
-export class BindingWorld implements AsyncDisposable {
+export class BindWorld implements AsyncDisposable {
   readonly plane: ControlPlane;
   /** The gateway's cache of Grants. */
   readonly grants = new Cache(wholeObjects(GRANTS));
@@ -43,10 +43,10 @@ export class BindingWorld implements AsyncDisposable {
     this.#provider = provider;
   }
 
-  static async start(plane: ControlPlane): Promise<BindingWorld> {
+  static async start(plane: ControlPlane): Promise<BindWorld> {
     const provider = await TestProvider.of(plane);
     await provider.installCrds();
-    const world = new BindingWorld(provider);
+    const world = new BindWorld(provider);
     world.#stack.use(await running(world.grants, world.kube));
     // The issuer has its own cache, as in another process.
     const seen = new Cache(wholeObjects(GRANTS));

@@ -6,7 +6,7 @@ import { bindExport } from "../../../server/bind/bind.ts";
 import { consumePickup } from "../../../server/bind/pickup.ts";
 import { type ErrorCode, XbindError } from "../../../common/errors.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
-import type { BindingWorld } from "./binding_world.ts";
+import type { BindWorld } from "./bind_world.ts";
 import { connect, type Connected } from "../planes/kube.ts";
 
 /** Returns a signal that aborts after far longer than any step takes. */
@@ -25,7 +25,7 @@ export const hasCode = (wanted: ErrorCode) => (error: unknown): boolean => {
 
 /** Binds an Export as this user. */
 export const bind = (
-  world: BindingWorld,
+  world: BindWorld,
   name: string,
   edit = {},
   who = "ada",
@@ -33,7 +33,7 @@ export const bind = (
 
 /** Consumes a pickup. */
 export const pickUp = (
-  world: BindingWorld,
+  world: BindWorld,
   token: string,
   now = () => new Date(),
 ): Promise<Grant> => consumePickup({ kube: world.kube, now }, token, patience());
@@ -49,7 +49,7 @@ export async function counting(
 
 /** Changes the metadata of a Grant as another client. */
 export async function patchGrant(
-  world: BindingWorld,
+  world: BindWorld,
   name: string,
   metadata: object,
 ): Promise<void> {
