@@ -24,7 +24,7 @@ const COMBINATIONS: readonly Combination<typeof FLAGS>[] = [
     reads: ["oidc-issuer-url", "enable-gateway", "oidc-mock"],
     isWrong: (config) => usesOidc(config) && config.oidcIssuerUrl === "",
     problem: "--oidc-issuer-url is required with --enable-gateway: " +
-      "name the OIDC issuer, or use --oidc-mock for development",
+      "name the identity provider, or use --oidc-mock for development",
   },
   {
     reads: ["oidc-client-id", "enable-gateway", "oidc-mock"],

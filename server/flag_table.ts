@@ -65,7 +65,7 @@ const GATEWAY = {
 const LOGIN = {
   "oidc-issuer-url": text(
     "",
-    "URL of the OIDC issuer, used for discovery; required for the gateway without --oidc-mock",
+    "URL of the identity provider, used for discovery; required for the gateway without --oidc-mock",
     plainUrl,
   ),
   "oidc-client-id": text("", "OIDC client id; required for the gateway without --oidc-mock"),
@@ -76,7 +76,7 @@ const LOGIN = {
   ),
   "oidc-ca-file": text(
     "",
-    "PEM file with the CAs trusted for the OIDC issuer, instead of the system's roots",
+    "PEM file with the CAs trusted for the identity provider, instead of the system's roots",
     file,
   ),
   "oidc-username-claim": text(
@@ -90,16 +90,16 @@ const LOGIN = {
   "oidc-scopes": list("openid,profile,email", "Scopes to request", scope),
   "oidc-redirect-url": text(
     "",
-    "Callback URL registered with the OIDC issuer; empty means <external-url>/api/auth/oidc/callback",
+    "Callback URL registered with the identity provider; empty means <external-url>/api/auth/oidc/callback",
     redirectUrl,
   ),
   "oidc-mock": flag(
     false,
-    "Use a built-in mock OIDC issuer that signs everybody in as the same user; for development only",
+    "Use a built-in mock identity provider that signs everybody in as the same user; for development only",
   ),
   "oidc-mock-listen": text(
     "",
-    "Loopback address of the mock OIDC issuer; empty picks a free port",
+    "Loopback address of the mock identity provider; empty picks a free port",
     loopbackAddress,
   ),
   "kubernetes-auth": flag(
@@ -177,12 +177,12 @@ const REAPER = {
   ),
   "reaper-hold-percent": number(
     20,
-    "Revoke nothing while more than this percentage of consumers, and more than 5, fell silent within half an hour; 100 never stops revoking; limits --authorization-revoke likewise",
+    "Delete no Grant while more than this percentage of consumers, and more than 5, fell silent within half an hour; 100 never holds; limits --authorization-revoke likewise",
     100,
   ),
   "reaper-max-percent": number(
     10,
-    "Revoke at most this percentage of all Ready Grants in one sweep; 5 Grants are always allowed; limits --authorization-revoke likewise",
+    "Delete at most this percentage of all Ready Grants in one sweep; 5 Grants are always allowed; limits --authorization-revoke likewise",
     100,
   ),
 } as const;

@@ -156,7 +156,7 @@ function showSweeps(metrics: Metrics): (counts: SweepCounts | undefined) => void
   );
   show(
     "xbind_reaper_holding",
-    "Whether revocation is on hold because many consumers fell silent together: 1, else 0",
+    "Whether reaping is on hold because many consumers fell silent together: 1, else 0",
     ({ isHolding }) => isHolding ? 1 : 0,
   );
   return (counts) => last = counts;

@@ -44,7 +44,7 @@ export const BACKEND_DASHBOARD: Dashboard = {
       grants("stale"),
       {
         title: "Reaper holds",
-        about: "1: nothing is revoked, because many consumers fell silent together.",
+        about: "1: nothing is reaped, because many consumers fell silent together.",
         kind: "number",
         redFrom: 1,
         queries: { holds: 'max(xbind_reaper_holding{job="$job"})' },
@@ -60,10 +60,10 @@ export const BACKEND_DASHBOARD: Dashboard = {
       {
         title: "Silent consumers",
         about:
-          "Grants whose consumers fell silent together, and Grants that the reaper would revoke.",
+          "Grants whose consumers fell silent together, and Grants that the reaper would delete.",
         queries: {
           "silent together": 'max(xbind_grants_silent_together{job="$job"})',
-          "would revoke": 'max(xbind_grants_would_revoke{job="$job"})',
+          "would reap": 'max(xbind_grants_would_revoke{job="$job"})',
         },
       },
       {

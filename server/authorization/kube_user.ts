@@ -28,7 +28,7 @@ export const EVERYBODY = "xbind:authenticated";
 /** The group of everybody who has credentials of the provider cluster. */
 export const CLUSTER_USERS = "system:authenticated";
 
-/** Only token reviews make such a subject: that of a login starts with the issuer's URL. */
+/** Only token reviews make such a subject. After a login it starts with a URL. */
 const FROM_PROVIDER = "kubernetes#";
 
 /**

@@ -82,11 +82,11 @@ export class Hold {
     const { together: silent, live } = silence;
     if (isHolding && !before) {
       const line = auditLine("reaper.hold", "holding", { silent, live });
-      this.#log.warn("revocation is on hold: many consumers fell silent together", line);
+      this.#log.warn("reaping is on hold: many consumers fell silent together", line);
     }
     if (!isHolding && before) {
       const line = auditLine("reaper.hold", "released", { silent, live });
-      this.#log.info("revocation goes on", line);
+      this.#log.info("reaping resumes", line);
     }
     return isHolding;
   }

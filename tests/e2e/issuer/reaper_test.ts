@@ -211,7 +211,7 @@ Deno.test("--reaper-delete-boundary without --reaper-revoke logs a warning and d
     return Number(/^xbind_grants_would_revoke (\d+)$/m.exec(text)?.[1]);
   };
   const all = await kube.list(GRANTS);
-  await eventually("a sweep would revoke every Grant", async () => {
+  await eventually("a sweep would reap every Grant", async () => {
     return await wouldRevoke() === all.length;
   });
   // With --reaper-revoke the next sweep would have deleted the Grant and a marked boundary.
