@@ -4,9 +4,8 @@ import { closest } from "../closest.ts";
 import { ASK_FOR_PERMISSION } from "../gateway/gateway_error.ts";
 
 /**
- * Finds an Export in the catalog. Fails when the caller may not bind it, and when the catalog has
- * only one with a similar name. Undefined
- * when it has none, because the gateway may know an Export that is not Ready.
+ * Finds an Export in the catalog. Fails if the caller may not bind it, and if the catalog has only
+ * one with a similar name. Else returns undefined: the gateway may know an Export that is not Ready.
  */
 export function offerIn({ exports }: Catalog, name: string): CatalogExport | undefined {
   const offer = exports.find((each) => each.name === name);
@@ -20,7 +19,7 @@ export function offerIn({ exports }: Catalog, name: string): CatalogExport | und
 const notBindable = ({ name, docs }: CatalogExport): CliError =>
   new CliError(
     "failure",
-    `Cannot bind Export "${name}": you may see it and not bind it`,
+    `Cannot bind Export "${name}": you may see it, but not bind it`,
     docs ? `${ASK_FOR_PERMISSION}; its documentation: ${docs}` : ASK_FOR_PERMISSION,
   );
 

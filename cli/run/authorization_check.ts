@@ -17,9 +17,9 @@ export function authorizationCheck({ subject, kubernetes }: AuthorizedMe, catalo
   const locked = catalog.exports.filter(({ bindable }) => bindable === false)
     .map(({ name }) => name);
   const bindable = catalog.exports.length - locked.length;
-  const names = `RBAC of the provider knows you as user ${user} in ${groups.join(", ")}`;
+  const names = `The provider's RBAC knows you as user ${user} in ${groups.join(", ")}`;
   const mayBind = catalog.bindableUnknown
-    ? "which of the Exports you see you may bind is not known before you try"
+    ? "the gateway cannot say in advance which Exports you may bind"
     : `you may bind ${bindable} of the Exports you see`;
   const found = ok("authorization", `${names}; ${mayBind}`);
   if (locked.length === 0) return found;

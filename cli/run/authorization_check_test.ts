@@ -21,7 +21,7 @@ Deno.test("authorizationCheck() has nothing to add when everything may be bound"
   assert.deepEqual(authorizationCheck(ME, { exports: [offer("a"), offer("b")] }), {
     check: "authorization",
     status: "ok",
-    detail: "RBAC of the provider knows you as user xbind:https://idp#ada in xbind:team-a, " +
+    detail: "The provider's RBAC knows you as user xbind:https://idp#ada in xbind:team-a, " +
       "xbind:authenticated; you may bind 2 of the Exports you see",
   });
 });
@@ -68,5 +68,5 @@ Deno.test("authorizationCheck() gives each Export its own role, and says how man
 
 Deno.test("authorizationCheck() says that it is not known what may be bound", () => {
   const check = authorizationCheck(ME, { exports: [offer("a")], bindableUnknown: true });
-  assert.match(check.detail, /you may bind is not known before you try$/);
+  assert.match(check.detail, /cannot say in advance which Exports you may bind$/);
 });

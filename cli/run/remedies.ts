@@ -26,7 +26,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   ForeignObjectExists: "This cluster has its own CRD of that name: delete it, or unbind the API",
   OwnedByAnother: "Another object owns that name on the provider: rename this one",
   SchemaIncompatible:
-    "The message names what changed in the provider's CRD: ask the provider to mend it, or accept " +
+    "The message names what changed in the provider's CRD: ask the provider to fix it, or accept " +
     "it as the message says; objects are synced with the old schema meanwhile",
   Rejected: "The API cannot be pulled, for the reason in the message: ask the provider, or unbind",
   APIBoundElsewhere: "Two bindings name the API: delete the one that is not needed",
@@ -34,7 +34,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   DrainingObjects: "It is being deleted: wait until its objects are released",
   SchemaMissing: "Its pullPolicy is None: install the CRD in the message yourself",
   TooManyAPIs: "More than 100 APIs are exported: bind the ones you need with a ClusterBinding",
-  Paused: "Take the annotation core.xbind.io/paused off when sync shall go on",
+  Paused: "Remove the annotation core.xbind.io/paused to resume the sync",
   AnnotationInvalid: "Correct the annotation in the message; until then an unbind waits",
   "Conflicts ForeignObjectExists": "Rename the objects, let the provider delete its own, or set " +
     "conflictPolicy: Adopt; the rows of objects name them",

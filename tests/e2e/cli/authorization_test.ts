@@ -32,7 +32,7 @@ Deno.test("kubectl bind tells what may not be bound, and what would allow it", a
   await t.step("export refuses before it asks for anything", async () => {
     const { code, stderr } = await user.run(["export", "gadgets", "-o", "yaml"]);
     assert.equal(code, 1);
-    assert.match(stderr, /Cannot bind Export "gadgets": you may see it and not bind it/);
+    assert.match(stderr, /Cannot bind Export "gadgets": you may see it, but not bind it/);
     assert.match(stderr, /kubectl bind doctor .*https:\/\/example\.org\/gadgets/);
   });
   await t.step("export of a hidden Export says that there is none", async () => {
@@ -43,7 +43,7 @@ Deno.test("kubectl bind tells what may not be bound, and what would allow it", a
     const { stdout } = await user.run(["doctor"]);
     assert.match(
       stdout,
-      /^ok +authorization +RBAC of the provider knows you as user xbind:https:/m,
+      /^ok +authorization +The provider's RBAC knows you as user xbind:https:/m,
     );
     const manifests = stdout.slice(stdout.indexOf("apiVersion:"), stdout.lastIndexOf(NEXT_CHECK));
     const { code, stderr } = await world.plane.kubectl(["apply", "-f", "-"], { stdin: manifests });
