@@ -10,7 +10,7 @@ import { lackedRights, type Right, rightText } from "./rights.ts";
 export interface ConsumerRightsOptions {
   readonly kube: KubeClient;
   readonly secretNamespaces: readonly string[];
-  /** Whether all is well, so that nobody has to ask. */
+  /** Whether all watches work, so that no check is needed. */
   readonly isWell: () => boolean;
   readonly log: Log;
 }
@@ -38,7 +38,10 @@ function neededRights(secretNamespaces: readonly string[]): Right[] {
   ];
 }
 
-/** Knows which rights the konnector lacks on this cluster. Asks at the start, then only in trouble. */
+/**
+ * Knows which rights the konnector lacks on this cluster. Checks them at start, then every 30 s
+ * while something fails.
+ */
 export class ConsumerRights {
   readonly #options: ConsumerRightsOptions;
   readonly #needed: readonly Right[];

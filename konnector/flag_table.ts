@@ -36,11 +36,11 @@ const OBJECTS = {
   ),
   "leftovers-interval": duration(
     "1m",
-    "Time between two looks for such copies; each is looked at twice",
+    "Time between two checks for such copies; the second check confirms a copy",
   ),
   "unbind-timeout": durationOrZero(
     "10m",
-    "Time without the provider after which an unbind leaves the copies there; 0: never",
+    "How long an unbind waits for an unreachable provider before it leaves the copies there; 0 means forever",
   ),
 } as const;
 

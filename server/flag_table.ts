@@ -164,7 +164,7 @@ const REAPER = {
   "reaper-ttl": duration("30m", "Time without a heartbeat after which a Grant is stale"),
   "reaper-interval": duration(
     "1m",
-    "Time between two sweeps; with --authorization=Kubernetes also between two looks of the issuer at the permissions of all Grants",
+    "Time between two sweeps; with --authorization=Kubernetes also between two checks of all Grants' permissions by the issuer",
     LONGEST_TIMER_MS,
   ),
   "reaper-revoke": flag(

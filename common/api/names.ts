@@ -60,7 +60,7 @@ export const ANNOTATIONS = {
   conflict: "core.xbind.io/conflict",
   /** On a consumer's object or a binding, value `Orphan`: the provider keeps its copy. */
   deletionPolicy: "core.xbind.io/deletion-policy",
-  /** On a consumer's object, value `true`: a copy that cannot be changed is deleted and made again. */
+  /** On a consumer's object, value `true`: a copy that cannot be changed is deleted and recreated. */
   replace: "core.xbind.io/replace",
   /** On a consumer's object: why the provider refused its content. */
   syncError: "core.xbind.io/sync-error",

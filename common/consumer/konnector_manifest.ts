@@ -28,7 +28,7 @@ const READ = ["get", "list", "watch"];
 const ALL = [...READ, "create", "update", "patch", "delete"];
 const CORE_KINDS = ["connections", "clusterbindings", "bindings"];
 
-/** What a konnector has to reach on its cluster, if it shall not reach everything. */
+/** The APIs that a konnector limited to bound APIs may use. */
 export interface BoundRights {
   /** The groups of bound APIs. */
   readonly groups: readonly string[];

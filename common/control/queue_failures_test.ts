@@ -46,7 +46,7 @@ test("Queue.succeed() ends the back-off and forgets the key", async ({ queue, ti
   await queue.take(NEVER);
   queue.fail("a");
   time.advance(5);
-  assert.equal(queue.depth, 1, "the back-off starts anew");
+  assert.equal(queue.depth, 1, "the back-off starts again");
 });
 
 test("Queue returns a failing key at once when an event adds it", async ({ queue, time }) => {

@@ -123,6 +123,6 @@ const cannotInstall = (
 ): Error =>
   providerFailed(
     `install the CRDs ${crds.map((crd) => crd.metadata.name).join(", ")}`,
-    `${reason}; mend that, or install crds/ yourself and set --install-crds=false`,
+    `${reason}; fix that, or install crds/ yourself and set --install-crds=false`,
     cause,
   );

@@ -23,7 +23,7 @@ export interface ApiState {
   readonly isDenied?: boolean;
   /** Whether the provider has no such API any more, and so no copies. */
   readonly isGone?: boolean;
-  /** Why the CRD on the consumer is not the one that the provider has at present. */
+  /** Why the CRD on the consumer differs from the provider's. */
   readonly schemaFault?: SchemaFault | undefined;
   readonly crdHash?: string;
   /** Hash of the provider's CRD. */
@@ -32,7 +32,7 @@ export interface ApiState {
 }
 
 interface Running {
-  /** Changes when it has to be started anew. */
+  /** Changes when it must be restarted. */
   readonly identity: string;
   /** Undefined if the API is paused, and something else runs meanwhile. */
   readonly sync?: ApiSync;
@@ -41,7 +41,7 @@ interface Running {
 
 /** What runs while an API is synced. */
 export interface Started {
-  /** Changes when it has to be started anew. */
+  /** Changes when it must be restarted. */
   readonly identity: string;
   readonly sync: ApiSync;
   readonly beside: Runnable;
@@ -49,7 +49,7 @@ export interface Started {
 
 /** What runs while an API is paused. */
 export interface Meanwhile {
-  /** Changes when it has to be started anew. */
+  /** Changes when it must be restarted. */
   readonly identity: string;
   readonly run: Runnable;
 }
@@ -150,7 +150,7 @@ export class Apis implements Disposable {
     this.#reports.changed(api);
   }
 
-  /** Takes note that the counts of an API changed. */
+  /** Notes that the counts of an API changed. */
   progressed(api: string): void {
     this.#reports.changed(api);
   }

@@ -37,7 +37,7 @@ export interface InstallDeps {
   readonly log: Log;
 }
 
-/** Why the CRD on the consumer is not the one that the provider has at present. */
+/** Why the CRD on the consumer differs from the provider's. */
 export interface SchemaFault {
   readonly reason: string;
   readonly message: string;
@@ -138,7 +138,7 @@ async function change(
     const written = await write(deps, pulled, signal);
     if (!isFault(written) || written.reason !== "SchemaIncompatible") return written;
     if (isEmpty) {
-      // Such as another scope. Without objects, nothing is lost when it is made anew.
+      // Such as another scope. Without objects, nothing is lost when it is recreated.
       await removeCrd(deps, api, signal);
       return beingDeleted(api);
     }
@@ -206,7 +206,7 @@ function typeIn(
 const incompatible = (api: string, changes: readonly string[], hash: string): SchemaFault => ({
   reason: "SchemaIncompatible",
   message: `The provider changed ${api} so that objects on this cluster may not fit: ` +
-    `${changes.join("; ")}. They are synced with the CRD of before; to install the new one, ` +
+    `${changes.join("; ")}. They are synced with the previous CRD; to install the new one, ` +
     `annotate the CRD here with ${ANNOTATIONS.acceptSchema}=${hash}`,
 });
 
@@ -223,7 +223,7 @@ const notAllowed = (api: string): SchemaFault => ({
 const notUpdated = (api: string): SchemaFault => ({
   reason: "Forbidden",
   message: `The konnector may not change the CRD ${api} on this cluster, so objects are synced ` +
-    "with the CRD of before; give it the right with: kubectl bind connect",
+    "with the previous CRD; give it the right with: kubectl bind connect",
 });
 
 const beingDeleted = (api: string): SchemaFault => ({

@@ -50,8 +50,7 @@ export const ifAway =
     return wait(reason, AWAY);
   };
 
-const AWAY =
-  "Its provider cannot be used at present, so its copy cannot be deleted; the condition " +
+const AWAY = "Its provider cannot be used now, so its copy cannot be deleted; the condition " +
   "Ready of its binding says why, and what to do. It stays until then, or until it has the " +
   "annotation core.xbind.io/deletion-policy: Orphan";
 

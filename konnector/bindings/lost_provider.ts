@@ -3,7 +3,7 @@ import { formatDuration } from "../../common/time/duration.ts";
 import type { AnyBinding } from "../any_binding.ts";
 import type { ConsumerCaches } from "../consumer_caches.ts";
 
-/** Reasons of `Connected` that mean: there is no way to the copies at present. */
+/** Reasons of `Connected` that mean: the copies cannot be reached now. */
 const LOST = [
   "ProviderUnreachable",
   "CredentialsRejected",
@@ -23,8 +23,8 @@ export function isLost(
 }
 
 /**
- * Remembers since when bindings that go have been without their provider. It starts anew with the
- * process, because a status from before the start may be out of date.
+ * Remembers how long each binding that is being deleted has been without its provider. Starts at
+ * zero in each process, because a status from before the start may be out of date.
  */
 export class Outages {
   readonly #since = new Map<string, number>();

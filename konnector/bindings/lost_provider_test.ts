@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Outages } from "./lost_provider.ts";
 
-Deno.test("Outages counts from the first look, and starts anew when the provider is back", () => {
+Deno.test("Outages counts from the first look, and starts again when the provider is back", () => {
   let now = 1_000;
   const outages = new Outages(() => now);
   const look = (isLost: boolean, ms: number) => {

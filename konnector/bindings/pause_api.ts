@@ -20,7 +20,7 @@ export interface PauseDeps {
   readonly reportsOf: (what: string) => CacheReports;
 }
 
-/** A link that opens within this time needs no other look at the objects. */
+/** If the link opens within this time, the objects are not followed separately. */
 const PATIENCE_MS = 5_000;
 
 /** Stops the sync of an API. Objects that go meanwhile are released if they can be. */
@@ -40,7 +40,7 @@ export function whileAway(deps: PauseDeps, api: string, state: ApiState): Runnab
   return following(deps, api, ifAway(coverageOf, reason));
 }
 
-/** Runs something after some patience. */
+/** Runs something after a delay. */
 export const patiently = (run: Runnable): Runnable => async (signal) => {
   await sleep(PATIENCE_MS, signal);
   await run(signal);

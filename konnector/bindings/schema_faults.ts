@@ -5,8 +5,8 @@ import type { SchemaFault } from "./install_api.ts";
 import type { UnboundApis } from "./unbound_apis.ts";
 
 /**
- * Lists why CRDs of a Connection are not as its provider has them at present. Returns undefined
- * while an API has not been looked at.
+ * Lists why CRDs of a Connection differ from the provider's. Returns undefined while an API has not
+ * been checked.
  */
 export function schemaFaults(
   { caches, apis, unbound }: {

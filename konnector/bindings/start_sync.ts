@@ -88,7 +88,7 @@ export function startSync(
   apis.start(api, state, { identity, sync: started, beside }, link.signal);
 }
 
-/** A provider that does not tell its copies is as good as away. */
+/** A provider whose copies cannot be listed counts as unreachable. */
 const unknown = (state: ApiState): ApiState => ({ ...state, reason: "Pending" });
 
 /** Runs something until both sides are known. */

@@ -57,7 +57,7 @@ export class UnboundApis {
     return this.#pulled.get(api);
   }
 
-  /** Takes note that an API was pulled, or why not. */
+  /** Notes that an API was pulled, or why not. */
   settle(api: string, fault: SchemaFault | undefined): void {
     const isKnown = this.#pulled.has(api) && this.#pulled.get(api)?.message === fault?.message;
     this.#pulled.set(api, fault);

@@ -47,7 +47,7 @@ export interface ConnectionView {
   readonly draining?: readonly string[];
 }
 
-/** Builds the status of a Connection. What is not known at present stays as it was. */
+/** Builds the status of a Connection. What is not known now stays as it was. */
 export function connectionStatus(
   connection: Connection,
   view: ConnectionView,
@@ -125,7 +125,7 @@ function autoBound(connection: Connection, { autoBound }: ConnectionView): Findi
   return [asBefore(connection, type) ?? finding(type, "Unknown", "Pending")];
 }
 
-/** Repeats the last judgement, for what is not known at present. */
+/** Repeats the last condition, for what is not known now. */
 function asBefore(connection: Connection, type: string): Finding | undefined {
   const before = condition(connection, type);
   if (!before) return undefined;

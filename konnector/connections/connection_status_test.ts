@@ -21,7 +21,7 @@ function judged(type: string, view: ConnectionView, before = connection()) {
   return found && [found.status, found.reason, found.message];
 }
 
-Deno.test("SchemaInSync tells why CRDs are not as the provider has them", () => {
+Deno.test("SchemaInSync says why a CRD differs from the provider's", () => {
   assert.deepEqual(judged("SchemaInSync", known), ["True", "AsExpected", ""]);
   const fault = { reason: "SchemaIncompatible", message: "a changed" };
   assert.deepEqual(judged("SchemaInSync", { ...known, schemaFaults: [fault] }), [
@@ -39,7 +39,7 @@ Deno.test("SchemaInSync tells why CRDs are not as the provider has them", () => 
   assert.match(message, /exports b, c; .*synced\. .*has d; .*not synced\. a changed$/);
 });
 
-Deno.test("SchemaInSync stays as it was until every API was looked at", () => {
+Deno.test("SchemaInSync stays as it was until every API was checked", () => {
   const looking = { ...known, schemaFaults: undefined };
   assert.deepEqual(judged("SchemaInSync", looking), ["Unknown", "Pending", ""]);
   const fault = { reason: "SchemaIncompatible", message: "a changed" };

@@ -8,7 +8,7 @@ import { type MetadataObject, reduceMetadata } from "../../common/kube/metadata.
 import { checkedCrd, CrdRefusedError } from "../schema/consumer_crd.ts";
 import type { ApiDetails, ApiSource, ProviderApi, SourceReports } from "./api_source.ts";
 
-/** The status of a Connection has room for so many. */
+/** The status of a Connection lists at most this many. */
 const MOST_VERSIONS = 100;
 
 /** A provider has hundreds at most. Further ones only take our memory. */

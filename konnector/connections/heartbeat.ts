@@ -106,7 +106,7 @@ async function renew(kube: KubeClient, lease: Lease, signal: AbortSignal): Promi
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
-  // Never the namespace: without its boundary, the provider has taken the Grant away.
+  // Never create the namespace: if the boundary is gone, so is the Grant.
   await kube.create(LEASES, lease, manager, signal);
 }
 

@@ -46,7 +46,7 @@ export interface LinkOptions {
 }
 
 const MAX_IN_FLIGHT = 32;
-/** A provider that does not answer holds at most so many workers, and others can be bound. */
+/** Limits the workers that wait for one provider, so that a silent one does not block the others. */
 const MOST_PULLS = 4;
 /** Several times the largest object that Kubernetes stores. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
@@ -157,7 +157,7 @@ export class ProviderLink implements Disposable {
     return this.#source.hasSynced;
   }
 
-  /** Where definitions of APIs are read from at present. */
+  /** Where definitions of APIs are read from now. */
   get activeSource(): "CRD" | "OpenAPI" {
     return this.#source.active;
   }
@@ -174,7 +174,7 @@ export class ProviderLink implements Disposable {
     return { [Symbol.dispose]: () => void this.#pulls-- };
   }
 
-  /** Why the provider cannot be used at present; undefined if it can. */
+  /** Why the provider cannot be used now; undefined if it can. */
   get failure(): unknown {
     return this.#failure;
   }
@@ -202,7 +202,7 @@ export class ProviderLink implements Disposable {
     return this.#comparesVersions === true;
   }
 
-  /** Takes note that the provider refused the credential. */
+  /** Notes that the provider refused the credential. */
   reject(error: unknown): void {
     this.#report(error);
   }

@@ -20,7 +20,7 @@ Deno.test("groupVersionOf() reads groups that may be pulled, and no others", () 
   for (const path of others) assert.equal(groupVersionOf(path, ""), undefined);
 });
 
-Deno.test("resourcesOf() leaves out subresources and names that are none", () => {
+Deno.test("resourcesOf() leaves out subresources and invalid names", () => {
   const resources = resourcesOf([
     WIDGET,
     { name: "widgets/status", kind: "Widget", namespaced: true },

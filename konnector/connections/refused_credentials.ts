@@ -25,7 +25,7 @@ export class RefusedCredentials {
     this.#now = now;
   }
 
-  /** Takes note that the provider refused the credential of a Connection. */
+  /** Notes that the provider refused the credential of a Connection. */
   add(connection: string, credential: Credential, error: unknown): void {
     const refusal = { credential: identityOf(credential), error, at: this.#now() };
     this.#refusals.set(connection, refusal);

@@ -103,7 +103,7 @@ async function create(
   if (context.namespaces.open(namespace)) context.wake(namespace);
   if (isLost && context.deletions.repaired(key)) {
     const note = `The copy of ${context.kind.resource} ${key} is deleted again and again; from ` +
-      "now on it is made again only every five minutes";
+      "now on it is recreated only every five minutes";
     tellOfFight(context, context.deletions, key, source, "CopyDeleted", note);
   }
 }

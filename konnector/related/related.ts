@@ -95,7 +95,7 @@ export class Related implements Disposable {
     return this.#stopped.has(connection);
   }
 
-  /** Takes note that copies or problems changed. */
+  /** Notes that copies or problems changed. */
   progressed(connection: string): void {
     this.#reports.changed(connection);
   }

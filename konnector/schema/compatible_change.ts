@@ -8,7 +8,7 @@ import { type Narrowing, narrowings, type Schema } from "./narrower_schema.ts";
 /** What a CRD says about its objects. */
 export type CrdSpec = Pick<CustomResourceDefinition["spec"], "scope" | "names" | "versions">;
 
-/** More are not told. */
+/** Lists at most this many. */
 const MOST_TOLD = 3;
 
 /**

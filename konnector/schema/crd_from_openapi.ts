@@ -28,8 +28,8 @@ export interface DiscoveredVersion {
 
 /**
  * Builds the CRD of an API from what a provider publishes about it. The newest version is stored.
- * Others are part of it if their objects can live under the newest: whether the provider converts
- * between versions, OpenAPI does not tell.
+ * Other versions are included if their objects fit the newest, because OpenAPI does not say whether
+ * the provider converts.
  */
 export function crdFromOpenApi(
   { plural, group }: ApiName,

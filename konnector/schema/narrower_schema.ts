@@ -17,7 +17,7 @@ const DEEPEST = 100;
 
 /**
  * Finds where an object that is valid under `before` could be invalid under `after`, or lose a
- * field. It judges by the schemas alone: whether such an object exists, it does not know.
+ * field. It compares the schemas only, not stored objects.
  */
 export function* narrowings(
   before: Schema,

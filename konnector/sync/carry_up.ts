@@ -14,7 +14,7 @@ import {
   ensureNamespace,
   hasContent,
   lookAtCopy,
-  tryMakingAnew,
+  tryToRecreate,
 } from "./write_provider.ts";
 
 /** No set of fields has this hash. */
@@ -210,7 +210,7 @@ async function replace(
   const whole = await contentOf(sync, object, turn.signal);
   if (!whole) return lookAgainSoon();
   try {
-    await tryMakingAnew(sync, whole, turn.signal);
+    await tryToRecreate(sync, whole, turn.signal);
   } catch (error) {
     const outcome = refused(sync, turn, object, error);
     const notes = notesFor(sync, turn.key);
@@ -230,7 +230,7 @@ async function removeCopy(
     const wasThere = await deleteCopy(sync, copy, turn.signal);
     const notes = notesFor(sync, turn.key);
     notes.deletedUid = copy.metadata.uid;
-    delete notes.refused; // a copy that is made again may be accepted
+    delete notes.refused; // a recreated copy may be accepted
     if (wasThere) return lookAgainSoon(); // the watch reports when it is gone
     turn.live = null;
     return undefined;

@@ -5,10 +5,10 @@ interface Closed {
   nextAt: number;
 }
 
-/** One object tries a closed namespace for all others, more and more seldom. */
+/** One object at a time probes a closed namespace, at growing intervals. */
 const PACE = { baseMs: 5_000, capMs: 30_000 };
 
-/** Knows which namespaces exist where copies are made, and which take no new ones at present. */
+/** Knows which namespaces exist where copies are made, and which take no new ones now. */
 export class CopyNamespaces {
   readonly #existing = new Map<string, Promise<void>>();
   readonly #closed = new Map<string, Closed>();
@@ -18,7 +18,7 @@ export class CopyNamespaces {
     this.#now = now;
   }
 
-  /** Takes note that a namespace exists. */
+  /** Notes that a namespace exists. */
   exists(name: string): void {
     if (!this.#existing.has(name)) this.#existing.set(name, Promise.resolve());
   }
@@ -43,13 +43,13 @@ export class CopyNamespaces {
     return closed ? Math.max(closed.nextAt - this.#now(), 0) : 0;
   }
 
-  /** Takes note that an object is being made in a namespace. If it was closed, the others wait. */
+  /** Notes that an object is being made in a namespace. If it was closed, the others wait. */
   tryOut(name: string): void {
     const closed = this.#closed.get(name);
     if (closed) closed.nextAt = this.#now() + backoffStep(++closed.tries, PACE);
   }
 
-  /** Takes note that a namespace takes no new objects. Returns when it is tried again. */
+  /** Notes that a namespace takes no new objects. Returns when it is tried again. */
   close(name: string): number {
     this.#existing.delete(name);
     const closed = this.#closed.get(name) ?? { tries: 0, nextAt: this.#now() + PACE.baseMs };
@@ -57,7 +57,7 @@ export class CopyNamespaces {
     return Math.max(closed.nextAt - this.#now(), 0);
   }
 
-  /** Takes note that a namespace took a new object. Returns whether others wait for it. */
+  /** Notes that a namespace took a new object. Returns whether others wait for it. */
   open(name: string): boolean {
     return this.#closed.delete(name);
   }

@@ -1,4 +1,4 @@
-/** A fault of ours or of a restored cluster shall not empty a provider before somebody notices. */
+/** Limits the damage if a bug or a restored cluster makes good copies look like leftovers. */
 const MOST_A_MINUTE = 10;
 const MINUTE_MS = 60_000;
 

@@ -18,7 +18,7 @@ export const CHANGES: FightPace = {
   pauseMs: (repairs) => backoffStep(repairs, { baseMs: 1_000, capMs: 10_000 }),
   peaceMs: 60_000,
 };
-/** For deleted copies: three are made again at once, then one in five minutes. */
+/** For deleted copies: three are recreated at once, then one in five minutes. */
 export const DELETIONS: FightPace = {
   pauseMs: (repairs) => repairs < 2 ? 0 : 300_000,
   peaceMs: 600_000,

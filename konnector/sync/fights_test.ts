@@ -31,7 +31,7 @@ Deno.test("Fights starts again after peace, for another object, and after an end
   assert.equal(fights.repaired("a"), false);
 });
 
-Deno.test("Fights lets three deleted copies be made again at once, then one in five minutes", () => {
+Deno.test("Fights lets three deleted copies be recreated at once, then one in five minutes", () => {
   let now = 0;
   const fights = new Fights(DELETIONS, () => now);
   const waits: number[] = [];

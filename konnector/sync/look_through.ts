@@ -8,7 +8,7 @@ import { isCertain, type SyncContext } from "./sync_context.ts";
 
 /** Time between two looks through the records. */
 export const LOOK_THROUGH_MS = 600_000;
-/** Looks at so many records without a pause. */
+/** How many records to check before other work gets a turn. */
 const AT_ONCE = 500;
 
 /**

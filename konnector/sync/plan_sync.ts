@@ -6,7 +6,7 @@ export interface PlannedObject {
   readonly isDeleting: boolean;
   readonly hasFinalizer: boolean;
   readonly isOrphaning: boolean;
-  /** Whether it is not understood what happens to the copy when the object goes. */
+  /** Whether the annotation about deleting the copy is invalid. Then object and copy stay. */
   readonly isLeavingUnclear: boolean;
   readonly isReplaceable: boolean;
   /** Whether a copy that exists is left as it is. */

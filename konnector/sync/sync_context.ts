@@ -119,7 +119,7 @@ export function notesFor({ notes }: Pick<SyncContext, "notes">, key: string): No
   return known;
 }
 
-/** Returns why the content of an object is not applied at present. */
+/** Returns why the content of an object is not applied now. */
 export function faultOf(
   { notes }: Pick<SyncContext, "notes">,
   key: string,

@@ -7,7 +7,7 @@ import { remembered } from "./remembered.ts";
 export interface Wishes {
   /** Whether the provider keeps its copy when the object goes. */
   readonly isOrphaning: boolean;
-  /** Whether a copy that cannot be changed is deleted and made again. */
+  /** Whether a copy that cannot be changed is deleted and recreated. */
   readonly isReplaceable: boolean;
   /** Whether a copy that exists is left as it is. */
   readonly isCreateOnly: boolean;
@@ -15,7 +15,7 @@ export interface Wishes {
   readonly isPaused: boolean;
   /** Fields that are not synced. */
   readonly ignored: readonly Path[];
-  /** Whether it is not understood what happens to the copy when the object goes. Then both stay. */
+  /** Whether the annotation about deleting the copy is invalid. Then object and copy stay. */
   readonly isLeavingUnclear: boolean;
   /** Why a wish is not understood. Then nothing is applied, because that might do harm. */
   readonly problem: string | undefined;

@@ -43,8 +43,8 @@ export async function applyCopy(
   return stored;
 }
 
-/** Throws what the provider would answer if the copy were made anew; returns if it would accept. */
-export async function tryMakingAnew(
+/** Creates the copy as a dry run; throws the provider's refusal. */
+export async function tryToRecreate(
   sync: SyncContext,
   object: WholeObject,
   signal: AbortSignal,
@@ -69,7 +69,7 @@ function copyText(
   return appliedObject(type, { namespace, name }, guard, marks, { content, carried });
 }
 
-/** Reads the object of that name on the provider, whomever it belongs to. */
+/** Reads the object of that name on the provider, whoever owns it. */
 export async function lookAtCopy(
   sync: SyncContext,
   key: ObjectKey,

@@ -204,7 +204,7 @@ async function auditedWrites(plane: KonnectorWorld["consumerPlane"]): Promise<st
   return [...new Set(all)];
 }
 
-Deno.test("a konnector that is killed at any write is followed by one that ends the work", async (t) => {
+Deno.test("after a kill at any write, the next konnector finishes the work", async (t) => {
   const bound = await world.bind("crash", {
     isApplied: false,
     relatedResources: DIRECTIONS.map(([direction]) => rule("secrets", direction, { label: LABEL })),

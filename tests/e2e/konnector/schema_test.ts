@@ -151,7 +151,7 @@ Deno.test("an incompatible change is installed where no object is stored", async
   await syncs(bound, "a");
 });
 
-Deno.test("a CRD without objects is made anew if its stored version is gone", async () => {
+Deno.test("a CRD without objects is recreated if its stored version is gone", async () => {
   const bound = await world.bind("anew", { crd: withSpec(SIZE) });
   const { metadata: { uid } } = await consumerCrd(bound);
   await editCrd(bound, ({ spec, ...crd }) => ({

@@ -117,7 +117,7 @@ Deno.test("a changed field and a deleted copy are put back", async () => {
   assert.deepEqual(again.spec, { size: 1 });
 });
 
-Deno.test("a copy that is deleted again and again is made again more slowly", async () => {
+Deno.test("a copy that is deleted again and again is recreated more slowly", async () => {
   const at = keyIn(bound, "hunted");
   await world.create(bound, "hunted");
   let { metadata: { uid } } = await world.onProvider(type, at);
