@@ -114,7 +114,7 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
       events: events.record,
       onSwept,
     });
-    // Another replica sweeps from now on. Stale metrics of this one would raise alerts for ever.
+    // Another replica sweeps from now on. Stale metrics of this one would raise alerts forever.
     controllers.push((signal) => reaping(signal).finally(() => onSwept(undefined)));
   }
   if (config.enableGateway || config.enableReaper) { // otherwise the heartbeats are not watched

@@ -49,21 +49,24 @@ export class Authorizer {
     return known;
   }
 
-  /** Lets an identity through that may see and bind the Export. */
+  /** Throws unless the identity may see and bind the Export. */
   async checkBind(identity: Identity, exportName: string, signal?: AbortSignal): Promise<void> {
     const { sees, binds } = await this.#rightsTo(identity, exportName, signal);
     if (!sees) throw mayNotSee(this.#refusal(identity, "get", exportName));
     if (!binds) throw mayNotBind(this.#refusal(identity, "bind", exportName));
   }
 
-  /** Lets a pickup through whose owner may still see and bind the Export, which is no secret then. */
+  /**
+   * Throws unless the owner of a pickup may still see and bind the Export. The owner knows the
+   * Export, so the error names it.
+   */
   async checkPickup(identity: Identity, exportName: string, signal?: AbortSignal): Promise<void> {
     const { sees, binds } = await this.#rightsTo(identity, exportName, signal);
     if (!binds) throw mayNotBind(this.#refusal(identity, "bind", exportName));
     if (!sees) throw mayNotBind(this.#refusal(identity, "get", exportName));
   }
 
-  /** Lets an identity through that may see the Export. */
+  /** Throws unless the identity may see the Export. */
   async checkSee(identity: Identity, exportName: string, signal?: AbortSignal): Promise<void> {
     if (await this.#maySee(identity, exportName, signal)) return;
     throw mayNotSee(this.#refusal(identity, "get", exportName));

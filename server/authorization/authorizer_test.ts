@@ -62,7 +62,7 @@ Deno.test("a catalog by name of more than 100 Exports is refused", async () => {
   assert.equal(calls.length, 4); // bulk, bulk as nobody, get, bind
 });
 
-Deno.test("who may bind an Export and not see it may not bind it", async () => {
+Deno.test("a user who may bind but not see an Export cannot bind it", async () => {
   const { authorizer } = asking({ allows: ({ verb }) => verb === "bind" });
   await assert.rejects(authorizer.checkBind(ADA, "a"), hasCode("EXPORT_NOT_FOUND"));
   await assert.rejects(authorizer.checkSee(ADA, "a"), hasCode("EXPORT_NOT_FOUND"));

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { EXPORT_ACCESS, fieldsOf } from "./access_reviews.ts";
 
-/** Names of Exports, or all of them, those to come included. */
+/** Names of Exports; `all` includes Exports created later. */
 export type Names = "all" | ReadonlySet<string>;
 
 /** What a user may do with the Exports of the catalog. */

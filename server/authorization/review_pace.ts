@@ -4,7 +4,7 @@ import { unavailable } from "../errors.ts";
 
 /** All reviews of this process. */
 const ALL = { perSecond: 200, burst: 200, maxKeys: 1 };
-/** The reviews of one user; a small catalog takes 200 if it is asked for name by name. */
+/** The reviews of one user. A small catalog takes 200 if each Export is asked about. */
 const EACH = { perSecond: 20, burst: 220 };
 const MAX_WAIT_MS = 2_000;
 
@@ -22,7 +22,7 @@ export class ReviewPace {
   /** Waits for a turn; throws if that would take too long. */
   async turn(user: string, signal?: AbortSignal): Promise<void> {
     const own = this.#each.take(user, MAX_WAIT_MS);
-    if (!own.taken) throw tooMany("you ask for too much");
+    if (!own.taken) throw tooMany("you sent too many requests");
     const all = this.#all.take("all", MAX_WAIT_MS);
     if (!all.taken) {
       this.#each.giveBack(user);

@@ -32,7 +32,7 @@ Deno.test("ReviewPace bounds the reviews of all users together", async () => {
   assert.equal(await turnsAtOnce(pace, (turn) => `user-${turn}`), 200);
 });
 
-Deno.test("ReviewPace refuses who would wait for too long, and takes nothing for it", async () => {
+Deno.test("ReviewPace refuses a caller who would wait too long, and does not count it", async () => {
   let nowMs = 0;
   const pace = new ReviewPace({ now: () => nowMs });
   const gone = AbortSignal.abort(new Error("gone"));

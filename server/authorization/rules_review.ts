@@ -41,7 +41,7 @@ export class RulesReviews {
     this.#refusedUsers = new ExpiringMap(MAX_REFUSED, () => new Date(this.#nowMs()));
   }
 
-  /** Returns the rights, or undefined if they cannot be had in this way. */
+  /** Returns the rights, or undefined if the provider does not answer this question. */
   async rightsOf(user: KubeUser, signal?: AbortSignal): Promise<CatalogRights | undefined> {
     if (this.#nowMs() < this.#refusedUntilMs || this.#refusedUsers.get(user.user)) return undefined;
     const headers = impersonating(user);
@@ -100,7 +100,7 @@ export function impersonating({ user, groups }: KubeUser): Headers | undefined {
   return { "Impersonate-User": name, "Impersonate-Group": rest };
 }
 
-/** Kubernetes knows the groups of an account, and refuses to be told. */
+/** Kubernetes adds the groups of a ServiceAccount itself, and refuses them in headers. */
 function groupsOfAccount(user: string, groups: readonly string[]): string[] | undefined {
   const [, namespace = ""] = ACCOUNT.exec(user) ?? [];
   const own = [CLUSTER_USERS, "system:serviceaccounts", `system:serviceaccounts:${namespace}`];

@@ -121,7 +121,7 @@ function consumerFailure(what: string, error: unknown): XbindError {
   return applyFailed(action, plainReason(error), isAnswer ? undefined : error);
 }
 
-/** Lets through who may bind the Export. To install the konnector takes no right. */
+/** Throws unless the identity may bind the Export. Installing the konnector needs no right. */
 async function bindCheck(
   { authorizer }: ApplyDeps,
   identity: Identity,

@@ -78,7 +78,7 @@ export interface PickupClaimDeps {
 
 /**
  * Judges a token by the cache; undefined when it is malformed. A token that is spent, expired,
- * wrong or not in the cache yet has no subject, so that none of these can be told from another.
+ * wrong or not in the cache yet has no subject, so that callers cannot tell these cases apart.
  */
 export function pickupClaim(
   { caches, now }: PickupClaimDeps,

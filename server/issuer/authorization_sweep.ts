@@ -105,7 +105,7 @@ interface ChangedCondition {
   readonly next: Condition;
 }
 
-/** Who gets rights back waits for nobody. What takes rights away comes before what only tells. */
+/** Gives rights back first, then takes rights away, then writes conditions that only inform. */
 const byUrgency = (a: ChangedCondition, b: ChangedCondition): number =>
   urgencyOf(a.next) - urgencyOf(b.next);
 

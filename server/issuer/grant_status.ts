@@ -66,11 +66,11 @@ export const failed = (message: string): Readiness => ({
   message,
 });
 
-/** Says that the Grant is being revoked and that these objects do not go away. */
+/** Says that the Grant is being revoked, but that these objects are still there. */
 export const leftBehind = (objects: readonly string[]): Readiness => ({
   ready: false,
   reason: "LeftBehind",
-  message: `Revoked, but this does not go: ${fewOf(objects)}`,
+  message: `Revoked, but these objects are still there: ${fewOf(objects)}`,
 });
 
 const FEW = 3;

@@ -12,7 +12,7 @@ app.get("/assets/:file", staticAssets());
 const ask = async (path: string, headers: Record<string, string> = {}) =>
   await app.request(path, { headers });
 
-Deno.test("staticPage() is revalidated, staticAssets() are cached for ever", async (t) => {
+Deno.test("staticPage() is revalidated, staticAssets() are cached forever", async (t) => {
   for (const { path, contentType, text, isImmutable } of EMBEDDED_FILES) {
     await t.step(path.replace(/\.[0-9a-f]+\./, ".*."), async () => {
       const answer = await ask(path);

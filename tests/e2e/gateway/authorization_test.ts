@@ -308,7 +308,7 @@ Deno.test("without authorization not one review is sent", async () => {
   assert.deepEqual(await world.reviews(ISSUER), []);
 });
 
-Deno.test("without authorization no Grant tells what was judged before", async () => {
+Deno.test("without authorization, Grants lose the condition Authorized", async () => {
   const gateway = await world.gateway(GATEWAY_RIGHTS.IN_BULK, ["--authorization=None"]);
   const { grant: name } = await gateway.bind(await sessions.seal("eve"), "widgets");
   const { kube } = world.provider;
