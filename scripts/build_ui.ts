@@ -46,7 +46,7 @@ const source = (name: string): Promise<string> => readFile(path.join(ROOT, "ui",
 export const compactCss = (css: string): string =>
   css.replaceAll(/\/\*.*?\*\//gs, "").replaceAll(/\s*\n\s*/g, "\n").trim();
 
-/** Names a file after its content, so that browsers may cache it for ever. */
+/** Names a file after its content, so that browsers may cache it forever. */
 function asset(name: string, contentType: string, text: string): EmbeddedFile {
   const digest = digestOf(text);
   const { name: stem, ext } = path.parse(name);

@@ -25,8 +25,8 @@ export interface Needs {
 export const NO_NEEDS: Needs = { apis: [], related: [] };
 
 /**
- * Returns the needs of all bindings on the cluster if the konnector shall reach bound APIs only, else
- * undefined. Without a wish the installed konnector keeps what it has.
+ * Returns what all bindings need if the konnector is limited to bound APIs, else undefined. Without
+ * the flag its present limit stays.
  */
 export async function boundNeeds(
   kube: KubeClient,

@@ -25,7 +25,7 @@ import {
 import { checkProviderKubeconfig } from "./check_provider_kubeconfig.ts";
 import { differences, isMapping, refused } from "./differences.ts";
 
-/** A bundle that has passed the checks, built anew from the checked parts. */
+/** A bundle that has passed the checks, rebuilt from the checked parts. */
 export interface CheckedBundle extends Bundle {
   /** The provider's API server. */
   readonly server: string;

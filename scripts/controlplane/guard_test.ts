@@ -24,7 +24,7 @@ const zombie = (pid: number): boolean => {
 
 const tempPath = () => `${Deno.makeTempDirSync({ prefix: "xbind-guard-test-" })}/guarded`;
 
-/** A shell that starts another one, tells both pids in its log, and waits for ever. */
+/** A shell that starts another one, tells both pids in its log, and waits forever. */
 const FAMILY = ["-c", 'sleep 600 & echo "$$ $!"; wait'];
 
 const familyPids = (logFile: string): Promise<number[]> =>

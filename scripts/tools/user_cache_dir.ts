@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-/** The operating system's directory for files that can be made again. */
+/** The operating system's directory for files that can be recreated. */
 export const userCacheDir = (
   env: Record<string, string> = Deno.env.toObject(),
   os: typeof Deno.build.os = Deno.build.os,

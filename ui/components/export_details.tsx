@@ -15,7 +15,7 @@ export function ExportDetails(
     offer: CatalogExport;
     collections: readonly CatalogCollection[];
     bound: BoundState | undefined;
-    /** The name by which RBAC of the provider knows the user. */
+    /** The name by which the provider's RBAC knows the user. */
     user: string | undefined;
     onReadInstances: (name: string, signal: AbortSignal) => Promise<Instances>;
     onBind: (name: string) => void;

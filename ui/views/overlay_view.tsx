@@ -24,7 +24,7 @@ export function OverlayView(
     overlay: Overlay | undefined;
     catalog: Catalog | undefined;
     bound: ReadonlyMap<string, BoundState>;
-    /** The name by which RBAC of the provider knows the user. */
+    /** The name by which the provider's RBAC knows the user. */
     user: string | undefined;
     origin: string;
     actions: BindActions;

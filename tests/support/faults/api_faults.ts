@@ -170,7 +170,7 @@ export const LONG_API_FAULTS: readonly ApiFault[] = [
     ...killed(60),
     end: ({ plane }) => startAgain(plane),
   },
-  { ...stalled, name: "watches stall for ever", end: heal, lingersMs: 90_000 },
+  { ...stalled, name: "watches stall forever", end: heal, lingersMs: 90_000 },
 ];
 
 const STUCK = "stuck";

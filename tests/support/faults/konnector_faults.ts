@@ -215,7 +215,7 @@ export const LONG_KONNECTOR_FAULTS: readonly KonnectorFault[] = [
     },
   },
   {
-    name: "watches stall for ever",
+    name: "watches stall forever",
     on: ["provider"],
     lastsMs: 5_000,
     begin: ({ proxy }) => {
