@@ -11,7 +11,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
   [ANNOTATIONS.syncPolicy]: ["CreateOnly"],
 };
 
-/** Says why the value of an annotation is not understood; undefined if it is. */
+/** Says why the value of an annotation is invalid; undefined if it is valid. */
 export function wrongValue(
   annotations: Readonly<Record<string, string>> | undefined,
   name: string,

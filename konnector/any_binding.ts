@@ -3,7 +3,7 @@ import type { Binding, ClusterBinding } from "../common/api/resources.ts";
 /** A binding of either kind. */
 export type AnyBinding = ClusterBinding | Binding;
 
-/** Tells whether a binding is for one namespace. */
+/** Returns whether a binding is for one namespace. */
 export const isNamespaced = ({ kind }: AnyBinding): boolean => kind === "Binding";
 
 /** Orders bindings by age, the oldest first. */

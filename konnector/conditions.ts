@@ -48,8 +48,8 @@ export function conditionsOf(
 }
 
 /**
- * Tells whether a status would replace the last judgement only because this process has not read
- * everything yet. It is not stored: a restart and a second konnector change nothing.
+ * Returns whether a status would say Pending again only because this process has not read
+ * everything yet. It is not stored, so that a restart and a second konnector change nothing.
  */
 export function isPendingAgain(object: Conditioned, status: ConditionsStatus): boolean {
   const before = condition(object, "Ready");
@@ -58,7 +58,7 @@ export function isPendingAgain(object: Conditioned, status: ConditionsStatus): b
   return isJudged && condition({ ...object, status }, "Ready")?.reason === "Pending";
 }
 
-/** Tells whether two statuses say the same. Both come from JSON, so their order is stable. */
+/** Returns whether two statuses say the same. Both come from JSON, so their order is stable. */
 export const isSameStatus = (a: unknown, b: unknown): boolean => canonical(a) === canonical(b);
 
 const canonical = (value: unknown): string =>

@@ -4,7 +4,7 @@ import { metadataObjects, wholeObjects } from "../common/kube/follow.ts";
 import type { AnyBinding } from "./any_binding.ts";
 import { isPaused } from "./pause.ts";
 
-/** Makes the caches of what the konnector reads on the consumer, besides synced objects. */
+/** Makes the caches of all that the konnector reads on the consumer, except synced objects. */
 export function consumerCaches(
   secretNamespaces: readonly string[],
   reportsOf: (what: string) => CacheReports,
@@ -41,7 +41,7 @@ export function* allBindings(
 export interface ConnectionFacts {
   /** Returns the provider behind a Connection. */
   readonly providerOf: (connection: string) => string;
-  /** Tells whether a Connection is paused. */
+  /** Returns whether a Connection is paused. */
   readonly isPaused: (connection: string) => boolean;
 }
 
@@ -49,7 +49,7 @@ export interface ConnectionFacts {
 export const connectionFacts = (
   { connections }: Pick<ConsumerCaches, "connections">,
 ): ConnectionFacts => ({
-  // The Connection stands for its provider while that is not known.
+  // While the provider is not known, the name of the Connection stands for it.
   providerOf: (name) => connections.get({ name })?.status?.remoteClusterUID ?? name,
   isPaused: (name) => {
     const connection = connections.get({ name });

@@ -6,7 +6,7 @@ import { every } from "../common/time/every.ts";
 import { all, type Runnable } from "../common/time/runnable.ts";
 import { lackedRights, type Right, rightText } from "./rights.ts";
 
-/** What the konnector works with to know its rights on this cluster. */
+/** What checking the konnector's rights on this cluster needs. */
 export interface ConsumerRightsOptions {
   readonly kube: KubeClient;
   readonly secretNamespaces: readonly string[];
@@ -59,7 +59,7 @@ export class ConsumerRights {
       "give it the rights with: kubectl bind connect";
   }
 
-  /** Asks until the signal aborts. */
+  /** Checks the rights until the signal aborts. */
   get run(): Runnable {
     const { isWell, log } = this.#options;
     const look = (signal: AbortSignal) => this.#look(signal);

@@ -4,7 +4,7 @@ import { type Config, parseConfig, PROGRAM } from "./config.ts";
 import { FLAGS } from "./flag_table.ts";
 import { manager } from "./manager.ts";
 
-/** As many as to one provider. */
+/** As many requests as to one provider. */
 const MAX_IN_FLIGHT = 32;
 
 async function run(

@@ -7,19 +7,19 @@ type Annotated = Pick<KubeObject, "kind" | "metadata">;
 /** Why nothing is written for a binding or Connection. */
 export interface Pause {
   readonly reason: "Paused" | "AnnotationInvalid";
-  /** What the annotation is like, for a sentence that starts with the annotation. */
+  /** Completes a sentence that starts with the annotation. */
   readonly why: string;
   readonly annotation: string;
 }
 
-/** The annotations that are read of each kind. */
+/** The annotations that each kind may have. */
 const READ: Readonly<Record<string, readonly string[]>> = {
   Connection: [ANNOTATIONS.paused],
   Binding: [ANNOTATIONS.paused, ANNOTATIONS.deletionPolicy],
   ClusterBinding: [ANNOTATIONS.paused, ANNOTATIONS.deletionPolicy, ANNOTATIONS.keepCrd],
 };
 
-/** Returns the first annotation that is not understood; undefined if all are. */
+/** Returns the first invalid annotation; undefined if all are valid. */
 export function wrongAnnotation({ kind, metadata: { annotations } }: Annotated): Pause | undefined {
   for (const annotation of READ[kind] ?? []) {
     const problem = wrongValue(annotations, annotation);
@@ -29,8 +29,8 @@ export function wrongAnnotation({ kind, metadata: { annotations } }: Annotated):
 }
 
 /**
- * Returns why nothing may be written for a binding or Connection; undefined if all may. A wrong
- * annotation about its deletion holds the deletion only.
+ * Returns why nothing may be written for a binding or Connection; undefined if everything may. An
+ * invalid annotation about its deletion holds only the deletion.
  */
 export function pauseOf(object: Annotated): Pause | undefined {
   const wrong = wrongAnnotation(object);
@@ -41,5 +41,5 @@ export function pauseOf(object: Annotated): Pause | undefined {
   return { reason: "Paused", why: "pauses it", annotation };
 }
 
-/** Tells whether nothing may be written for a binding or Connection. */
+/** Returns whether nothing may be written for a binding or Connection. */
 export const isPaused = (object: Annotated): boolean => pauseOf(object) !== undefined;

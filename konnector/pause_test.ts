@@ -19,7 +19,7 @@ const object = (
 });
 const GOING = { deletionTimestamp: "2026-01-01T00:00:00Z" };
 
-Deno.test("pauseOf() tells a pause from an annotation that is not understood", () => {
+Deno.test("pauseOf() distinguishes a pause from an invalid annotation", () => {
   assert.equal(pauseOf(object("Connection", {})), undefined);
   assert.equal(pauseOf(object("Connection", { paused: "false" })), undefined);
   assert.equal(pauseOf(object("Connection", { paused: "true" }))?.reason, "Paused");
@@ -30,7 +30,7 @@ Deno.test("pauseOf() tells a pause from an annotation that is not understood", (
   ]);
 });
 
-Deno.test("a wrong annotation about the deletion holds the deletion only", () => {
+Deno.test("an invalid annotation about the deletion holds only the deletion", () => {
   for (const wrong of [{ "deletion-policy": "orphan" }, { "keep-crd": "yes" }] as const) {
     const annotations: Record<string, string> = { ...wrong };
     assert.equal(isPaused(object("ClusterBinding", annotations)), false);

@@ -50,8 +50,8 @@ export async function missingVerbs(
 }
 
 /**
- * Lists what our account may do in a namespace, at once. Some authorizers do not tell their rules:
- * then the list is incomplete, and `may` asks for a single right.
+ * Lists what our account may do in a namespace. Some authorizers do not list their rules: then the
+ * answer is incomplete, and `may` asks for a single right.
  */
 export async function heldRules(
   kube: KubeClient,
@@ -66,8 +66,8 @@ export async function heldRules(
 
 /**
  * Returns the rights among these that our account lacks. Asks for all rules of a namespace at once.
- * The answer may be incomplete, so it asks for each right that is not in it. A cluster that answers
- * no such question is believed to allow all.
+ * The answer may be incomplete, so it asks for each right that is not in it. If the cluster answers
+ * no such question, it assumes that all are allowed.
  */
 export async function lackedRights(
   kube: KubeClient,
@@ -90,12 +90,12 @@ export async function lackedRights(
   }
 }
 
-/** Says which right is meant, such as `patch widgets/status`. */
+/** Names a right, such as `patch widgets/status`. */
 export const rightText = ({ verb, resource, subresource, namespace }: Right): string =>
   `${verb} ${resource}${subresource ? `/${subresource}` : ""}` +
   (namespace ? ` in the namespace ${namespace}` : "");
 
-/** Tells whether a rule gives a right on every object. */
+/** Returns whether a rule gives a right on every object. */
 function gives(rule: HeldRule, { verb, group, resource, subresource }: Right): boolean {
   const { verbs, apiGroups, resources, resourceNames = [] } = rule;
   const name = subresource === undefined ? resource : `${resource}/${subresource}`;
@@ -103,7 +103,7 @@ function gives(rule: HeldRule, { verb, group, resource, subresource }: Right): b
     resourceNames.length === 0;
 }
 
-/** Tells whether a list of a rule has a value, or all. */
+/** Returns whether a list in a rule has a value, or `*`. */
 export const includes = (held: readonly string[] = [], wanted: string): boolean =>
   held.includes("*") || held.includes(wanted);
 

@@ -8,7 +8,7 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 /** Shows the APIs of a term as leader until it is disposed. */
 export interface ShowSync {
   (apis: Apis): Disposable;
-  /** Takes note of a change that arrived on the other side. */
+  /** Notes a change that arrived on the other side. */
   readonly synced: (api: string, direction: "up" | "down", ms: number) => void;
 }
 

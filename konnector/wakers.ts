@@ -79,12 +79,12 @@ export function wakers(caches: ConsumerCaches, queues: Queues, unbound: UnboundA
         queues.apis.add(crd);
       }
     },
-    /** A link may be used, or may no longer. */
+    /** A link may be used, or may no longer be. */
     linkUsable: (connection: string) => {
       queues.related.add(connection);
       wakeApisThrough(connection);
     },
-    /** Related copies of a Connection changed, or what is wrong with them. */
+    /** Related copies of a Connection changed, or their problems did. */
     relatedChanged: (connection: string) => {
       for (const { metadata } of usersOf(connection)) {
         queues.bindings.addAfter(keyText(metadata), PROGRESS_MS);
@@ -96,7 +96,7 @@ export function wakers(caches: ConsumerCaches, queues: Queues, unbound: UnboundA
         queues.bindings.addAfter(keyText(metadata), PROGRESS_MS);
       }
     },
-    /** Listens to the caches, and queues all that is in them. */
+    /** Listens to the caches, and queues everything in them. */
     follow: (): Disposable => {
       for (const { metadata } of caches.connections.values()) queues.connections.add(metadata.name);
       for (const binding of allBindings(caches)) {

@@ -58,13 +58,13 @@ export interface Meanwhile {
 export interface ApisReports {
   /** The state of an API or the counts of its objects changed. */
   changed(api: string): void;
-  /** The CRD of an API was looked at, or its fault changed. */
+  /** The CRD of an API was checked, or its fault changed. */
   schemaChanged(connection: string): void;
-  /** An API has to be looked at again. */
+  /** An API must be reconciled again after this time. */
   due(api: string, ms: number): void;
 }
 
-/** The state of an API whose provider has not told of it yet. */
+/** The state of an API whose CRD has not been read yet. */
 const NOT_READ = { coverage: undefined, reason: "Pending", message: "Its CRD is being read" };
 
 /** The bound APIs, their states and their running syncs. */
@@ -155,7 +155,7 @@ export class Apis implements Disposable {
     this.#reports.changed(api);
   }
 
-  /** Looks at an API again after `ms`. */
+  /** Has an API reconciled again after `ms`. */
   lookLater(api: string, ms: number): void {
     this.#reports.due(api, ms);
   }
@@ -210,7 +210,7 @@ export class Apis implements Disposable {
   }
 }
 
-/** A text that changes when a Connection has other news of the CRD. */
+/** A text that changes when a Connection must show something else about the CRD. */
 const schemaText = (state: ApiState | undefined): string | undefined =>
   state && state.reason !== "Pending"
     ? `${state.coverage.connection} ${state.schemaFault?.message}`

@@ -24,7 +24,7 @@ export interface BoundApiView {
   readonly leftovers: number;
 }
 
-/** What a reconcile found out about a binding. */
+/** What a reconcile found about a binding. */
 export interface BindingView {
   /** Why the Connection cannot be used; undefined if it can. */
   readonly connectionFault: Fault | undefined;
@@ -44,7 +44,7 @@ export interface Draining {
   readonly left: number;
   /** How many there were at most since the unbind began. */
   readonly total: number;
-  /** Whether it is not known how many related copies are left. */
+  /** Whether the number of related copies that are left is unknown. */
   readonly isIncomplete: boolean;
   /** What happens because the provider cannot be reached; undefined if it can. */
   readonly lost?: string | undefined;
@@ -115,7 +115,7 @@ const drainingMessage = ({ left, total, isIncomplete, lost }: Draining): string 
     ...(lost === undefined ? [] : [lost]),
   ].join("; ");
 
-/** An API that is synced for another binding as well says so here. */
+/** Says so if an API is synced for another binding as well. */
 function syncedBy(apis: readonly BoundApiView[]): Finding {
   const ruled = apis.filter(({ ruledBy }) => ruledBy !== undefined)
     .map(({ name, ruledBy }) => `${name} is synced by the ${ruledBy}, whose conflictPolicy counts`);
@@ -143,7 +143,7 @@ function problemMessage(problems: readonly Problem[]): string {
 
 const MOST_QUOTED = 3;
 
-/** An API that is synced in one namespace only is Ready, and says so here. */
+/** Says so if an API is synced in one namespace only. It is Ready nevertheless. */
 function permission(apis: readonly BoundApiView[], { denied }: RelatedView): Finding {
   const refused = apis.find(({ isDenied }) => isDenied)?.message ?? denied;
   if (refused !== undefined) return finding("PermissionDenied", true, "Forbidden", refused);

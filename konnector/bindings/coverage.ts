@@ -22,14 +22,15 @@ export interface ApiCoverage {
 
 const NOT_COVERED: NamespaceCoverage = { coverage: "none", conflictPolicy: "Fail" };
 
-/** Tells whether a binding names an API. */
+/** Returns whether a binding names an API. */
 export const names = (binding: AnyBinding, api: string): boolean =>
   binding.spec.apis.some(({ name }) => name === api);
 
 /**
  * Says which of the bindings covers which namespaces. The oldest living binding owns the API. A
- * ClusterBinding covers all namespaces and wins over a Binding, which covers its own. A binding that
- * is being deleted drains what no living one covers; only then another provider can have the API.
+ * ClusterBinding covers all namespaces and wins over a Binding, which covers its own. A binding
+ * that is being deleted drains what no living one covers; only then another provider can have the
+ * API.
  */
 export function coverageOf(
   api: string,
@@ -66,7 +67,7 @@ export function coverageOf(
   return { owner, connection, isPaused: isStill(owner), text, of, bindingOf };
 }
 
-/** Tells whether an object of a namespace belongs to a binding. */
+/** Returns whether an object of a namespace belongs to a binding. */
 export const covers = (binding: AnyBinding, namespace: string): boolean =>
   !isNamespaced(binding) || binding.metadata.namespace === namespace;
 

@@ -58,7 +58,7 @@ const INSTALL: Right = {
 export const isFault = (result: SchemaFault | InstalledCrd): result is SchemaFault =>
   "reason" in result;
 
-/** Says that the provider's CRD is not one that is ever pulled. */
+/** Says that such a CRD is never pulled. */
 export const neverPulled = ({ message }: CrdRefusedError): SchemaFault => ({
   reason: "Rejected",
   message: `Its CRD is not pulled: ${message}`,
@@ -66,8 +66,8 @@ export const neverPulled = ({ message }: CrdRefusedError): SchemaFault => ({
 
 /**
  * Installs the provider's CRD on the consumer as the Connection wants it, or uses the present one.
- * A present one whose objects may not live under the new one stays. Returns why nothing can be used.
- * Throws a `CrdRefusedError` if the provider's CRD is not one that is ever pulled.
+ * The present one stays if its objects may not fit the new one. Returns why nothing can be used.
+ * Throws a `CrdRefusedError` if such a CRD is never pulled.
  */
 export async function installApi(
   deps: InstallDeps,
@@ -86,7 +86,7 @@ export async function installApi(
   const pulled = pulledCrd(crd, connection);
   if (present && isDeleting(present)) return beingDeleted(api);
   if (present && !isPulled(present)) {
-    // Without the right to install it, someone else has to, as with the pull policy None.
+    // Without the right to install it, someone else must, as with the pull policy None.
     if (await may(consumer, INSTALL, signal)) return foreign(api);
     return await usePresent(consumer, present, crd, signal);
   }
@@ -104,7 +104,7 @@ export async function installApi(
   return isFault(old) ? old : { ...old, problem: notUpdated(api) };
 }
 
-/** Uses the CRD of an API that is paused, and writes nothing. */
+/** Uses the CRD of a paused API, and writes nothing. */
 export async function usePaused(
   { consumer, crds }: InstallDeps,
   { spec: { schema } }: Connection,
@@ -119,7 +119,7 @@ export async function usePaused(
   return { reason: "Paused", message };
 }
 
-/** Brings a CRD up to date, unless stored objects may not live under the new one. */
+/** Brings a CRD up to date, unless stored objects may not fit the new one. */
 async function change(
   deps: InstallDeps,
   present: MetadataObject,

@@ -16,13 +16,13 @@ import { type NamespaceCoverage, parseKey } from "../sync/sync_context.ts";
 import { wishesOf } from "../sync/wishes.ts";
 import { installedType, releaseObject } from "./release_objects.ts";
 
-/** What becomes of an object: it is released, or an Event says why it waits. */
+/** What happens to an object: it is released, or an Event says why it waits. */
 export type Fate = "release" | { readonly reason: string; readonly note: string };
 
-/** Decides what becomes of an object that holds our finalizer; undefined if it stays as it is. */
+/** Decides what happens to an object with our finalizer; undefined if it stays as it is. */
 export type Judge = (object: MetadataObject) => Fate | undefined;
 
-/** What following objects that go works with. */
+/** What following leaving objects needs. */
 export interface LeavingDeps {
   readonly consumer: KubeClient;
   readonly recordEvent: RecordEvent;
@@ -33,10 +33,10 @@ export interface LeavingDeps {
 
 const WORKERS = 4;
 
-/** Without an API on the provider there is no copy, for which an object would have to wait. */
+/** The provider has no such API, and so no copy for which an object must wait. */
 export const ifGone: Judge = (object) => isDeleting(object) ? "release" : undefined;
 
-/** Without its provider, only an object that leaves its copy behind can go. */
+/** Without its provider, only an object that leaves its copy behind can be released. */
 export const ifAway =
   (coverageOf: (namespace: string) => NamespaceCoverage, reason: string): Judge => (object) => {
     const { annotations, namespace = "" } = object.metadata;
@@ -55,8 +55,8 @@ const AWAY = "Its provider cannot be used now, so its copy cannot be deleted; th
   "annotation core.xbind.io/deletion-policy: Orphan";
 
 /**
- * Releases objects of an API that are being deleted, or says why they wait, until the signal aborts.
- * It runs while the API is not synced. It holds no other object in memory.
+ * Releases objects of an API that are being deleted, or says why they wait, until the signal
+ * aborts. It runs while the API is not synced. It holds no other object in memory.
  */
 export const followLeaving =
   (deps: LeavingDeps, api: string, judge: Judge): Runnable => async (signal) => {
@@ -83,7 +83,7 @@ export const followLeaving =
     await all((signal) => objects.run(consumer, signal), controller(workers))(signal);
   };
 
-/** Follows only the objects that something becomes of. */
+/** Follows only the objects to which something happens. */
 const only = (
   source: FollowSource<MetadataObject>,
   fateOf: Judge,

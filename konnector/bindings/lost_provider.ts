@@ -12,7 +12,7 @@ const LOST = [
   "SecretInvalid",
 ];
 
-/** Tells whether the provider of a binding cannot be reached, or refuses the credential. */
+/** Returns whether the provider of a binding cannot be reached, or refuses the credential. */
 export function isLost(
   { connections }: Pick<ConsumerCaches, "connections">,
   { spec: { connectionRef: { name } } }: AnyBinding,

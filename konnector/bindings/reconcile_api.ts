@@ -22,9 +22,9 @@ export interface ApiDeps extends SyncDeps, UnboundDeps {}
 
 const REFUSED_RETRY_MS = 60_000;
 const CRD_RETRY_MS = 1_000;
-/** Nothing tells that a credential reaches more namespaces than before. */
+/** No event says that a credential may use more namespaces than before. */
 const REACH_LOOK_MS = 300_000;
-/** How soon to ask again for one of the few pulls at once. */
+/** How soon to try again if all pulls of a provider are in use. */
 const PULL_LOOK_MS = 100;
 
 /** Starts, adapts or stops the sync of one API as its bindings and its Connection want it. */
@@ -96,14 +96,14 @@ async function pullAndSync(
   const present = caches.crds.get({ name: api });
   const isInstalled = present !== undefined && isPulled(present);
   const provided = link.api(api);
-  // What is synced goes on when the provider takes its export back: only new APIs need the label.
+  // An API that is synced stays so when the provider withdraws it: only new APIs need the label.
   if (!provided || !provided.isExported && !isInstalled) {
     return await withdraw(deps, api, coverage, link, signal);
   }
   const crd = await link.readCrd(api, signal);
   const connection = caches.connections.get({ name: coverage.connection });
   if (!crd || !connection) return requeueAfter(CRD_RETRY_MS);
-  // The end of an unbind removes the CRD before its binding.
+  // An unbind removes first the CRD, then the binding.
   if (isDeleting(coverage.owner) && !caches.crds.get({ name: api })) {
     apis.pause(api, { coverage, reason: "Pending", message: `${api} is unbound` });
     return done;
@@ -141,8 +141,8 @@ async function withdraw(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const message = `The provider does not export ${api}`;
-  // A CRD that is being deleted still has copies. The end of it wakes the API. Only a provider
-  // whose CRDs can be read tells that one is gone, and its copies with it.
+  // A CRD that is being deleted still has copies. When it is gone, the API is woken. Only if CRDs
+  // can be read is it certain that one is gone, and its copies with it.
   const isGone = link.activeSource === "CRD" && !await link.readCrd(api, signal);
   pauseApi(deps, api, { coverage, reason: "APINotExported", message, isGone });
   return done;

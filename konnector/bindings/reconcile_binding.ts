@@ -170,7 +170,7 @@ async function store(
   }
 }
 
-/** Tells once of a wrong annotation that does not keep the binding from being Ready. */
+/** Reports once a wrong annotation of a binding that is Ready nevertheless. */
 function tellOfAnnotation(
   recordEvent: RecordEvent,
   log: Log,
@@ -180,7 +180,7 @@ function tellOfAnnotation(
   const { reason, message = "" } = condition({ ...binding, status }, "Synced") ?? {};
   const before = condition(binding, "Synced")?.reason;
   if (reason !== "AnnotationInvalid" || reason === before) return;
-  if (!isReady({ ...binding, status })) return; // that is told as the reason of Ready
+  if (!isReady({ ...binding, status })) return; // the condition Ready says it already
   const { kind, metadata: { name, namespace } } = binding;
   log.warn("a binding has a wrong annotation", { kind, name, namespace, message });
   recordEvent(binding, "Warning", reason, message);

@@ -12,9 +12,9 @@ import { keyOf, keyText } from "../../common/kube/paths.ts";
 /** Which objects are released. */
 export interface Release {
   readonly api: string;
-  /** The only namespace that is looked at; undefined for all. */
+  /** The only namespace to release objects in; undefined for all. */
   readonly namespace: string | undefined;
-  /** Tells whether the objects of a namespace stay as they are. */
+  /** Returns whether the objects of a namespace stay as they are. */
   readonly isKept: (namespace: string) => boolean;
 }
 
@@ -55,7 +55,7 @@ export async function releaseObject(
   }
 }
 
-/** Reads how an API is called whose CRD is installed on the consumer; undefined if it is gone. */
+/** Returns the type of an API whose CRD is installed on the consumer; undefined if it is gone. */
 export async function installedType(
   consumer: KubeClient,
   api: string,

@@ -35,7 +35,7 @@ export function startSync(
   reach: Reach,
 ): void {
   const { apis, consumer, clusterUid, carry, leftoverRules, recordEvent, log, metrics } = deps;
-  // Without the right to change a CRD, the present one is used as with the pull policy None.
+  // Without the right to change it, the present CRD is used, as with the pull policy None.
   const isHealthy = problem === undefined || problem.reason === "Forbidden";
   const health = isHealthy ? { reason: "AsExpected", message: "" } : problem;
   const state: ApiState = {

@@ -29,9 +29,9 @@ export interface BindingDeps {
   readonly related: Related;
   /** Identity of the consumer cluster. */
   readonly clusterUid: string;
-  /** How long the bindings that go have been without their provider. */
+  /** How long the bindings that are being deleted have been without their provider. */
   readonly outages: Outages;
-  /** After this time without its provider a binding goes without it; 0 means never. */
+  /** After this time without its provider, an unbind goes on without it; 0 means never. */
   readonly unbindTimeoutMs: number;
   readonly recordEvent: RecordEvent;
   readonly log: Log;
@@ -69,7 +69,7 @@ export async function unbind(
   const related = await relatedLeft(deps, binding, signal);
   const isIncomplete = !Number.isFinite(related);
   let left = isIncomplete ? 0 : related;
-  // Until the sync knows that the binding goes, it may still take on new objects.
+  // Until the sync knows that the binding is being deleted, it may still take on new objects.
   const isUnaware = binding.spec.apis.some((api) =>
     apis.get(api.name)?.coverage.text !== coverageOf(api.name, allBindings(caches), facts)?.text
   );
@@ -165,7 +165,7 @@ async function heldBy(
   const hasCopies = connection && !keepsCopies && !apis.get(api)?.isGone;
   const release = releaseOf(binding, api, heirs);
   if (hasCopies) return await releaseObjects.count(consumer, release, signal);
-  // Nothing is to be taken from the provider, or without a Connection nothing can be.
+  // No copy must be deleted on the provider, or none can be without a Connection.
   await releaseObjects.all(consumer, release, signal);
   return 0;
 }

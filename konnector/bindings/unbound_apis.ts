@@ -20,13 +20,13 @@ export class UnboundApis {
   readonly #wake: (api: string) => void;
   readonly #settled: (connection: string) => void;
 
-  /** Calls `wake` for each API to look at, and `settled` for each Connection that waited for one. */
+  /** Calls `wake` for each API to reconcile, `settled` for each Connection that waited for it. */
   constructor(wake: (api: string) => void, settled: (connection: string) => void) {
     this.#wake = wake;
     this.#settled = settled;
   }
 
-  /** Takes note of the APIs that a Connection wants from now on. */
+  /** Notes the APIs that a Connection wants from now on. */
   want(connection: string, names: readonly string[]): void {
     const before = this.wantedBy(connection);
     const after = new Set(names);
@@ -47,12 +47,12 @@ export class UnboundApis {
     );
   }
 
-  /** Whether it was tried to pull an API. */
+  /** Whether a pull of an API was tried. */
   isSettled(api: string): boolean {
     return this.#pulled.has(api);
   }
 
-  /** Returns why the CRD of an API is not the provider's. */
+  /** Returns why the CRD of an API differs from the provider's. */
   fault(api: string): SchemaFault | undefined {
     return this.#pulled.get(api);
   }
@@ -98,7 +98,7 @@ export async function pullUnbound(
   if (!link?.hasSynced || link.awayMs() !== undefined) return done; // the link wakes it
   try {
     const crd = await link.readCrd(api, signal);
-    if (!crd) return done; // its event makes the Connection look again
+    if (!crd) return done; // its event wakes the Connection
     const installed = await installApi({ ...deps, crds: caches.crds }, connection, crd, signal);
     const fault = isFault(installed) ? installed : installed.problem;
     if (fault?.reason !== "Pending") unbound.settle(api, fault);

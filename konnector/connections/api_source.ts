@@ -9,7 +9,7 @@ export interface ProviderApi {
   readonly version: string;
 }
 
-/** What a Connection shows of an exported API. */
+/** What a Connection shows about an exported API. */
 export interface ApiDetails {
   readonly scope: "Cluster" | "Namespaced";
   /** The served versions. */

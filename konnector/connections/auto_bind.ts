@@ -28,13 +28,13 @@ export interface AutoBindFault {
 
 const MANAGER = FIELD_MANAGERS.konnector;
 
-/** Tells whether a Connection made a ClusterBinding, which then goes with it. */
+/** Returns whether a Connection made a ClusterBinding, which then goes with it. */
 export const isMadeBy = ({ metadata: { uid } }: Connection, binding: KubeObject): boolean =>
   binding.metadata.ownerReferences?.some((owner) => owner.controller && owner.uid === uid) ?? false;
 
 /**
- * Binds all exported APIs by a ClusterBinding that has the name of the Connection and belongs to it.
- * APIs are only ever added: taking one out would delete its objects on the consumer.
+ * Binds all exported APIs by a ClusterBinding that has the name of the Connection and belongs to
+ * it. APIs are only ever added: taking one out would delete its objects on the consumer.
  */
 export async function autoBind(
   { consumer, caches: { clusterBindings }, log }: AutoBindDeps,

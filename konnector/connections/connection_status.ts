@@ -16,7 +16,7 @@ export interface Fault {
 /** The reason of `SecretValid` if the token expires soon. */
 export const EXPIRES_SOON = "ExpiresSoon";
 
-/** What a reconcile found out about a Connection. */
+/** What a reconcile found about a Connection. */
 export interface ConnectionView {
   /** Undefined if the Secret can be used. */
   readonly secretFault?: Fault;
@@ -37,11 +37,11 @@ export interface ConnectionView {
   readonly withdrawn?: readonly string[];
   /** Names of bound APIs that the provider does not have any more. */
   readonly deleted?: readonly string[];
-  /** Why CRDs here are not as the provider has them; undefined while that is not known. */
+  /** Why CRDs here differ from the provider's; undefined while that is not known. */
   readonly schemaFaults?: readonly Fault[] | undefined;
   /** How binding all exported APIs went; undefined if that was not tried. */
   readonly autoBound?: Fault | "done" | undefined;
-  /** Why only its heartbeat goes on. */
+  /** Why it is paused, so that only its heartbeat goes on. */
   readonly pause?: Pause | undefined;
   /** Bindings that still use a Connection that is being deleted. */
   readonly draining?: readonly string[];
@@ -99,7 +99,7 @@ const pauseFault = ({ reason, annotation, why }: Pause): Fault => ({
 const judged = (type: string, fault: Fault | undefined): Finding =>
   fault ? finding(type, false, fault.reason, fault.message) : finding(type, true, "AsExpected");
 
-/** Says whether the CRDs on this cluster are as the provider has them. */
+/** Says whether the CRDs on this cluster are the provider's. */
 function schemaInSync(connection: Connection, view: ConnectionView): Finding {
   const { exportedApis, withdrawn = [], deleted = [], schemaFaults = [] } = view;
   const faults = [
@@ -117,7 +117,7 @@ function schemaInSync(connection: Connection, view: ConnectionView): Finding {
   return exportedApis ? asBefore(connection, type) ?? unknown : unknown;
 }
 
-/** A Connection that does not bind by itself says nothing about it. */
+/** There is no such condition without `autoBind`. */
 function autoBound(connection: Connection, { autoBound }: ConnectionView): Finding[] {
   const type = "AutoBound";
   if (connection.spec.autoBind !== true) return [];

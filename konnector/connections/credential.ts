@@ -26,7 +26,7 @@ export class SecretError extends Error {
 
 const DEFAULT_KEY = "kubeconfig";
 
-/** Reads the kubeconfig that a Connection names. Throws a `SecretError` that quotes nothing of it. */
+/** Reads the kubeconfig of a Connection. Throws a `SecretError` that quotes nothing of it. */
 export async function readCredential(
   kube: KubeClient,
   { spec: { kubeconfigSecretRef: { namespace, name, key = DEFAULT_KEY } } }: Connection,

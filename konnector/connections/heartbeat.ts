@@ -17,7 +17,7 @@ export interface Heartbeat {
   readonly clusterUid: string;
   /** The boundary namespace on the provider. */
   readonly namespace: string;
-  /** Returns what else the Lease tells about the cluster. */
+  /** Returns what else the Lease says about the cluster. */
   readonly describe: () => Readonly<Record<string, string>>;
 }
 
@@ -59,7 +59,7 @@ export function leaseFor(heartbeat: Heartbeat, now: Date): Lease {
   };
 }
 
-/** How a heartbeat is sent, and who hears of it. */
+/** How a heartbeat is sent, and who is told. */
 export interface BeatOptions {
   readonly kube: KubeClient;
   readonly heartbeat: Heartbeat;

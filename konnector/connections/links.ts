@@ -10,13 +10,13 @@ export interface LinksOptions {
   readonly beforeWrite: BeforeSend;
   readonly onAnswer: (host: string) => (method: string, status: number) => void;
   readonly log: Log;
-  /** Returns what else the heartbeat of a Connection tells about this cluster. */
+  /** Returns what else the heartbeat of a Connection says about this cluster. */
   readonly describe: (connection: string) => Readonly<Record<string, string>>;
   /** Called when a link works again, or a CRD of its provider changed. */
   readonly onChange: (connection: string, crd?: string) => void;
   /** Called when a link fails. */
   readonly onFailure: (connection: string) => void;
-  /** Called when a link may be used, and when it may no longer. */
+  /** Called when a link may be used, and when it may no longer be. */
   readonly onUsable: (connection: string) => void;
   /** Called when a provider's clock and ours begin to differ, and with 0 when they agree again. */
   readonly onClock: (connection: string, aheadMs: number) => void;

@@ -4,10 +4,10 @@ import { groupFault } from "../schema/group_fault.ts";
 /** A ClusterBinding lists at most this many APIs, and a Connection pulls as many CRDs. */
 export const MOST_APIS = 100;
 
-/** The APIs that are taken of an offer, sorted by name. */
+/** The offered APIs that are taken, sorted by name. */
 export interface TakenApis {
   readonly names: readonly string[];
-  /** How many there are no places for. */
+  /** How many there is no room for. */
   readonly left: number;
 }
 

@@ -24,9 +24,9 @@ const BACKOFF = { baseMs: 500, capMs: 30_000 };
 const MOST_GROUP_VERSIONS = 200;
 
 /**
- * Asks a provider every 30 s which APIs it publishes, for providers whose CRDs cannot be read. Those
- * that the credential may list are offered. A definition is put together from discovery and the
- * OpenAPI documents.
+ * Asks a provider every 30 s which APIs it publishes, for providers whose CRDs cannot be read.
+ * Those that the credential may list are offered. A definition is put together from discovery and
+ * the OpenAPI documents.
  */
 export class OpenApiSource implements ApiSource {
   readonly active = "OpenAPI";
@@ -39,7 +39,7 @@ export class OpenApiSource implements ApiSource {
   #hasSynced = false;
   #awaySince: number | undefined;
 
-  /** Calls `crdsReadable` when a later look finds that CRDs can be listed. */
+  /** Calls `crdsReadable` when a later check finds that CRDs can be listed. */
   constructor(
     kube: KubeClient,
     boundary: string,
@@ -121,7 +121,7 @@ export class OpenApiSource implements ApiSource {
     );
     const served = Object.entries(root.paths ?? {});
     const hasCrds = served.some(([path]) => path === `apis/${CRDS.group}/${CRDS.version}`);
-    // Not at the first look, which comes right after a list of CRDs failed.
+    // Not at the first check, which comes right after a failed list of CRDs.
     if (this.#crdsReadable && this.#hasSynced && hasCrds && rights.mayList(CRDS)) {
       if (await this.#listsCrds(signal)) return this.#crdsReadable();
     }
@@ -138,7 +138,10 @@ export class OpenApiSource implements ApiSource {
     this.#replace(apisOf(known.values(), rights));
   }
 
-  /** Lists a CRD: a provider that says yes and then refuses would stop the sync each time. */
+  /**
+   * Tries to list a CRD. If a provider allows that in a review and then refuses it, a change to
+   * CRDs would stop the sync each time.
+   */
   async #listsCrds(signal: AbortSignal): Promise<boolean> {
     try {
       const path = `/apis/${CRDS.group}/${CRDS.version}/${CRDS.plural}?limit=1`;
@@ -156,7 +159,7 @@ export class OpenApiSource implements ApiSource {
     return { ...groupVersion, resources: resourcesOf(list?.resources ?? []) };
   }
 
-  /** A version may go between two questions. */
+  /** Returns undefined for a version that was removed after it was listed. */
   async #read<T>(path: string, signal: AbortSignal): Promise<T | undefined> {
     try {
       return await this.#kube.request<T>("GET", path, undefined, signal);

@@ -4,9 +4,9 @@ import { type HeldRule, heldRules, includes } from "../rights.ts";
 
 /** What a credential may list. */
 export interface OwnRights {
-  /** Tells whether it may list a resource, somewhere. */
+  /** Returns whether it may list a resource, somewhere. */
   mayList(type: ApiName): boolean;
-  /** Tells whether it may list a resource of a group. */
+  /** Returns whether it may list a resource of a group. */
   mayListIn(group: string): boolean;
 }
 
@@ -19,7 +19,7 @@ export async function ownRights(
   const { rules: all, isIncomplete } = await heldRules(kube, boundary || "default", signal);
   const rules = all.filter(({ verbs }) => includes(verbs, "list"));
   const isIn = (rule: HeldRule, group: string) => includes(rule.apiGroups, group);
-  // Where the list is incomplete, only a request shows what the credential may.
+  // If the list is incomplete, only a request shows what the credential may do.
   return {
     mayList: ({ plural, group }) =>
       isIncomplete || rules.some((rule) => isIn(rule, group) && includes(rule.resources, plural)),

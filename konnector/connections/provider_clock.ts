@@ -4,7 +4,7 @@ const TOLERANCE_MS = 5_000;
 const PRECISION_MS = 1_000;
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
-/** Tells the provider's time. It learns from the `Date` headers of the provider's answers. */
+/** Knows the provider's time, from the `Date` headers of its answers. */
 export class ProviderClock {
   #aheadMs = 0;
 
@@ -23,7 +23,8 @@ export class ProviderClock {
     if (date === undefined || !HTTP_DATE.test(date)) return;
     const dateMs = Date.parse(date);
     if (Number.isNaN(dateMs)) return;
-    // The header was written between the two. A slow answer leaves both possible: then nothing changes.
+    // The header was written between the two. After a slow answer, the clocks may agree or not:
+    // then nothing changes.
     const leastMs = dateMs - heardAtMs;
     const mostMs = dateMs + PRECISION_MS - sentAtMs;
     if (leastMs > TOLERANCE_MS || mostMs < -TOLERANCE_MS) this.#aheadMs = (leastMs + mostMs) / 2;

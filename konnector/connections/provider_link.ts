@@ -35,18 +35,18 @@ export interface LinkOptions {
   readonly beforeWrite: BeforeSend;
   readonly onAnswer: (method: string, status: number) => void;
   readonly log: Log;
-  /** Returns what else the heartbeat tells about this cluster. */
+  /** Returns what else the heartbeat says about this cluster. */
   readonly describe: Heartbeat["describe"];
   /** Called when the link or its rights changed, and when a CRD of the provider did. */
   readonly onChange: (crd?: string) => void;
   /** Called when the link fails. */
   readonly onFailure: () => void;
-  /** Called when the provider's clock and ours begin to differ, and with 0 when they agree again. */
+  /** Called when the provider's clock and ours differ, and with 0 when they agree again. */
   readonly onClock: (aheadMs: number) => void;
 }
 
 const MAX_IN_FLIGHT = 32;
-/** Limits the workers that wait for one provider, so that a silent one does not block the others. */
+/** Limits the workers that wait for one provider, so that a silent one does not block others. */
 const MOST_PULLS = 4;
 /** Several times the largest object that Kubernetes stores. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
@@ -167,7 +167,7 @@ export class ProviderLink implements Disposable {
     return this.#clock.now();
   }
 
-  /** Reserves one of the few pulls of CRDs at once; undefined if all are in use. */
+  /** Reserves one of the few simultaneous pulls of CRDs; undefined if all are in use. */
   reservePull(): Disposable | undefined {
     if (this.#pulls >= MOST_PULLS) return undefined;
     this.#pulls++;
@@ -248,14 +248,14 @@ export class ProviderLink implements Disposable {
     });
   }
 
-  /** Takes note of whether the provider allows the heartbeat. */
+  /** Notes whether the provider allows the heartbeat. */
   #allowHeartbeat(denial: string | undefined): void {
     if (this.#heartbeatDenied === denial || this.signal.aborted) return;
     this.#heartbeatDenied = denial;
     this.#onChange();
   }
 
-  /** Tells once that the clocks differ, and once that they agree again. */
+  /** Reports once that the clocks differ, and once that they agree again. */
   #tellOfClock(): void {
     const { aheadMs } = this.#clock;
     if ((aheadMs !== 0) === this.#toldOfClock) return;
@@ -271,7 +271,7 @@ export class ProviderLink implements Disposable {
   }
 }
 
-/** Tells whether the provider refused the credential. */
+/** Returns whether the provider refused the credential. */
 export const isCredentialRefused = (error: unknown): boolean =>
   error instanceof KubeError && error.status === 401;
 

@@ -39,7 +39,7 @@ export interface ConnectionDeps extends OfferDeps {
   readonly recordEvent: RecordEvent;
 }
 
-/** A provider that is away shorter than this is not reported. */
+/** A provider that is away for less than this is not reported. */
 const AWAY_MS = 10_000;
 const RETRY_MS = 5_000;
 /** How long releasing the heartbeat may take. */
@@ -106,7 +106,7 @@ async function look(
   };
 }
 
-/** Connects with a credential, and looks at the provider. */
+/** Connects with a credential, and examines the provider. */
 async function lookWith(
   deps: ConnectionDeps,
   connection: Connection,
@@ -136,7 +136,7 @@ async function lookWith(
   return await lookThrough(deps, connection, credential, link, signal);
 }
 
-/** Looks at a provider through its open link. */
+/** Examines a provider through its open link. */
 async function lookThrough(
   { links, clusterUid: localUid, caches, refused }: ConnectionDeps,
   { metadata: { name } }: Connection,
@@ -280,7 +280,7 @@ async function release(
     // The garbage collector would wait for the Connection, which waits for its bindings.
     const own = users.find((each) => isMadeBy(connection, each) && !isDeleting(each));
     if (own && !isHeld) await deleteBinding(deps, own, signal);
-    // The bindings need the link to take their copies away.
+    // The bindings need the link to delete their copies.
     const { view, outcome } = await look(deps, connection, signal);
     await store(deps, connection, { ...view, draining, pause }, signal);
     return outcome;

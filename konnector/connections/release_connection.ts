@@ -16,7 +16,7 @@ import { readCredential } from "./credential.ts";
 import { stopBeating } from "./heartbeat.ts";
 import type { Links } from "./links.ts";
 
-/** What letting a Connection go works with. */
+/** What releasing a Connection needs. */
 export interface ReleaseDeps {
   readonly consumer: KubeClient;
   readonly caches: ConsumerCaches;
@@ -25,7 +25,7 @@ export interface ReleaseDeps {
   readonly log: Log;
 }
 
-/** Takes the heartbeat away. A link that is closed is opened once more for it. */
+/** Deletes the heartbeat. A closed link is opened once more for it. */
 export async function endHeartbeat(
   { links, consumer, secretNamespaces }: ReleaseDeps,
   connection: Connection,

@@ -10,7 +10,7 @@ import { MOST_APIS, takeApis } from "./offered_apis.ts";
 export interface ConnectionSchemas {
   /** Pulls these APIs for a Connection, also if nobody binds them. */
   want(connection: string, names: readonly string[]): void;
-  /** Lists why CRDs are not as the provider has them; undefined while that is not known. */
+  /** Lists why CRDs differ from the provider's; undefined while that is not known. */
   faults(connection: string): readonly Fault[] | undefined;
 }
 

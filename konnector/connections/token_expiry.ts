@@ -2,17 +2,17 @@ import type { KubeTarget } from "../../common/kube/kube_target.ts";
 
 const DAY_MS = 86_400_000;
 const MOST_WARNING_MS = 7 * DAY_MS;
-/** Tokens that live shorter are replaced more often, so the warning comes later. */
+/** Short-lived tokens are replaced more often, so the warning comes later. */
 const LIFETIME_SHARE = 0.2;
 const LONGEST_TOKEN = 16_384;
 
-/** When a token ends, and from when on people are warned, in milliseconds since 1970. */
+/** When a token expires, and when warnings start, in milliseconds since 1970. */
 export interface Expiry {
   readonly endsAtMs: number;
   readonly warnsAtMs: number;
 }
 
-/** Reads when the token of a kubeconfig expires. Undefined if there is none, or it does not tell. */
+/** Reads when the token of a kubeconfig expires; undefined if that is unknown, or there is none. */
 export function expiryOf({ auth }: Pick<KubeTarget, "auth">): Expiry | undefined {
   const token = auth.kind === "token" && "data" in auth.token ? auth.token.data : "";
   const { exp, iat } = claimsOf(token);
@@ -22,7 +22,7 @@ export function expiryOf({ auth }: Pick<KubeTarget, "auth">): Expiry | undefined
   return { endsAtMs, warnsAtMs: endsAtMs - Math.min(MOST_WARNING_MS, lifetimeMs * LIFETIME_SHARE) };
 }
 
-/** Says that a token expires, or has. Undefined before that is worth a warning. */
+/** Warns that a token expires soon, or has expired. Undefined before that. */
 export function expiryNote({ endsAtMs, warnsAtMs }: Expiry, now: Date): string | undefined {
   if (now.getTime() < warnsAtMs) return undefined;
   const time = new Date(endsAtMs).toISOString().replace(".000Z", "Z");

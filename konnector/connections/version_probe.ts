@@ -6,7 +6,7 @@ import type { ObjectKey } from "../../common/kube/paths.ts";
 import { CREATE_ONLY } from "../sync/applied_object.ts";
 
 /**
- * Finds out whether a server compares the version in an apply, by a dry run on a Lease that exists.
+ * Finds out by a dry run on an existing Lease whether a server compares the version in an apply.
  * Only with such a server can an apply create an object without changing one that is there.
  */
 export async function comparesVersions(

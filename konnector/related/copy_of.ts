@@ -6,7 +6,7 @@ import { clusterMarks, type Guard, guardFields } from "../sync/applied_object.ts
 import { hashOf } from "../sync/records.ts";
 import type { RelatedKind } from "./rules_of.ts";
 
-/** What is copied of a Secret or a ConfigMap, besides labels. */
+/** What a copy gets from a Secret or ConfigMap, besides labels. */
 export interface Content {
   readonly data?: Readonly<Record<string, string>>;
   readonly binaryData?: Readonly<Record<string, string>>;
@@ -20,7 +20,7 @@ export interface WantedCopy {
   readonly labels: Readonly<Record<string, string>>;
   /** Hash of the content, which never leaves this process. */
   readonly contentHash: string;
-  /** Hash of what else is copied, and of the source's UID. It is a mark, so it tells no data. */
+  /** Hash of what else is copied, and of the source's UID. It is a mark, so it reveals no data. */
   readonly marksHash: string;
 }
 
@@ -38,7 +38,7 @@ export class MalformedError extends Error {
 }
 
 /**
- * Says what the copy of an object should be. Labels go to the provider only: on the consumer they
+ * Builds the copy that an object should have. Labels go to the provider only: on the consumer they
  * could make its controllers act on what a provider chose.
  */
 export function copyOf(source: unknown, direction: RelatedKind["direction"]): WantedCopy {
@@ -53,7 +53,7 @@ export function copyOf(source: unknown, direction: RelatedKind["direction"]): Wa
   };
 }
 
-/** Reads what is copied of an object, and throws if it is not what a cluster stores. */
+/** Reads the part of an object that is copied. Throws if no cluster would store it so. */
 export function contentOf(object: unknown): Content {
   const { data, binaryData, type, immutable } = object as Record<string, unknown>;
   if (type !== undefined && typeof type !== "string") throw malformed("type");

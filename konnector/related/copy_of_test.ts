@@ -57,7 +57,7 @@ Deno.test("appliedCopy() carries content and marks, and labels to the provider o
   assert.equal(metadata.resourceVersion, "1");
 });
 
-Deno.test("copyOf() tells nothing of the data in its mark", () => {
+Deno.test("copyOf() reveals nothing of the data in its mark", () => {
   const [one, two] = [SOURCE, { ...SOURCE, data: { password: "b3RoZXI=" } }]
     .map((source) => copyOf(source, "FromConsumer"));
   assert.equal(one?.marksHash, two?.marksHash);

@@ -24,11 +24,11 @@ const isKeptNamespace = (namespace: string): boolean =>
 const isKeptType = (type: string): boolean =>
   KEPT_TYPES.includes(type) || type.startsWith(HELM_RELEASE);
 
-/** Tells whether nothing is copied from or into a namespace. */
+/** Returns whether nothing is copied from or into a namespace. */
 export const isBarredNamespace = (namespace: string, { namespaces }: Allowed): boolean =>
   isKeptNamespace(namespace) && !namespaces.includes(namespace);
 
-/** Tells whether Secrets of a type are never copied. */
+/** Returns whether Secrets of a type are never copied. */
 export const isBarredType = (type: string, { types }: Allowed): boolean =>
   isKeptType(type) && !types.includes(type);
 

@@ -1,4 +1,4 @@
-/** Whom the object in the place of a copy belongs to. */
+/** Who owns the object in the place of a copy. */
 export type CopyOwner =
   /** This Connection, or one that no longer exists. */
   | "ours"
@@ -11,11 +11,11 @@ export type CopyOwner =
 
 /** How a copy differs from its source. */
 export type Difference =
-  /** Not known: the source has to be read. */
+  /** Not known: the source must be read. */
   | "unread"
   | "none"
   | "changed"
-  /** Changed in a way that Kubernetes does not allow: an immutable one, or another type. */
+  /** Changed in a way that Kubernetes does not allow: it is immutable, or has another type. */
   | "fixed";
 
 /** The object in the place of a copy, as far as the plan depends on it. */
@@ -27,7 +27,7 @@ export interface PlannedCopy {
   readonly difference: Difference;
 }
 
-/** All that the next step for a copy depends on. */
+/** Everything that the next step for a copy depends on. */
 export interface CopySituation {
   /** Whether a rule selects the source, and it may be copied. */
   readonly isWanted: boolean;

@@ -9,7 +9,7 @@ import { type CopyRecord, differenceOf, ownerOf, type SourceRecord } from "./rel
 
 /** No copy needs more steps in a row. */
 const MOST_STEPS = 8;
-/** No watch reports foreign objects, so a conflict is looked at again after this time. */
+/** No watch reports foreign objects, so a conflict is checked again after this time. */
 const CONFLICT_LOOK_MS = 60_000;
 /** Quotas and webhooks change without an event. */
 const REFUSED_RETRY_MS = 600_000;

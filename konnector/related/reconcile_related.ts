@@ -62,10 +62,10 @@ export async function reconcileRelated(
   return done;
 }
 
-/** What finding out how a kind is doing works with. */
+/** What reading the state of a kind needs. */
 export type RelatedStateDeps = Pick<RelatedDeps, "related" | "links" | "caches">;
 
-/** Returns how a kind is doing; undefined until its present rules are acted on. */
+/** Returns the state of a kind; undefined until its sync follows the present rules. */
 export function stateOf(
   { related, links, caches }: RelatedStateDeps,
   connection: string,
@@ -78,7 +78,7 @@ export function stateOf(
   return isFor(state, link, ruleSet) ? state : undefined;
 }
 
-/** Tells whether a state is that of these rules. What is empty stays so while there is no rule. */
+/** Returns whether a state belongs to these rules. Without rules, an empty state stays valid. */
 const isFor = (state: RelatedState, link: ProviderLink, ruleSet: RuleSet): boolean =>
   state.identity === identityOf(link, ruleSet) ||
   state.isEmpty === true && ruleSet.rules.length === 0;
@@ -106,7 +106,7 @@ async function reconcileKind(
   }
   const reach = await rightsFor(deps, link, kind, hasRules, signal);
   if ("lacks" in reach) {
-    // Without rules there may be copies of earlier ones, but nothing can be done about them.
+    // Without rules there may be copies of earlier rules, but nothing can be done about them.
     const state = hasRules ? { fault: { message: reach.lacks } } : { isEmpty: true };
     related.rest(link.name, kind, { identity, ...state });
     if (hasRules) related.lookLater(link.name, deniedRetryMs());

@@ -8,7 +8,7 @@ export interface RelatedFault {
   readonly message: string;
 }
 
-/** How one kind of a Connection is doing. */
+/** The state of one kind of a Connection. */
 export interface RelatedState {
   /** Says which rules it works with, through which link. */
   readonly identity: string;
@@ -29,7 +29,7 @@ interface Running {
 export interface RelatedReports {
   /** The copies or the problems of a Connection changed. */
   changed(connection: string): void;
-  /** A Connection has to be looked at again. */
+  /** A Connection must be reconciled again after this time. */
   due(connection: string, ms: number): void;
 }
 
@@ -46,7 +46,7 @@ export class Related implements Disposable {
     this.#log = log;
   }
 
-  /** Returns how a kind is doing; undefined if that is not known. */
+  /** Returns the state of a kind; undefined if that is not known. */
   get(connection: string, kind: RelatedKind): RelatedState | undefined {
     const running = this.#running.get(keyOf(connection, kind));
     return running?.life?.signal.aborted ? undefined : running?.state;
@@ -90,7 +90,7 @@ export class Related implements Disposable {
     this.#reports.changed(connection);
   }
 
-  /** Tells whether nothing of a Connection is copied for now. */
+  /** Returns whether nothing of a Connection is copied for now. */
   isStopped(connection: string): boolean {
     return this.#stopped.has(connection);
   }
@@ -100,7 +100,7 @@ export class Related implements Disposable {
     this.#reports.changed(connection);
   }
 
-  /** Looks at a Connection again after `ms`. */
+  /** Has a Connection reconciled again after `ms`. */
   lookLater(connection: string, ms: number): void {
     this.#reports.due(connection, ms);
   }

@@ -23,11 +23,11 @@ export interface Problem {
 
 /** What is remembered of a key besides its records. Most keys have no notes. */
 export interface CopyNotes {
-  /** What is in the place of the copy, as no watch reports it. */
+  /** The object in the place of the copy, because no watch reports it. */
   seen?: CopyRecord | undefined;
-  /** The place has to be looked at. */
+  /** The place must be read. */
   isUncertain?: boolean;
-  /** The place was looked at since this process started. */
+  /** The place was read since this process started. */
   isKnown?: boolean;
   /** The version of the source that must not be copied, for its type or its form. */
   barredVersion?: string | undefined;
@@ -60,7 +60,7 @@ export interface RelatedContext extends Viewer {
   readonly changes: Fights;
   readonly deletions: Fights;
   readonly namespaces: CopyNamespaces;
-  /** Looks again at the sources of a namespace. */
+  /** Wakes the sources of a namespace. */
   readonly wake: (namespace: string) => void;
   readonly log: Log;
   /** Records an Event about a binding. */

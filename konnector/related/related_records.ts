@@ -5,7 +5,7 @@ import { contentHash, contentOf, foreignLabels, type WantedCopy } from "./copy_o
 import { rivalOf } from "../sync/records.ts";
 import type { CopyOwner, Difference } from "./plan_copy.ts";
 
-/** What is remembered of an object that a rule selects: no labels, no annotations, no data. */
+/** What is kept of an object that a rule selects: no labels, no annotations, no data. */
 export interface SourceRecord extends MetadataObject {
   /** UID of the binding that wants a copy. */
   readonly binding: string;
@@ -13,7 +13,7 @@ export interface SourceRecord extends MetadataObject {
   readonly isListed: boolean;
 }
 
-/** What is remembered of a copy. */
+/** What is kept of a copy. */
 export interface CopyRecord extends MetadataObject {
   readonly clusterUid: string | undefined;
   readonly connection: string | undefined;
@@ -77,7 +77,7 @@ export function placeRecord({ metadata }: MetadataObject): CopyRecord {
   };
 }
 
-/** The Connection that looks at a copy. */
+/** The Connection that examines a copy. */
 export interface Viewer {
   readonly clusterUid: string;
   readonly connection: string;
@@ -87,7 +87,7 @@ export interface Viewer {
   readonly relationTo: (connection: string) => "sibling" | "stranger" | "gone";
 }
 
-/** Tells whom a copy belongs to. */
+/** Returns who owns a copy. */
 export function ownerOf(
   { clusterUid, connection, binding }: CopyRecord,
   viewer: Viewer,
@@ -100,14 +100,14 @@ export function ownerOf(
   return relation === "sibling" ? "sibling" : "another";
 }
 
-/** Tells how a copy differs from what it should be. */
+/** Returns how a copy differs from what it should be. */
 export function differenceOf(copy: CopyRecord, wanted: WantedCopy, binding: string): Difference {
   const { content, marksHash, labels } = wanted;
   const hasMarks = copy.marksHash === marksHash && copy.binding === binding &&
     Object.entries(labels).every(([key, value]) => copy.labels[key] === value);
-  // Only its metadata is known if someone took our labels off: they have to be put back.
+  // If someone removed our labels, only its metadata is known: put the labels back.
   if (copy.contentHash === undefined) return "changed";
-  // Nobody can change the data of an immutable copy. A webhook may have when it was created.
+  // Nobody can change the data of an immutable copy. A webhook may have changed it at creation.
   const isUnchangeable = copy.isImmutable && content.immutable === true &&
     copy.marksHash === marksHash;
   const hasContent = isUnchangeable || copy.contentHash === wanted.contentHash;

@@ -54,7 +54,7 @@ export class RelatedSync {
   readonly #options: RelatedSyncOptions;
   readonly #context: RelatedContext;
   readonly #queue = new Queue();
-  /** The keys that were there at the start, and have not been looked at yet. */
+  /** The keys that were there at the start, and have not been handled yet. */
   readonly #unseen = new Set<string>();
   #isWorking = false;
 
@@ -119,12 +119,12 @@ export class RelatedSync {
     return copies.hasSynced && (ruleSet.rules.length === 0 || sources.hasSynced);
   }
 
-  /** Whether everything that was there at the start has been looked at. */
+  /** Whether everything that was there at the start has been handled. */
   get hasSettled(): boolean {
     return this.#isWorking && this.#unseen.size === 0;
   }
 
-  /** Counts the copies that came with a binding and have to go when it goes. */
+  /** Counts the copies of a binding that must be deleted with it. */
   count(binding: string): number {
     if (this.#context.ruleSet.frozen.includes(binding)) return 0;
     return this.#ownCopies().filter((copy) => copy.binding === binding).length;

@@ -3,9 +3,9 @@ import { type RelatedStateDeps, stateOf } from "./reconcile_related.ts";
 import type { Problem } from "./related_context.ts";
 import { RELATED_KINDS } from "./rules_of.ts";
 
-/** What a binding shows of its related objects. */
+/** What a binding shows about its related objects. */
 export interface RelatedView {
-  /** Whether not everything has been looked at since the start. */
+  /** Whether something has not been handled since the start. */
   readonly isPending: boolean;
   /** Why a kind is not copied at all. */
   readonly denied: string | undefined;

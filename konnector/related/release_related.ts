@@ -43,12 +43,12 @@ export async function relatedLeft(
 
 function heldBy(deps: ReleaseDeps, binding: AnyBinding, kind: RelatedKind): number {
   const { spec: { connectionRef }, metadata: { uid = "" } } = binding;
-  // Until the sync knows that the binding goes, it may still make copies.
+  // Until the sync knows that the binding is being deleted, it may still make copies.
   const state = stateOf(deps, connectionRef.name, kind);
   if (!state) return Infinity;
-  if (!state.sync) return 0; // there is none, or without the right to delete them they stay
+  if (!state.sync) return 0; // no copies, or no right to delete them
   if (state.sync.hasSynced) return state.sync.count(uid);
-  return hasRule(binding, kind) ? Infinity : 0; // a provider that never tells holds no unbind up
+  return hasRule(binding, kind) ? Infinity : 0; // a provider that never answers delays no unbind
 }
 
 async function heldWithoutProvider(
@@ -65,7 +65,7 @@ async function heldWithoutProvider(
   }
   const copies = await copiesOn(consumer, kind.resource, clusterUid, uid, signal);
   if (copies.length === 0) return 0;
-  // A sync with old rules would make them again. Other bindings may want the same copies.
+  // A sync with old rules would recreate them. Other bindings may want the same copies.
   if (related.get(name, kind)?.sync || rules.length > 0 && hasConnection) return Infinity;
   await deleteAll(consumer, kind.resource, copies, signal);
   return copies.length;

@@ -11,7 +11,7 @@ import { type CopyRecord, copyRecord, placeRecord, type SourceRecord } from "./r
 
 const MANAGER = FIELD_MANAGERS.konnectorRelated;
 
-/** Reads the object that a rule selects. Returns why it is not copied instead, if it is not. */
+/** Reads the object that a rule selects, and returns its copy, or why it is not copied. */
 export async function readSource(
   { source, type, kind, ruleSet, allowed }: RelatedContext,
   at: ObjectKey,
@@ -19,7 +19,7 @@ export async function readSource(
   signal: AbortSignal,
 ): Promise<WantedCopy | "barred" | "changed"> {
   const found = await source.find(type, at, signal);
-  // Another object or other labels: its event is on its way.
+  // The object was replaced, or its labels changed: its event is on its way.
   if (found?.metadata?.uid !== metadata.uid) return "changed";
   const { name, namespace = "" } = at;
   const place = { name, namespace, labels: found?.metadata.labels ?? {} };
@@ -73,7 +73,7 @@ export async function deleteCopy(
   }
 }
 
-/** Reads the metadata of what is in the place of a copy, whomever it belongs to. */
+/** Reads the metadata of what is in the place of a copy, whoever owns it. */
 export async function lookAtPlace(
   { target, type }: RelatedContext,
   at: ObjectKey,

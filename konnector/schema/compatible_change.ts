@@ -12,14 +12,14 @@ export type CrdSpec = Pick<CustomResourceDefinition["spec"], "scope" | "names" |
 const MOST_TOLD = 3;
 
 /**
- * Lists why objects that are stored under a CRD may not live under a new one: it would make them
- * invalid, unreadable, or cut fields off. Empty if all of them may. Nothing is listed for the
- * status of an object, which the provider decides about.
+ * Lists why objects that are stored under a CRD may not fit a new one: it would make them invalid
+ * or unreadable, or cut fields off. Empty if all of them fit. Ignores the status of objects, which
+ * the provider writes.
  */
 export function incompatibleChanges(before: CrdSpec, after: CrdSpec): string[] {
   const told: string[] = [];
   for (const change of changesOf(before, after)) {
-    if (told.includes(change)) continue; // several versions have the same
+    if (told.includes(change)) continue; // several versions may have the same change
     if (told.length === MOST_TOLD) return [...told, "and more"];
     told.push(change);
   }

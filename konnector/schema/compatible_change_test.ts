@@ -86,7 +86,7 @@ const FINE: readonly (readonly [name: string, before: Schema, after: Schema])[] 
   ["a list need not be unique", list(text, { "x-kubernetes-list-type": "set" }), list(text)],
 ];
 
-Deno.test("stored objects may live under a schema that is as wide or wider", async (t) => {
+Deno.test("stored objects fit a schema that is as wide or wider", async (t) => {
   for (const [name, before, after] of FINE) {
     await t.step(name, () => assert.deepEqual(changeOfA(before, after), []));
   }
@@ -165,7 +165,7 @@ const NARROWER: readonly (readonly [name: string, before: Schema, after: Schema,
     }, /whole object/],
   ];
 
-Deno.test("stored objects may not live under a narrower schema", async (t) => {
+Deno.test("stored objects may not fit a narrower schema", async (t) => {
   for (const [name, before, after, told] of NARROWER) {
     await t.step(name, () => {
       const [first = "", ...others] = changeOfA(before, after);
@@ -225,7 +225,7 @@ const withRoot = (properties: Record<string, Schema>, more: object = {}): CrdSpe
     schema: { openAPIV3Schema: { type: "object", properties } },
   });
 
-Deno.test("a status that the provider decides about may change", () => {
+Deno.test("a status that the provider writes may change", () => {
   const [before, after] = [{ status: object({ a: text }) }, { status: object({}) }];
   const subresources = { status: {} };
   assert.deepEqual(
@@ -238,7 +238,7 @@ Deno.test("a status that the provider decides about may change", () => {
   );
 });
 
-Deno.test("what every object has may be named or not", () => {
+Deno.test("the fields that every object has may be listed or not", () => {
   const common = { apiVersion: text, kind: text, metadata: { type: "object" } };
   assert.deepEqual(incompatibleChanges(withRoot(common), withRoot({})), []);
   assert.deepEqual(incompatibleChanges(withRoot({}), withRoot(common)), []);
@@ -249,7 +249,7 @@ Deno.test("what every object has may be named or not", () => {
   );
 });
 
-Deno.test("at most three changes are told, each once", () => {
+Deno.test("at most three changes are listed, each once", () => {
   const fields = (schema: Schema) => object({ a: schema, b: schema, c: schema, d: schema });
   const told = incompatibleChanges(
     crd(version("v1", fields(text), { storage: false }), version("v2", fields(text))),

@@ -84,7 +84,7 @@ export function pulledCrd(provider: CustomResourceDefinition, connection: string
   };
 }
 
-/** Tells whether a value is nested so deeply that comparing it could overflow the stack. */
+/** Returns whether a value is nested so deeply that comparing it could overflow the stack. */
 const isTooDeep = (value: unknown, depth = 0): boolean =>
   typeof value === "object" && value !== null &&
   (depth > DEEPEST || Object.values(value).some((each) => isTooDeep(each, depth + 1)));

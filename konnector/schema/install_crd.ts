@@ -34,16 +34,16 @@ export type Installed =
 const SERVED_WAIT_MS = 10_000;
 const MANAGER = FIELD_MANAGERS.konnector;
 
-/** Tells whether xbind installed a CRD. */
+/** Returns whether xbind installed a CRD. */
 export const isPulled = ({ metadata }: MetadataObject): boolean =>
   metadata.labels?.[LABELS.managed] === "true" &&
   metadata.annotations?.[ANNOTATIONS.connection] !== undefined;
 
-/** Tells whether a CRD was installed for this Connection. */
+/** Returns whether a CRD was installed for this Connection. */
 export const isPulledBy = (connection: string, crd: MetadataObject): boolean =>
   isPulled(crd) && crd.metadata.annotations?.[ANNOTATIONS.connection] === connection;
 
-/** Installs a CRD, or brings an installed one up to date. Writes nothing if it is. */
+/** Installs a CRD, or updates an installed one. Writes nothing if it is up to date. */
 export async function installCrd(
   { consumer, crds }: InstallDeps,
   { crd, hash }: PulledCrd,
@@ -63,13 +63,13 @@ export async function installCrd(
     crds.learn(await consumer.apply(CRDS, guarded, MANAGER, signal), MANAGER);
     return "installed";
   } catch (error) {
-    // It appeared or went meanwhile: the next event tells.
+    // It was created or deleted meanwhile: the next event says which.
     if (isConflict(error)) return present ? "deleting" : "foreign";
     throw error;
   }
 }
 
-/** Writes on a CRD that xbind installed which Connection it belongs to. Writes nothing if it does. */
+/** Writes the name of the Connection on a CRD that xbind installed, unless it is there already. */
 export async function claimCrd(
   { consumer, crds }: InstallDeps,
   { metadata: { name, resourceVersion = "", annotations } }: MetadataObject,
@@ -82,7 +82,7 @@ export async function claimCrd(
   crds.learn(await consumer.mergePatch(CRDS, { name }, patch, MANAGER, signal), MANAGER);
 }
 
-/** Tells whether the consumer stores objects of a CRD. Says yes if that cannot be found out. */
+/** Returns whether the consumer stores objects of a CRD; true if that cannot be found out. */
 export async function hasObjects(
   consumer: KubeClient,
   { spec: { group, names: { plural, kind }, scope, versions } }: CustomResourceDefinition,
@@ -124,7 +124,7 @@ export async function whenServed(
       await consumer.listPage(type, {}, { signal: limit });
       return;
     } catch (error) {
-      // An API that the cluster has just learned of is answered with 404, then with 429.
+      // For a new API the server answers 404 at first, then 429.
       if (!(error instanceof KubeError) || ![404, 429, 503].includes(error.status)) throw error;
       await sleep(backoff.next(), limit);
     }

@@ -44,7 +44,7 @@ export function* narrowings(
   if (items) yield* inner(schemaOf(before["items"]) ?? ANY, items, "[]");
 }
 
-/** Finds what became narrower about a value itself, and not about the values in it. */
+/** Finds what became narrower about a value itself, not about the values in it. */
 function* ownNarrowings(before: Schema, after: Schema): Generator<string> {
   yield* narrowerTypes(before, after);
   yield* narrowerValues(before, after);
@@ -56,7 +56,7 @@ function* ownNarrowings(before: Schema, after: Schema): Generator<string> {
   }
   const rules = new Set(rulesOf(before));
   for (const rule of rulesOf(after)) {
-    // A rule about changes says nothing about an object that exists.
+    // A rule about changes does not concern an object that exists.
     if (!rules.has(rule) && !rule.includes("oldSelf")) yield `has the new rule "${short(rule)}"`;
   }
   const embedded = "x-kubernetes-embedded-resource";

@@ -40,7 +40,7 @@ const KEPT = [
 ];
 const JUNCTORS = ["allOf", "anyOf", "oneOf", "not"];
 
-/** Types of Kubernetes, by the end of their name, that a CRD writes in its own way. */
+/** Types of Kubernetes, by the end of their name, that have their own form in a CRD. */
 const KNOWN: readonly (readonly [end: string, schema: Schema])[] = [
   [".meta.v1.ObjectMeta", ANY_OBJECT],
   [".meta.v1.Time", { type: "string", format: "date-time" }],
@@ -59,8 +59,8 @@ const DEEPEST = 60;
 
 /**
  * Turns a schema of an OpenAPI document into one that a CRD can have: without references, and with
- * a type everywhere. A type that contains itself, and all that is nested too deeply, may have any
- * content. Throws a `CrdRefusedError` if the result would be too large.
+ * a type everywhere. A type that contains itself may have any content there, and so may everything
+ * that is nested too deeply. Throws a `CrdRefusedError` if the result would be too large.
  */
 export function structuralSchema(root: Schema, schemas: Schemas): Schema {
   let left = MOST_SCHEMAS;
@@ -88,7 +88,7 @@ export function structuralSchema(root: Schema, schemas: Schemas): Schema {
     if (items) result["items"] = inner(items);
     else if (schema["type"] === "array") result["items"] = ANYTHING;
     for (const key of JUNCTORS) {
-      // A junctor with a reference says what a CRD cannot say.
+      // A CRD cannot have a junctor with a reference.
       if (schema[key] !== undefined && isPlain(schema[key])) result[key] = schema[key];
     }
     const hasType = typeof result["type"] === "string" ||
@@ -127,7 +127,7 @@ function referenceOf(schema: Schema): string | undefined {
   return typeof ref === "string" && ref.startsWith(REF) ? ref.slice(REF.length) : undefined;
 }
 
-/** Tells whether a value has no reference in it, and is not nested too deeply to tell. */
+/** Returns whether a value has no reference in it, and is not nested too deeply to tell. */
 function isPlain(value: unknown, depth = 0): boolean {
   if (typeof value !== "object" || value === null) return true;
   if (depth > DEEPEST || "$ref" in value) return false;
@@ -136,7 +136,7 @@ function isPlain(value: unknown, depth = 0): boolean {
 
 const COMMON_FIELDS = ["apiVersion", "kind", "metadata"];
 
-/** The fields that every object has are known without a schema, also of one in another. */
+/** Every object has these fields without a schema, even an object embedded in another. */
 function withoutCommonFields(schema: Record<string, unknown>): Record<string, unknown> {
   const { properties, required, ...rest } = schema;
   const others = Object.entries(properties ?? {}).filter(([name]) => !COMMON_FIELDS.includes(name));

@@ -16,7 +16,7 @@ export interface Carried {
 /** Carries nothing. */
 export const CARRY_NOTHING: CarryRules = { labels: [], annotations: [] };
 
-/** Returns what an object's copy gets of its labels and annotations; undefined if nothing. */
+/** Returns the labels and annotations that an object's copy gets; undefined if none. */
 export function carriedBy(
   rules: CarryRules,
   { labels, annotations }: Pick<ObjectMeta, "labels" | "annotations">,
@@ -35,7 +35,7 @@ export function carriedBy(
   return Object.keys(carried).length > 0 ? carried : undefined;
 }
 
-/** It is always carried: a copy that outlives its object on purpose is no leftover. */
+/** Always carried: a copy that outlives its object on purpose is not a leftover. */
 const ORPHAN = ANNOTATIONS.deletionPolicy;
 
 function chosen(

@@ -92,7 +92,7 @@ async function create(
   const waitMs = (isLost ? sync.deletions.waitMs(turn.key) : 0) ||
     sync.namespaces.waitMs(namespace);
   if (waitMs > 0) return requeueAfter(waitMs);
-  // Such a provider would overwrite a foreign object. What is left is the moment after the look.
+  // Such a provider would overwrite a foreign object, so look first. A short race remains.
   if (turn.live === undefined && !sync.comparesVersions()) return await look(sync, turn);
   sync.namespaces.tryOut(namespace);
   const outcome = await apply(sync, turn, object, undefined);
@@ -126,7 +126,7 @@ async function apply(
   accepted(sync, key, object);
 }
 
-/** Tells whether our finalizer is still on the object: another konnector may have released it. */
+/** Returns whether our finalizer is still on the object: another konnector may have released it. */
 function isHeld({ objects }: SyncContext, { at }: Turn, { metadata }: ConsumerRecord): boolean {
   const now = objects.get(at);
   return now !== undefined && now.metadata.uid === metadata.uid &&

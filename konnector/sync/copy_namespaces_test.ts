@@ -21,7 +21,7 @@ Deno.test("CopyNamespaces", async (t) => {
     assert.ok(isMade);
   });
 
-  await t.step("lets one object try a closed namespace, more and more seldom", () => {
+  await t.step("lets one object probe a closed namespace, at growing intervals", () => {
     let now = 0;
     const namespaces = new CopyNamespaces(() => now);
     assert.equal(namespaces.waitMs("a"), 0);

@@ -1,8 +1,8 @@
 import { type Fields, isFields } from "./fields.ts";
 
 /**
- * Tells whether a field set has every field of the content. The API server takes a field out of our
- * set when another writer changes or removes it.
+ * Returns whether a field set has every field of the content. The API server takes a field out of
+ * our set when another writer changes or removes it.
  */
 export function covers(fieldSet: unknown, content: unknown): boolean {
   if (!isFields(fieldSet)) return false;
@@ -23,7 +23,7 @@ function coversList(fieldSet: Fields, list: readonly unknown[]): boolean {
   );
 }
 
-/** Tells whether `whole` has all fields of `part` with their values. Lists must be equal. */
+/** Returns whether `whole` has all fields of `part` with their values. Lists must be equal. */
 export function contains(whole: unknown, part: unknown): boolean {
   if (!isFields(part) || !isFields(whole)) return isSame(whole, part);
   return Object.entries(part).every(([name, value]) =>

@@ -4,7 +4,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 /** The fields of an object that are not its content. */
 export const IDENTITY_FIELDS: readonly string[] = ["apiVersion", "kind", "metadata", "status"];
 
-/** Tells whether a value has fields. */
+/** Returns whether a value has fields. */
 export const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !isRaw(value);
 

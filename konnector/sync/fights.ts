@@ -55,7 +55,7 @@ export class Fights {
     return fight.repairs >= FIGHT_REPAIRS;
   }
 
-  /** Tells whether the last repair made a fight of it, so that it is logged once. */
+  /** Returns whether the last repair made a fight of it, so that it is logged once. */
   hasBegun(key: string): boolean {
     return this.#fights.get(key)?.repairs === FIGHT_REPAIRS;
   }

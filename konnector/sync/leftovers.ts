@@ -12,7 +12,7 @@ import { isCertain, type SyncContext } from "./sync_context.ts";
 /** What is done about leftovers. */
 export interface LeftoverRules {
   readonly leftovers: "report" | "delete";
-  /** Time between two sweeps, and so between the two looks at a leftover. */
+  /** Time between two sweeps, and so between the two checks of a leftover. */
   readonly leftoversIntervalMs: number;
   readonly deletions: DeletionLimit;
 }
@@ -21,7 +21,7 @@ export interface LeftoverRules {
 export type ReportLeftovers = (objects: readonly string[], areDeleted: boolean) => void;
 
 interface Look {
-  /** Of the copy. */
+  /** UID of the copy. */
   readonly uid: string;
   readonly at: number;
   /** A copy may outlive its object on purpose. One of an earlier binding is never deleted. */
@@ -33,8 +33,8 @@ const MOST_LOOKS = 100;
 
 /**
  * Finds copies of this cluster that have no object here: their finalizer was taken off by hand, an
- * unbind was forced, or the cluster was restored. It looks only while both watches stand, and asks
- * this cluster twice, so that a lost connection never makes a leftover.
+ * unbind was forced, or the cluster was restored. It checks only while both watches work, and asks
+ * this cluster twice, so that a lost connection never makes a copy look like a leftover.
  */
 export class Leftovers {
   readonly #sync: SyncContext;
@@ -63,7 +63,7 @@ export class Leftovers {
     return every(this.#rules.leftoversIntervalMs, (signal) => this.sweep(signal), failed);
   }
 
-  /** Counts the leftovers that were looked at twice, of one namespace or of all. */
+  /** Counts the confirmed leftovers, of one namespace or of all. */
   count(namespace?: string): number {
     const prefix = namespace === undefined ? "" : `${namespace}/`;
     let count = 0;
@@ -73,7 +73,7 @@ export class Leftovers {
     return count;
   }
 
-  /** Looks at copies without an object, and reports or deletes those that it looked at twice. */
+  /** Checks copies without an object, and reports or deletes those that are confirmed. */
   async sweep(signal: AbortSignal): Promise<void> {
     if (!isCertain(this.#sync)) return;
     const suspects = this.#suspects();

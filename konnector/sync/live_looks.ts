@@ -1,9 +1,9 @@
-/** While a provider answers, others may ask it for this time. */
+/** After an answer, all may read from the provider for this time. */
 const ANSWERING_MS = 5_000;
 
 /**
- * Guards looks at a provider whose watch is broken. One look at a time finds out whether it answers.
- * While it does, all others may look, too.
+ * Guards reads from a provider whose watch is broken. One read at a time finds out whether the
+ * provider answers. While it does, all others may read, too.
  */
 export class LiveLooks {
   readonly #now: () => number;
@@ -14,12 +14,12 @@ export class LiveLooks {
     this.#now = now;
   }
 
-  /** Whether a look may be tried. */
+  /** Whether a read may be tried. */
   get mayTry(): boolean {
     return !this.#isTrying || this.#now() - this.#answeredAt < ANSWERING_MS;
   }
 
-  /** Looks, and remembers whether the provider answered. */
+  /** Reads, and remembers whether the provider answered. */
   async try(look: () => Promise<void>): Promise<void> {
     this.#isTrying = true;
     try {

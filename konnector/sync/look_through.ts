@@ -6,14 +6,14 @@ import type { Runnable } from "../../common/time/runnable.ts";
 import { cachedStep } from "./reconcile_object.ts";
 import { isCertain, type SyncContext } from "./sync_context.ts";
 
-/** Time between two looks through the records. */
+/** Time between two checks of all records. */
 export const LOOK_THROUGH_MS = 600_000;
 /** How many records to check before other work gets a turn. */
 const AT_ONCE = 500;
 
 /**
- * Looks through the records once per interval, and wakes the objects for which something is left to
- * do. Sends no request itself.
+ * Checks all records once per interval, and wakes the objects for which something is left to do.
+ * Sends no request itself.
  */
 export const lookThrough = (
   sync: SyncContext,

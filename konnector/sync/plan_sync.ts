@@ -32,7 +32,7 @@ export interface PlannedCopy {
   readonly statusHash: string;
   /** Whether another writer changed a field that we own, or took our labels off. */
   readonly isDrifted: boolean;
-  /** Whether that may have happened while no konnector looked. */
+  /** Whether that may have happened while no konnector ran. */
   readonly isSuspect: boolean;
 }
 
@@ -40,9 +40,9 @@ export interface PlannedCopy {
 export type Coverage =
   /** Keep a copy on the provider. */
   | "sync"
-  /** Its binding goes: take the copy away. */
+  /** Its binding is being deleted: delete the copy. */
   | "drain"
-  /** Its binding goes: leave the copy behind. */
+  /** Its binding is being deleted: leave the copy behind. */
   | "orphan"
   /** Its binding or Connection is paused: write nothing. */
   | "paused"
@@ -51,13 +51,13 @@ export type Coverage =
   /** No binding covers it. */
   | "none";
 
-/** All that the next step depends on. */
+/** Everything that the next step depends on. */
 export interface Situation {
   readonly object: PlannedObject | undefined;
   readonly copy: PlannedCopy | undefined;
   readonly coverage: Coverage;
   readonly conflictPolicy: ConflictPolicy;
-  /** Whether generations of the consumer count only changes of the content. */
+  /** Whether the generation on the consumer changes only with the content. */
   readonly hasStatusSubresource: boolean;
   /** Whether `copy` may be out of date, because an answer was lost or the watch is broken. */
   readonly isUncertain: boolean;
@@ -94,7 +94,7 @@ export type DownStep = typeof DOWN_STEPS[number];
 /** The next step for one object. Each step but `none` and `wait` changes the situation. */
 export type Step = "none" | "wait" | UpStep | DownStep;
 
-/** Tells whether a step is carried out on the consumer. */
+/** Returns whether a step is carried out on the consumer. */
 export const isDownStep = (step: Step): step is DownStep =>
   (DOWN_STEPS as readonly Step[]).includes(step);
 
@@ -108,7 +108,7 @@ export function planSync(situation: Situation): Step {
   return coverage === "sync" ? planStaying(object, situation) : "none";
 }
 
-/** The object or its binding goes: the copy goes first, then the finalizer. */
+/** The object or its binding is being deleted: the copy goes first, then the finalizer. */
 function planLeaving(object: PlannedObject, situation: Situation): Step {
   const { copy, coverage, isUncertain, fault } = situation;
   if (!object.hasFinalizer) return planReleased(object, situation);
@@ -120,7 +120,7 @@ function planLeaving(object: PlannedObject, situation: Situation): Step {
   return copy.isDeleting ? "wait" : "deleteCopy";
 }
 
-/** Nothing holds the object, but another konnector may have made a copy before it knew that. */
+/** The object has no finalizer, but another konnector may have made a copy before it knew that. */
 function planReleased(object: PlannedObject, { copy, coverage }: Situation): Step {
   const tidying = object.isDeleting ? "none" : planTidying(object);
   const isKept = object.isOrphaning || object.isLeavingUnclear;
@@ -128,7 +128,7 @@ function planReleased(object: PlannedObject, { copy, coverage }: Situation): Ste
   return copy?.owner === "ours" && !copy.isDeleting ? "deleteCopy" : "none";
 }
 
-/** Takes our annotations off an object that stays, and is not synced any more. */
+/** Takes our annotations off an object that stays, but is no longer synced. */
 function planTidying(object: PlannedObject): Step {
   if (object.mark) return "clearMark";
   return object.shownError ? "clearError" : "none";
@@ -171,7 +171,8 @@ function planFault({ shownError }: PlannedObject, fault: string | undefined): St
 
 /**
  * Returns the conflict with an object that is not our copy; undefined if it may be adopted. A copy
- * of an earlier object of this cluster may be: that object is gone, or ours could not have its name.
+ * of an earlier object of this cluster may be adopted, because that object must be gone: ours has
+ * its name.
  */
 export function conflictWith(
   owner: Exclude<Owner, "ours">,

@@ -35,7 +35,7 @@ export function refusalOf(error: unknown): Refusal | undefined {
   return "rejected";
 }
 
-/** Tells whether a JSON patch failed because the object changed, and not for its content. */
+/** Returns whether a JSON patch failed because the object changed, and not for its content. */
 export const isStalePatch = (error: unknown): boolean =>
   error instanceof KubeError &&
   (error.status === 404 || error.status === 409 ||

@@ -1,11 +1,11 @@
 import type { Notes } from "./sync_context.ts";
 
-/** Quotas and webhooks change without an event, so refused content is tried again after this time. */
+/** After this time refused content is tried again: quotas and webhooks change without an event. */
 const RETRY_MS = 600_000;
 /** A changed CRD is known to all API servers of the provider after this time. */
 const SPREAD_MS = 5_000;
 
-/** Says when content is tried again that the provider refused. */
+/** Says when to try refused content again. */
 export class RefusedRetry {
   readonly #now: () => number;
   #schemaChangedAt = -Infinity;
@@ -14,7 +14,7 @@ export class RefusedRetry {
     this.#now = now;
   }
 
-  /** Returns after which time content is tried again that is refused now. */
+  /** Returns when to try content again that is refused now. */
   waitMs(): number {
     return this.#now() - this.#schemaChangedAt < SPREAD_MS ? SPREAD_MS : RETRY_MS;
   }

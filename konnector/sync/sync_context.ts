@@ -32,15 +32,15 @@ export interface Refused {
   readonly retryMs: number;
   /** Why, in the provider's words. */
   readonly reason: string;
-  /** Whether it refuses it for a new copy as well. */
+  /** Whether the provider would refuse a new copy as well. */
   readonly isFinal?: true;
 }
 
-/** What is remembered of an object besides its records. Most objects have no notes. */
+/** What is kept about an object besides its records. Most objects have no notes. */
 export interface Notes {
   /** The object on the provider that is not our copy. Our watch does not report it. */
   seen?: ProviderRecord;
-  /** The answer to a write was lost, or the object has to be looked at again. */
+  /** The answer to a write was lost, or the copy must be read again. */
   isUncertain?: boolean;
   /** The content that the provider refused. */
   refused?: Refused;
@@ -60,7 +60,7 @@ export interface SyncContext {
   readonly clusterUid: string;
   readonly consumer: KubeClient;
   readonly provider: KubeClient;
-  /** Whether the provider is known to refuse an apply that may only create, if there is an object. */
+  /** Whether the provider is known to refuse an apply that may only create if the object exists. */
   readonly comparesVersions: () => boolean;
   readonly objects: Cache<ConsumerRecord>;
   readonly copies: Cache<ProviderRecord>;
@@ -68,15 +68,15 @@ export interface SyncContext {
   readonly notes: Map<string, Notes>;
   readonly changes: Fights;
   readonly deletions: Fights;
-  /** Returns when the binding was made that covers the API. */
+  /** Returns when the binding that covers the API was created. */
   readonly boundSince: () => string;
   /** Labels and annotations that are carried to copies. */
   readonly carry: CarryRules;
   readonly namespaces: CopyNamespaces;
   readonly liveLooks: LiveLooks;
-  /** Returns after which time refused content is tried again. */
+  /** Returns when to try refused content again. */
   readonly refusedRetryMs: () => number;
-  /** Looks again at the objects of a namespace. */
+  /** Wakes the objects of a namespace. */
   readonly wake: (namespace: string) => void;
   readonly coverageOf: (namespace: string) => NamespaceCoverage;
   readonly recordEvent: RecordEvent;
@@ -87,7 +87,7 @@ export interface SyncContext {
   readonly onDenied: (error: unknown) => void;
 }
 
-/** Tells whether both sides are known and heard of. */
+/** Returns whether both sides are known and heard of. */
 export const isCertain = ({ objects, copies }: SyncContext): boolean =>
   [objects, copies].every((cache) => cache.hasSynced && cache.brokenForMs() === undefined);
 

@@ -16,7 +16,7 @@ export class Tally {
   readonly #byNamespace = new Map<string, number>();
   #all = 0;
 
-  /** Takes note of one object: whether it counted before, and whether it does now. */
+  /** Notes one object: whether it counted before, and whether it does now. */
   change(namespace: string, before: boolean, after: boolean): void {
     const by = Number(after) - Number(before);
     if (by === 0) return;

@@ -7,9 +7,9 @@ export interface Generations {
 type Fields = Record<string, unknown>;
 
 /**
- * Rewrites `observedGeneration` in a provider's status, at the top and in conditions, to the numbers
- * of the consumer. Otherwise `kubectl wait` on the consumer would compare numbers that have nothing
- * to do with each other.
+ * Rewrites `observedGeneration` in a provider's status, at the top and in conditions, to the
+ * numbers of the consumer. Otherwise `kubectl wait` on the consumer would compare numbers that have
+ * nothing to do with each other.
  */
 export function translateStatus(status: unknown, generations: Generations): unknown {
   if (!isFields(status)) return status;

@@ -17,7 +17,7 @@ export interface Wishes {
   readonly ignored: readonly Path[];
   /** Whether the annotation about deleting the copy is invalid. Then object and copy stay. */
   readonly isLeavingUnclear: boolean;
-  /** Why a wish is not understood. Then nothing is applied, because that might do harm. */
+  /** Why an annotation is invalid. Then nothing is applied, because that might do harm. */
   readonly problem: string | undefined;
 }
 

@@ -46,7 +46,7 @@ Deno.test("wishesOf() says what is wrong", async (t) => {
   }
 });
 
-Deno.test("wishesOf() tells whether it is unclear what happens when the object goes", () => {
+Deno.test("wishesOf() says whether the annotation about deleting the copy is invalid", () => {
   assert.equal(wishes({ "deletion-policy": "orphan" }).isLeavingUnclear, true);
   assert.equal(wishes({ paused: "yes" }).isLeavingUnclear, true);
   assert.equal(wishes({ "deletion-policy": "Orphan" }).isLeavingUnclear, false);

@@ -107,8 +107,8 @@ export async function writeStatus(
 }
 
 /**
- * Returns the content of an object, and reads it again if it is no longer held. Returns undefined if
- * the object goes: another konnector may have deleted its copy for that reason.
+ * Returns the content of an object, and reads it again if it is no longer held. Returns undefined
+ * if the object is being deleted: another konnector may have deleted its copy for that reason.
  */
 export async function contentOf(
   { consumer, type, carry }: SyncContext,

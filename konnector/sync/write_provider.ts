@@ -54,7 +54,7 @@ export async function tryToRecreate(
   try {
     await provider.dryRunCreateText(type, keyOf(object), text, MANAGER, signal);
   } catch (error) {
-    // All other checks come before the one for the name.
+    // The name is checked last, so all else was accepted.
     if (!isAlreadyExists(error)) throw error;
   }
 }
@@ -79,7 +79,7 @@ export async function lookAtCopy(
   return found && readCopy(sync, found);
 }
 
-/** Tells whether a copy has the content of its object. Undefined if one of them was replaced. */
+/** Returns whether a copy has the content of its object. Undefined if one of them was replaced. */
 export async function hasContent(
   { consumer, provider, type, carry }: SyncContext,
   object: ConsumerRecord,
@@ -131,7 +131,7 @@ export async function createNamespace(
   try {
     await provider.create(NAMESPACES, namespace, MANAGER, signal);
   } catch (error) {
-    // Without the right to create it, the apply tells whether it is there.
+    // Without the right to create it, the apply shows whether it exists.
     if (!isAlreadyExists(error) && !isForbidden(error)) throw error;
   }
 }

@@ -42,7 +42,7 @@ export class AccessReviews {
     this.#answers = new Kept(MAX_ANSWERS, deps.monotonicMs);
   }
 
-  /** Tells whether the user may; throws UNAVAILABLE if the provider does not say. */
+  /** Returns whether the user may; throws UNAVAILABLE if the provider does not say. */
   async isAllowed(user: KubeUser, question: Question, signal?: AbortSignal): Promise<boolean> {
     const { verb, resource: { resource }, name = "" } = question;
     const key = JSON.stringify([userKey(user), verb, resource, name]);
@@ -95,7 +95,7 @@ export async function asked(
   }
 }
 
-/** Says why nobody knows what the caller may do; the request is refused. */
+/** Builds the error for a request of which nobody can say whether it is allowed. */
 export const reviewFailed = (reason: string, cause?: KubeError): XbindError => {
   const error = unavailable("check what you may do", reason, 2);
   error.cause = cause;

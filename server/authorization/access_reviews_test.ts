@@ -34,7 +34,7 @@ Deno.test("AccessReviews sends all that is known of the user, and keeps users ap
   assert.deepEqual(sent, [{ ...token, resourceAttributes }, { ...USER, resourceAttributes }]);
 });
 
-Deno.test("AccessReviews takes nothing but a boolean for an answer", async (t) => {
+Deno.test("AccessReviews accepts only a boolean as an answer", async (t) => {
   const answers = [{}, null, "yes", { status: null }, { status: { allowed: "true" } }];
   for (const answer of answers) {
     await t.step(JSON.stringify(answer), async () => {
@@ -44,7 +44,7 @@ Deno.test("AccessReviews takes nothing but a boolean for an answer", async (t) =
   }
 });
 
-Deno.test("AccessReviews takes a refusal with an error for no answer", async () => {
+Deno.test("AccessReviews does not accept a refusal with an error as an answer", async () => {
   const failed = answering(status({ allowed: false, evaluationError: "webhook is down" }));
   const refused = isUnavailable(/authorizers failed/);
   await assert.rejects(failed.reviews.isAllowed(USER, QUESTION), refused);

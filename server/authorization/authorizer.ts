@@ -23,7 +23,7 @@ const MAX_BY_NAME = 100;
 const BY_NAME_AT_ONCE = 8;
 
 /**
- * Tells what signed-in callers may do, as the provider's RBAC says. No answer is older than 9 s.
+ * Says what the provider's RBAC lets signed-in callers do. No answer is older than 9 s.
  * If the provider does not answer, every question fails.
  */
 export class Authorizer {
@@ -72,13 +72,13 @@ export class Authorizer {
     throw mayNotSee(this.#refusal(identity, "get", exportName));
   }
 
-  /** Tells whether the identity may bind the Export. */
+  /** Returns whether the identity may bind the Export. */
   async mayBind(identity: Identity, exportName: string, signal?: AbortSignal): Promise<boolean> {
     const question = { verb: "bind", resource: EXPORT_ACCESS, name: exportName } as const;
     return await this.#reviews.isAllowed(this.userOf(identity), question, signal);
   }
 
-  /** Tells whether the identity may see the clusters and objects of all others. */
+  /** Returns whether the identity may see the clusters and objects of all others. */
   async mayListGrants(identity: Identity, signal?: AbortSignal): Promise<boolean> {
     const question = { verb: "list", resource: GRANT_ACCESS } as const;
     return await this.#reviews.isAllowed(this.userOf(identity), question, signal);
@@ -113,7 +113,7 @@ export class Authorizer {
     return await this.#reviews.isAllowed(this.userOf(identity), question, signal);
   }
 
-  /** Asks about all Exports at once, and only if that is refused about each of them. */
+  /** Asks about all Exports at once; if that is refused, about each of them. */
   async #rightsByReviews(
     user: KubeUser,
     names: readonly string[],

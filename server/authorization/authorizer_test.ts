@@ -69,7 +69,7 @@ Deno.test("a user who may bind but not see an Export cannot bind it", async () =
   await assert.rejects(authorizer.checkPickup(ADA, "a"), /lacks the verb "get"/);
 });
 
-Deno.test("who may not bind an Export is told so, unless it is hidden", async () => {
+Deno.test("a user who may not bind an Export is told so, unless the Export is hidden", async () => {
   const seen = asking({ allows: ({ verb }) => verb === "get" });
   await assert.rejects(seen.authorizer.checkBind(ADA, "a"), hasCode("FORBIDDEN"));
   const hidden = asking({ allows: () => false });

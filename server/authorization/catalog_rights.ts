@@ -20,14 +20,14 @@ export const catalogRights = (see: Names, bind: CatalogRights["bind"]): CatalogR
   key: `${keyOf(see)} ${keyOf(bind)}`,
 });
 
-/** Tells whether the name is among them. */
+/** Returns whether the name is among them. */
 export const includes = (names: Names, name: string): boolean => names === "all" || names.has(name);
 
 /** RBAC lists the roles that it does not find as errors, though nothing is missing in the rules. */
 const MISSING_ROLES =
   /^\[?(?:(?:cluster)?role\.rbac\.authorization\.k8s\.io "[^"]*" not found(?:, |\]?$))+$/;
 
-/** Reads the rights in the rules of a SelfSubjectRulesReview; undefined if the list is incomplete. */
+/** Reads the rights from a SelfSubjectRulesReview; undefined if the list is incomplete. */
 export function rightsIn(answer: unknown): CatalogRights | undefined {
   const { resourceRules, incomplete, evaluationError } = fieldsOf(fieldsOf(answer).status);
   if (incomplete !== false || !Array.isArray(resourceRules)) return undefined;

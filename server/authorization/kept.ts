@@ -8,7 +8,7 @@ import { unavailable } from "../errors.ts";
  * 10 s: the API server takes a moment to learn of it, and the next review takes another.
  */
 const MAX_AGE_MS = 9_000;
-/** A provider that fails is not asked the same again at once. */
+/** A failure counts as the answer for this time. */
 const FAILED_FOR_MS = 500;
 
 type Answer<T> = { readonly value: T } | { readonly error: unknown };

@@ -7,13 +7,13 @@ export interface KubeUser extends TokenDetails {
   readonly groups: readonly string[];
 }
 
-/** What a token review tells of a user besides names; authorizers other than RBAC may read it. */
+/** What a token review says about a user besides names. Authorizers other than RBAC may use it. */
 export interface TokenDetails {
   readonly uid?: string;
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Holds the details in an identity. JSON leaves it out, so that no answer and no Grant has them. */
+/** Holds the details in an identity. JSON omits it, so no answer and no Grant has them. */
 export const TOKEN_DETAILS = Symbol("details of a provider token");
 
 /** An identity, with the details of its token if a token review made it. */
@@ -42,7 +42,7 @@ export function kubeUserOf(prefixes: NamePrefixes, identity: ReviewedIdentity): 
   }
   const { authorizationUserPrefix, authorizationGroupPrefix } = prefixes;
   const user = authorizationUserPrefix + subject;
-  // The flags refuse such a prefix. This holds for any other way to configure one.
+  // The flags refuse such a prefix. This also guards any other way to configure one.
   if (isReservedName(user)) {
     throw new Error(`Cannot ask about ${user}: Kubernetes reserves the name`);
   }
@@ -51,9 +51,9 @@ export function kubeUserOf(prefixes: NamePrefixes, identity: ReviewedIdentity): 
   return { user, groups: [...new Set([...named, EVERYBODY])] };
 }
 
-/** Returns a text that users have in common only if they are the same to every authorizer. */
+/** Returns a text that is equal only for users who are the same to every authorizer. */
 export const userKey = ({ user, groups, uid = "", extra = {} }: KubeUser): string =>
   JSON.stringify([user, groups, uid, extra]);
 
-/** Tells whether Kubernetes or kubeadm uses names that start like this. */
+/** Returns whether Kubernetes or kubeadm uses names that start like this. */
 const isReservedName = (name: string): boolean => /^(?:system|kubeadm):/i.test(name);

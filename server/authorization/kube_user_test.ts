@@ -22,7 +22,7 @@ Deno.test("kubeUserOf() keeps the names of a provider token", () => {
   });
 });
 
-Deno.test("kubeUserOf() keeps what a token review tells besides names, of provider tokens only", () => {
+Deno.test("kubeUserOf() keeps further details of a token review, for provider tokens only", () => {
   const details = { uid: "u-1", extra: { "example.org/tier": ["gold"] } };
   const identity = { subject: "kubernetes#ada", groups: ["a"], [TOKEN_DETAILS]: details };
   const user = kubeUserOf(PREFIXES, identity);

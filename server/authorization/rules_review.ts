@@ -13,7 +13,7 @@ const REFUSED_FOR_MS = 60_000;
 const MAX_REFUSED = 1_000;
 const MAX_HEADER_BYTES = 32 * 1024;
 
-/** Kubernetes adds `system:authenticated` to every impersonated user that does not have this group. */
+/** Kubernetes adds `system:authenticated` to every impersonated user without this group. */
 const STRANGERS = "system:unauthenticated";
 /** Nobody can be impersonated as a member, and a member may do everything. */
 const MASTERS = "system:masters";
@@ -57,7 +57,7 @@ export class RulesReviews {
     }
   }
 
-  /** Tells whether the question is refused about anybody; asks at most once a minute. */
+  /** Returns whether the question is refused about anybody; asks at most once a minute. */
   #refusesAnybody(): Promise<boolean> {
     const nowMs = this.#nowMs();
     if (nowMs >= this.#nobodyUntilMs) {
@@ -84,7 +84,7 @@ export class RulesReviews {
   }
 }
 
-/** Tells that the API server, or a proxy before it, does not accept the question in this form. */
+/** Returns whether the API server, or a proxy before it, does not accept this form of question. */
 const isRefusal = (error: unknown): boolean =>
   error instanceof Error && error.cause instanceof KubeError &&
   [400, 403, 404, 405].includes(error.cause.status);
