@@ -22,7 +22,7 @@ const CALLERS = 100;
 const FRESH_SECONDS = 4;
 const LONG_SECONDS = 20;
 
-/** Measures the catalog of 1,000 Exports for 100 callers, each with rights to another half of it. */
+/** Measures the catalog of 1,000 Exports for 100 callers, each with rights to half of it. */
 export async function* benchAuthorization({ sized, progress }: Run): AsyncGenerator<Figure> {
   await using plane = await ControlPlane.start({
     name: "bench",

@@ -21,7 +21,7 @@ const OUTAGE_MS = 15_000;
 /** The longest wait of one figure. */
 const PATIENCE = { timeoutMs: 120_000, everyMs: 20 };
 
-/** Measures how soon the konnector follows changes of its bindings, its credential and its provider. */
+/** Measures how soon the konnector follows changes of bindings, credential and provider. */
 export async function* benchKonnectorRecovery(
   { sized, progress }: Run,
 ): AsyncGenerator<Figure> {

@@ -1,9 +1,9 @@
 /**
  * `deno task bench`: figures on a real control plane, each beside something measured in the same
- * run. `--quick` (the default) takes up to 5 minutes, `--full` uses the sizes of the goals and takes
- * more than an hour, `--faults` measures the recovery from faults and the latency of other callers
- * during attacks, `--soak` is an hour of steady load. `--only` picks scenarios, `--shrink` divides
- * sizes for a trial run, `--write-docs` writes the results to docs/performance.md.
+ * run. `--quick` (the default) takes up to 5 minutes, `--full` uses the sizes of the goals and
+ * takes more than an hour, `--faults` measures the recovery from faults and the latency of other
+ * callers during attacks, `--soak` is an hour of steady load. `--only` picks scenarios, `--shrink`
+ * divides sizes for a trial run, `--write-docs` writes the results to docs/performance.md.
  */
 import { say } from "../scripts/say.ts";
 import { VERSION } from "../common/version.ts";

@@ -21,7 +21,7 @@ export const runProgram = async (io: LoginIo): Promise<number> => {
     await Promise.race([runCommand(io), unhandledFailure()]);
     return EXIT.ok;
   } catch (error) {
-    if (error instanceof Deno.errors.BrokenPipe) return EXIT.failure; // the reader of stdout is gone
+    if (error instanceof Deno.errors.BrokenPipe) return EXIT.failure; // nobody reads stdout
     const { failure, message, remedy } = failureOf(error);
     io.say([{ style: "red", text: "error:" }, ` ${message}`]);
     if (remedy !== undefined) io.say(remedy);

@@ -2,9 +2,9 @@ import { Composer, type CST, Document, Lexer, Parser, visit } from "yaml";
 import { ESCAPED_CHARACTERS } from "./unsafe_characters.ts";
 
 /**
- * Writes objects as YAML documents, without aliases. Quotes text that another parser, above all Go's,
- * could read as a number, a date, a boolean or a line break. Escapes control characters and invisible
- * ones.
+ * Writes objects as YAML documents, without aliases. Quotes text that another parser, above all
+ * Go's, could read as a number, a date, a boolean or a line break. Escapes control characters and
+ * invisible ones.
  */
 export const toYaml = (objects: readonly object[]): string =>
   objects.map(documentText).join("---\n");

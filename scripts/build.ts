@@ -1,7 +1,7 @@
 /**
  * Builds `dist/`: packed scripts of backend, konnector and command-line client, executables if Deno
- * can get its compile runtime, and archives on request. A failed build leaves nothing behind: results
- * move in at the end.
+ * can get its compile runtime, and archives on request. A failed build leaves nothing behind:
+ * results move in at the end.
  */
 import path from "node:path";
 import project from "../deno.json" with { type: "json" };

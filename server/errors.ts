@@ -54,7 +54,7 @@ export const exportNotFound = (name: string) =>
 export const exportNotReady = (name: string) =>
   new XbindError("EXPORT_NOT_READY", `Cannot bind Export "${name}": it is not Ready`);
 
-/** Refuses unknown, expired and consumed pickups with the same message, so that it reveals nothing. */
+/** Refuses unknown, expired and consumed pickups with one message, so that it reveals nothing. */
 export const pickupGone = () =>
   new XbindError(
     "PICKUP_GONE",

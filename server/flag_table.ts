@@ -16,7 +16,8 @@ import {
 import { duration, flag, list, number, oneOf, secret, text } from "../common/flags/flag_kinds.ts";
 import { KONNECTOR_IMAGE } from "../common/api/names.ts";
 
-const LONGEST_TIMER_MS = 24 * 24 * 3_600_000; // JavaScript timers overflow after 24.8 days and fire at once
+/** JavaScript timers overflow after 24.8 days, and fire at once. */
+const LONGEST_TIMER_MS = 24 * 24 * 3_600_000;
 
 const MODULES = {
   "enable-gateway": flag(

@@ -150,7 +150,7 @@ async function send(
   throw new ApiError(answer.status, await messageOf(answer));
 }
 
-/** Returns how far our clock is ahead; ignores small differences, as the header has whole seconds. */
+/** Returns how far our clock is ahead. Ignores small differences: the header has whole seconds. */
 const aheadOf = (date: number): number => {
   const aheadMs = Date.now() - date;
   return Math.abs(aheadMs) < 3_000 ? 0 : aheadMs;
@@ -163,7 +163,7 @@ async function messageOf(answer: Response): Promise<string> {
     : `The gateway answered with status ${answer.status}`;
 }
 
-/** Goes to the login page, which leads back to the same place. Never settles, as the page unloads. */
+/** Goes to the login page, which leads back here. Never settles, as the page unloads. */
 function leaveForLogin(): Promise<never> {
   location.replace(loginUrl(location.hash, wasSignedIn ? "expired" : undefined));
   return new Promise(() => {});

@@ -16,7 +16,7 @@ export interface ApiObjects {
   readonly objects: readonly MetadataObject[] | undefined;
 }
 
-/** Lists the metadata of the objects of these APIs. Leaves out APIs that the cluster does not have. */
+/** Lists the metadata of the objects of these APIs. Skips APIs that the cluster does not have. */
 export async function boundObjects(
   kube: KubeClient,
   apis: readonly string[],

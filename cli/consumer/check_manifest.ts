@@ -121,7 +121,7 @@ export function widerRule(given: unknown, ours: readonly PolicyRule[]): string |
   return undefined;
 }
 
-/** Reads a rule. `resourceNames` only narrow it; `nonResourceURLs` and unknown fields are refused. */
+/** Reads a rule. `resourceNames` only narrow it. Refuses `nonResourceURLs` and unknown fields. */
 function readRule(rule: unknown): Record<RuleField, string[]> | undefined {
   if (!isMapping(rule)) return undefined;
   if (Object.keys(rule).some((key) => !RULE_FIELDS.includes(key as RuleField))) return undefined;

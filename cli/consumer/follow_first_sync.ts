@@ -14,9 +14,9 @@ const LOOK_EVERY_MS = 1_000;
 const STALLED_MS = 10_000;
 
 /**
- * Follows the first sync of a bound Export: how many of the objects on this cluster the provider has.
- * Ends when all are there or in conflict, when nothing moves any more, and when the time is up. The
- * Export is bound by then, so only an interruption fails.
+ * Follows the first sync of a bound Export: how many of the objects on this cluster the provider
+ * has. Ends when all are there or in conflict, when nothing moves any more, and when the time is
+ * up. The Export is bound by then, so only an interruption fails.
  */
 export async function followFirstSync(
   io: Io,

@@ -17,7 +17,8 @@ const only = (fields: Readonly<Record<string, Test>>): Test => (value) =>
 
 /**
  * Keys that only describe an object. Any other key may make a program of the cluster give rights:
- * it may aggregate a ClusterRole, relax pod security, attach a cloud identity or inject a container.
+ * it may aggregate a ClusterRole, relax pod security, attach a cloud identity or inject a
+ * container.
  */
 const DESCRIPTIVE_KEY =
   /^((app\.kubernetes|prometheus|core\.xbind)\.io\/[\w.-]+|kubectl\.kubernetes\.io\/default-container)$/;

@@ -18,8 +18,8 @@ export interface KonnectorPlan {
 const KONNECTOR_KEY = { name: "konnector", namespace: CONSUMER_NAMESPACE } as const;
 
 /**
- * Chooses the konnector to install: our manifest with the requested image, else the checked manifest
- * of the gateway, else our manifest with the default image.
+ * Chooses the konnector to install: our manifest with the requested image, else the checked
+ * manifest of the gateway, else our manifest with the default image.
  */
 export async function planKonnector(
   gateway: GatewayClient | undefined,

@@ -5,7 +5,8 @@ import { ASK_FOR_PERMISSION } from "../gateway/gateway_error.ts";
 
 /**
  * Finds an Export in the catalog. Fails if the caller may not bind it, and if the catalog has only
- * one with a similar name. Else returns undefined: the gateway may know an Export that is not Ready.
+ * one with a similar name. Else returns undefined: the gateway may know an Export that is not
+ * Ready.
  */
 export function offerIn({ exports }: Catalog, name: string): CatalogExport | undefined {
   const offer = exports.find((each) => each.name === name);

@@ -19,7 +19,7 @@ export async function refuseOtherProvider(
   signal: AbortSignal,
 ): Promise<void> {
   const present = await kube.find(SECRETS, keyOf(secret), signal).catch((error) => {
-    if (isForbidden(error)) return undefined; // the right to write a Secret does not include reading it
+    if (isForbidden(error)) return undefined; // a right to write a Secret is not a right to read it
     throw error;
   });
   const other = present && serverIn(present);

@@ -12,7 +12,8 @@ import { clusterText } from "./consumer_failure.ts";
 
 /**
  * Sends objects as a dry run, so that a refusal by admission, an immutable field or a deletion in
- * progress shows before anything is stored. Skips objects whose kind or namespace does not exist yet.
+ * progress shows before anything is stored. Skips objects whose kind or namespace does not exist
+ * yet.
  */
 export async function rehearseApply(
   { kube, target }: Consumer,

@@ -124,7 +124,7 @@ export function goingLines(going: Going): string[] {
   ];
 }
 
-/** Counts what goes in words, such as `3 objects and 2 copies on the provider`; empty if nothing. */
+/** Counts in words what goes, as in `3 objects and 2 copies on the provider`; empty if nothing. */
 export function lossText({ lists, staying, related }: Going): string {
   const [objects, copies] = [countAll([...lists, ...related]), countAll(staying)];
   return [

@@ -41,8 +41,8 @@ export const readConfig = async (path: string): Promise<SavedConfig> => {
 };
 
 /**
- * Replaces the file, readable for this user only. Other writers wait for the lock, and a reader sees
- * the old or the new text, never a part.
+ * Replaces the file, readable for this user only. Other writers wait for the lock, and a reader
+ * sees the old or the new text, never a part.
  */
 export const updateConfig = async (
   path: string,

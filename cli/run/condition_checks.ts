@@ -36,7 +36,7 @@ const ATTENTION: readonly [type: string, status: Condition["status"], reason?: s
   ["Conflicts", "True"],
 ];
 
-/** Checks the conditions of all objects of a kind: one line for each that is not as it should be. */
+/** Checks the conditions of all objects of a kind: one line for each that shows a problem. */
 export async function conditionChecks(
   { signal }: Pick<Io, "signal">,
   { kube }: Consumer,

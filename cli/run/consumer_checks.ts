@@ -118,7 +118,7 @@ interface OwnConnection {
   readonly clusterUid: string | undefined;
 }
 
-/** Lists the Connections. Until the konnector has set the identity, that of most clusters is assumed. */
+/** Lists the Connections. Without an identity from the konnector, assumes that of most clusters. */
 async function connectionsOf(
   { signal }: Pick<Io, "signal">,
   { kube, target }: Consumer,

@@ -158,7 +158,7 @@ const readPasted = async (
 /** Shorter than any token, so a typed word is not sent to the gateway. */
 const MIN_TOKEN_LENGTH = 20;
 
-/** Finds the token in a pasted line: the token itself, or the URL that the browser could not open. */
+/** Finds the token in a pasted line: the token, or the URL that the browser could not open. */
 export const pastedToken = (line: string): string | undefined => {
   const text = line.trim().replace(/^["']|["']$/g, "");
   const token = URL.canParse(text) ? new URL(text).searchParams.get("token") : text;

@@ -14,8 +14,8 @@ const CODES: Readonly<Record<Style, readonly [on: number, off: number]>> = {
 const ERASE_LINE = "\r\u001b[K";
 
 /**
- * Creates the only output to the terminal. It makes every text safe, and no other code writes escape
- * sequences. There are none where the stream is no terminal, and no colours with `NO_COLOR`.
+ * Creates the only output to the terminal. It makes every text safe, and no other code writes
+ * escape sequences. There are none where the stream is no terminal, and no colours with `NO_COLOR`.
  */
 export const createOutput = (io: Pick<Io, "env" | "isTerminal">, write: Write): Output => {
   const isDumb = io.env.TERM === "dumb";

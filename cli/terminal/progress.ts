@@ -9,7 +9,7 @@ export interface Progress extends Disposable {
 /** Without a terminal, lines come no more often than this. */
 const LINE_EVERY_MS = 5_000;
 
-/** Shows a wait in one line that changes on a terminal, and as a line every few seconds elsewhere. */
+/** Shows a wait as one changing line on a terminal, and as a line every few seconds elsewhere. */
 export function progress(io: Pick<Io, "draw" | "say" | "now">, text: string): Progress {
   let [shown, saidMs] = [text, -Infinity];
   const drawn = spinner(io, () => shown);

@@ -204,7 +204,7 @@ const syncedSum = (apis: readonly SyncedApi[]): string => {
   return known.length === 0 ? "?" : `${sum}+?`;
 };
 
-/** Lists the objects of one Export, or of all with a column for the Export; then those not synced. */
+/** Lists the objects of one Export, or of all with a column for it; then those not synced. */
 export const instancesListing = (
   lists: readonly Instances[],
   of: "one" | "all",

@@ -1,8 +1,8 @@
 import type * as k8s from "@kubernetes/client-node"; // only types: nothing of it is shipped
 
 /**
- * A type of the stock client as JSON has it: times are RFC 3339 text. Schemas stay open, because the
- * stock client renames their fields (`_default`, `x_kubernetes_validations`).
+ * A type of the stock client as JSON has it: times are RFC 3339 text. Schemas stay open, because
+ * the stock client renames their fields (`_default`, `x_kubernetes_validations`).
  */
 type Json<T> = T extends Date ? string
   : { [K in keyof T]: K extends "openAPIV3Schema" ? Record<string, unknown> : Json<T[K]> };

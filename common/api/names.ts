@@ -12,7 +12,7 @@ export const BUNDLE_KUBECONFIG = {
   context: "provider",
 } as const;
 
-/** Field managers, one per purpose: with a shared one, an apply would delete fields of the other. */
+/** Field managers, one per purpose: with a shared one, an apply would delete other fields. */
 export const FIELD_MANAGERS = {
   crds: "xbind-crds",
   issuer: "xbind-issuer",
@@ -60,7 +60,7 @@ export const ANNOTATIONS = {
   conflict: "core.xbind.io/conflict",
   /** On a consumer's object or a binding, value `Orphan`: the provider keeps its copy. */
   deletionPolicy: "core.xbind.io/deletion-policy",
-  /** On a consumer's object, value `true`: a copy that cannot be changed is deleted and recreated. */
+  /** On a consumer's object, value `true`: a copy that cannot change is deleted and recreated. */
   replace: "core.xbind.io/replace",
   /** On a consumer's object: why the provider refused its content. */
   syncError: "core.xbind.io/sync-error",

@@ -43,8 +43,8 @@ export function summaryText({ objects, conflicts, rejected, problems }: SyncSumm
 }
 
 /**
- * Reads the summary in a Lease, which any tenant can write. Returns undefined if it is not one. Leaves
- * malformed problems out, bounds every text, and never throws.
+ * Reads the summary in a Lease, which any tenant can write. Returns undefined if it is not one.
+ * Leaves malformed problems out, bounds every text, and never throws.
  */
 export function parseSummary(text: unknown): SyncSummary | undefined {
   if (typeof text !== "string" || text.length > LONGEST_SUMMARY) return undefined;

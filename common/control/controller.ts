@@ -24,7 +24,7 @@ export interface ControllerOptions {
   /** Outlives each run: the next run takes the keys that are left in it. */
   readonly queue: Queue;
   readonly reconcile: Reconcile;
-  /** Returns whether an error means that something needed is away for a time. Default: none does. */
+  /** Returns whether an error means that something is away for a time. Default: none does. */
   readonly isPassing?: (error: unknown) => boolean;
   /** How many keys it reconciles at once. */
   readonly workers: number;

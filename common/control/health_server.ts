@@ -36,7 +36,7 @@ const IDLE_TIMEOUT_MS = 60_000;
 const CHECK_INTERVAL_MS = 2_000; // how late a timeout may strike; 30 s unless set
 const METHODS = ["GET", "HEAD"];
 
-/** Serves `/metrics`, `/healthz` and `/readyz` until the signal aborts, then closes all connections. */
+/** Serves metrics and probes until the signal aborts, then closes all connections. */
 export const serveManager = (options: ManagerServerOptions): Runnable => async (signal) => {
   const { log } = options;
   const servers: http.Server[] = [];

@@ -91,7 +91,7 @@ export const apiServerUrl: TextKind = {
   },
 };
 
-/** An http(s) URL without a query, a fragment or slashes at its end, so that paths can be appended. */
+/** An http(s) URL without query, fragment or final slashes, so that paths can be appended. */
 export const baseUrl: TextKind = urlKind("no query", (text) => text.replace(/\/+$/, ""));
 
 /** An http(s) URL without a fragment, as OAuth asks of a redirect target. */

@@ -4,8 +4,8 @@ import { pemCertificates } from "../http/pem_certificates.ts";
 const MAX_BYTES = 1024 * 1024;
 
 /**
- * Reads the certificates in the file that a flag names. Leaves everything else out, such as a private
- * key in the same file. Throws one ConfigError that names the flag and the file.
+ * Reads the certificates in the file that a flag names. Leaves everything else out, such as a
+ * private key in the same file. Throws one ConfigError that names the flag and the file.
  */
 export const readPemFile = async (flag: string, path: string): Promise<string> => {
   const bad = (problem: string) =>

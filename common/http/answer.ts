@@ -65,7 +65,8 @@ export class HttpAnswer {
     let rest = this.#held ? Buffer.concat([this.#held, bytes]) : bytes;
     this.#held = undefined;
     while (rest.length > 0 && !this.#isStopped) {
-      if (this.#isComplete) return void (this.#leavesOpen = false); // bytes after the answer: do not reuse the connection
+      // Bytes after the answer: do not reuse the connection.
+      if (this.#isComplete) return void (this.#leavesOpen = false);
       const taken = this.#take(rest);
       if (taken === 0) return void (this.#held = rest);
       rest = rest.subarray(taken);

@@ -16,7 +16,7 @@ export interface ConnectionsOptions {
   readonly idleMs?: number;
 }
 
-/** A pool of connections to one server. Each serves one request at a time; the newest goes first. */
+/** Connections to one server. Each serves one request at a time; the newest goes first. */
 export class Connections implements Disposable {
   readonly #dial: Dial;
   readonly #all = new Set<Connection>();

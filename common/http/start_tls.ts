@@ -35,8 +35,8 @@ export async function startTls(
 }
 
 /**
- * Turns an exception of a listener into a failure of the connection. Deno's own listener throws if it
- * cannot read a certificate of the server, which would end the process.
+ * Turns an exception of a listener into a failure of the connection. Deno's own listener throws if
+ * it cannot read a certificate of the server, which would end the process.
  */
 function failInsteadOfThrowing(socket: TLSSocket): void {
   const emit = socket.emit;

@@ -24,7 +24,7 @@ export interface Cluster {
   readonly kube: KubeClient;
   readonly transport: Transport;
   readonly target: KubeTarget;
-  /** Sends one request, so that a wrong address, certificate or credential fails with its remedy. */
+  /** Sends a request, so that a wrong address, certificate or credential fails with its remedy. */
   answers(signal: AbortSignal): Promise<void>;
 }
 

@@ -43,7 +43,7 @@ export interface KubeTarget {
   readonly impersonation: Readonly<Record<string, string | string[]>>;
 }
 
-/** A kubeconfig or credential file that cannot be used: names the file, the fault and the remedy. */
+/** A kubeconfig or credential file cannot be used: names the file, the fault and the remedy. */
 export class ConfigFileError extends Error {
   override readonly name = "ConfigFileError";
   readonly file: string;

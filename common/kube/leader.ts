@@ -159,7 +159,7 @@ export class Leader implements Leadership {
     }
   }
 
-  /** Runs one term, from taking the Lease to its loss or release. Returns "ended" if `run` ended. */
+  /** Runs one term, from taking the Lease to loss or release. Returns "ended" if `run` ended. */
   async #lead(hold: Hold, run: Runnable, signal: AbortSignal): Promise<"ended" | "stopped"> {
     using stop = childController(signal);
     const renewing = new AbortController();

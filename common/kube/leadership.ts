@@ -22,7 +22,7 @@ export interface ElectionOptions {
   readonly metrics: { leaderElection(name: string): (isLeading: boolean) => void };
 }
 
-/** Returns the holder of an election's Lease that was renewed in time; undefined if nobody leads. */
+/** Returns the holder of an election's Lease, if renewed in time; undefined if nobody leads. */
 export async function leaderOf(
   kube: KubeClient,
   { config, target, env }: Pick<ElectionOptions, "config" | "target" | "env">,

@@ -121,8 +121,8 @@ export function unreadable(file: string, cause: unknown): ConfigFileError {
 }
 
 /**
- * Returns the namespace of the leader Lease: that of the pod, else `POD_NAMESPACE`, else that of the
- * kubeconfig's context, else `default`.
+ * Returns the namespace of the leader Lease: that of the pod, else `POD_NAMESPACE`, else that of
+ * the kubeconfig's context, else `default`.
  */
 export async function leaseNamespace(
   env: Readonly<Record<string, string | undefined>>,

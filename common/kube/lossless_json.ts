@@ -14,8 +14,9 @@ const LONG = 16;
 const INTEGER = /^-?\d+$/;
 
 /**
- * Parses JSON and keeps every integer exact. Kubernetes has 64-bit integers, and a JavaScript number
- * holds 53 bits. A larger integer becomes a raw value, which `JSON.stringify` writes back unchanged.
+ * Parses JSON and keeps every integer exact. Kubernetes has 64-bit integers, and a JavaScript
+ * number holds 53 bits. A larger integer becomes a raw value, which `JSON.stringify` writes back
+ * unchanged.
  */
 export function parseLossless(text: string): unknown {
   if (!hasLongNumber(text)) return JSON.parse(text);

@@ -50,7 +50,7 @@ export interface TransportRequest {
   readonly attempt: string;
   readonly headers?: Readonly<Record<string, string | string[]>>;
   readonly body?: string;
-  /** The limit for the whole exchange, or for the head of a stream. Excludes getting credentials. */
+  /** The limit for the exchange, or for the head of a stream. Excludes getting credentials. */
   readonly timeoutMs: number;
   /** The longest answer to this request, if not that of the transport. */
   readonly maxAnswerBytes?: number | undefined;
@@ -109,9 +109,9 @@ export class Transport implements Disposable {
   }
 
   /**
-   * Sends a request and passes the answer's text on as it arrives. Resolves when the server ends the
-   * answer properly, and throws if the connection breaks. Returns an answer with a status other than
-   * 200 as a whole.
+   * Sends a request and passes the answer's text on as it arrives. Resolves when the server ends
+   * the answer properly, and throws if the connection breaks. Returns an answer with a status other
+   * than 200 as a whole.
    */
   async stream(
     request: TransportRequest,

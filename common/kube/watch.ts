@@ -26,8 +26,8 @@ const OPEN_TIMEOUT_MS = 15_000;
 const LONGEST_LINE = 16 * 1024 * 1024;
 
 /**
- * Watches from a resourceVersion on. Without one, the initial objects come first as `ADDED`, up to a
- * bookmark that `endsInitialEvents`. Resolves when the server ends the watch properly. Throws for
+ * Watches from a resourceVersion on. Without one, the initial objects come first as `ADDED`, up to
+ * a bookmark that `endsInitialEvents`. Resolves when the server ends the watch properly. Throws for
  * anything else, also for silence.
  */
 export async function watch(

@@ -3,7 +3,8 @@ import type { LogFields } from "./log.ts";
 
 /**
  * Lists the codes of audit lines and the `source` of each. Lines of requests have the caller's
- * address instead of a `source`. The meaning of a code never changes; `docs/audit.md` explains each.
+ * address instead of a `source`. The meaning of a code never changes; `docs/audit.md` explains
+ * each.
  */
 export const AUDIT_CODES = {
   "login": "request",

@@ -109,8 +109,9 @@ const consoleRecord = ({ level, ts, logger, msg, fields }: LogRecord): string =>
 const encodedFields = (given: readonly LogFields[], withStack: boolean): string[] => {
   try {
     const fields: LogFields = Object.assign({}, ...given);
-    const pairs = Object.entries(fields).map(([key, value]) => // A field cannot pretend to be the record's own level, time or message.
-    [RESERVED.has(key) ? `${key}_` : key, value]);
+    // A field cannot pretend to be the record's own level, time or message.
+    const pairs = Object.entries(fields)
+      .map(([key, value]) => [RESERVED.has(key) ? `${key}_` : key, value]);
     if (withStack) pairs.push(["stacktrace", stackOf(fields.error)]);
     return pairs.flatMap(([key, value]) => {
       const json = logJson(value);

@@ -14,7 +14,7 @@ const MAX_NANOS = 2n ** 63n - 1n; // the largest Go duration; a Date holds it, t
 const WHOLE = /^([-+]?)((?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
 const PART = /(\d*)\.?(\d*)(ns|us|µs|μs|ms|s|m|h)/g;
 
-/** Parses a Go duration such as `300ms`, `1h30m` or `1.5h` to milliseconds; undefined if invalid. */
+/** Parses a Go duration such as `300ms`, `1h30m` or `1.5h` to ms; undefined if invalid. */
 export const parseDuration = (text: string): number | undefined => {
   if (/^[-+]?0$/.test(text)) return 0;
   const whole = WHOLE.exec(text);

@@ -1,4 +1,4 @@
-/** A long-running part such as a server or controller. Returns after an abort, throws on failure. */
+/** A long-running part such as a server. Returns after an abort, throws on failure. */
 export type Runnable = (signal: AbortSignal) => Promise<void>;
 
 /** Returns whether `error` only says that `signal` aborted. */

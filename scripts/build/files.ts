@@ -21,7 +21,7 @@ export async function copyTree(
   }
 }
 
-/** Sets the date of a file, or of everything in a folder. Executables keep the dates of their parts. */
+/** Sets the date of a file, or of all in a folder. Executables keep the dates of their parts. */
 export async function dateFiles(target: string, dateSeconds: number): Promise<void> {
   if ((await Deno.stat(target)).isDirectory) {
     for await (const { name } of Deno.readDir(target)) {

@@ -19,7 +19,7 @@ export class BuildError extends Error {
   }
 }
 
-/** Runs a build program. Prints a failure that is not a bug as one line, and returns an exit code. */
+/** Runs a build program, and returns an exit code. A failure that is not a bug is one line. */
 export async function runBuild(what: string, build: () => Promise<number>): Promise<number> {
   try {
     return await build();

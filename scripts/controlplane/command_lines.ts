@@ -37,7 +37,7 @@ const flags = (values: Record<string, string | number | boolean | undefined>): s
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `--${name}=${value}`);
 
-/** etcd on sockets only. Without fsync, data survives a crash of the process, not of the machine. */
+/** etcd on sockets only. Without fsync, data survives a crash of the process only. */
 export const etcdArgs = (): string[] => {
   const client = `unix://${ETCD_SOCKET}`;
   const peer = "unix://peer.sock:0";

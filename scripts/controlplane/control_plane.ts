@@ -194,7 +194,7 @@ export class ControlPlane implements AsyncDisposable {
     return await this.#writeKubeconfig(user, groups, path);
   }
 
-  /** Path of a kubeconfig with a token for a ServiceAccount that exists; the token lasts 30 days. */
+  /** Path of a kubeconfig with a token of an existing ServiceAccount, for 30 days. */
   async kubeconfigForServiceAccount(namespace: string, name: string): Promise<string> {
     const args = ["create", "token", name, "-n", namespace, "--duration=720h"];
     const { code, stdout, stderr } = await this.kubectl(args);

@@ -54,8 +54,8 @@ const apply = (plane: ControlPlane, ...names: string[]) =>
   ]);
 
 /**
- * Offers Widgets on the provider. Returns a kubeconfig with the rights of the sample controller. The
- * backend must run, because it installs the kinds of the catalog and judges the Export.
+ * Offers Widgets on the provider. Returns a kubeconfig with the rights of the sample controller.
+ * The backend must run, because it installs the kinds of the catalog and judges the Export.
  */
 export async function installSample(provider: ControlPlane): Promise<string> {
   await apply(provider, "crd.yaml");

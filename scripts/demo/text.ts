@@ -38,7 +38,7 @@ export interface DemoStep {
   readonly commands: readonly string[];
 }
 
-/** The commands of the quick start for a shell in any folder. The variables come from `environment`. */
+/** The commands of the quick start for any folder. The variables come from `environment`. */
 export const demoSteps = (environment: string): DemoStep[] => [
   {
     says: [

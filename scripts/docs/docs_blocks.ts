@@ -31,8 +31,9 @@ const OTHER_SHELLS = ["bash", "shell", "console", "zsh", "sh-session", ""];
 
 /**
  * Lists the command blocks (`sh`) of a Markdown page, in order. A comment right before one says how
- * to run it: `<!-- not run: reason -->`, `<!-- stays until: text -->`, or `<!-- also stays until: text
- * -->` beside one that stays. A `text` block right after one is its output. Throws on an empty marker, and on blocks of other shells.
+ * to run it: `<!-- not run: reason -->`, `<!-- stays until: text -->`, or `<!-- also stays until:
+ * text -->` beside one that stays. A `text` block right after one is its output. Throws on an empty
+ * marker, and on blocks of other shells.
  */
 export function commandBlocks(markdown: string): CommandBlock[] {
   const blocks: CommandBlock[] = [];

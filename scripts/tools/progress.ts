@@ -3,7 +3,7 @@ export type Report = (detail: string) => void;
 
 /** Shows users the current step and its duration. */
 export interface Progress {
-  /** Shows the label, the time passed and the last report while the work runs; returns its result. */
+  /** Shows label, time passed and last report while the work runs; returns its result. */
   run<T>(label: string, work: (report: Report) => Promise<T>): Promise<T>;
   /** Prints a line. */
   note(text: string): void;

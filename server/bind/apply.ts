@@ -68,7 +68,7 @@ export async function applyToConsumer(
       "Cannot apply: there is nothing to do; name an export or installKonnector",
     );
   }
-  using _slot = await slots.enter(identity.subject, signal); // first, as reading a kubeconfig is slow
+  using _slot = await slots.enter(identity.subject, signal); // reading a kubeconfig is slow
   const target = await givingWay(() =>
     submittedTarget(request.kubeconfig, config.applyAllowInsecureTls)
   );

@@ -66,7 +66,7 @@ export interface BindDeps extends BoundGrantDeps {
 
 /** What a bind does besides binding the Grant. */
 export interface BindOptions {
-  /** Goes onto the Grant, and ends any earlier pickup; without it the Grant keeps the one it has. */
+  /** Goes onto the Grant, and ends any earlier pickup; without it the Grant keeps its own. */
   readonly pickup?: Pickup;
   /** By subject; the bind takes one before it asks the provider anything. */
   readonly slots?: Slots;

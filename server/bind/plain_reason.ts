@@ -19,7 +19,7 @@ const WORDS: Record<string, string> = {
   InvalidAnswer: "the answer is not one of an API server",
 };
 
-/** Explains a failed call in our own words, because upstream text may contain addresses or secrets. */
+/** Explains a failed call in our words, because upstream text may contain addresses or secrets. */
 export function plainReason(error: unknown): string {
   if (!(error instanceof KubeError)) return "something unexpected happened";
   if (error.reason === "ConnectionFailed") return connectionReason(error.cause);

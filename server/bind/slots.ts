@@ -4,7 +4,7 @@ import { type SlotRefusal, Slots } from "../../common/time/slots.ts";
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** Makes the slots for binds, by subject; a bind holds one for up to 30 s while the issuer works. */
+/** Makes the slots for binds, by subject. A bind holds one while the issuer works, up to 30 s. */
 export const bindSlots = (): Slots =>
   new Slots(8, {
     waiting: 92,
@@ -16,7 +16,7 @@ export const bindSlots = (): Slots =>
 export const pickupSlots = (): Slots =>
   new Slots(8, { waiting: 92, total: 1_000, refusal: tooManyPickups });
 
-/** Makes the slots for applies, by subject; each apply holds connections to a possibly slow cluster. */
+/** Makes the slots for applies, by subject. Each apply waits for a cluster that may be slow. */
 export const applySlots = (): Slots =>
   new Slots(4, {
     waiting: 0,

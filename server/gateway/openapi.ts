@@ -266,7 +266,7 @@ function failedResponses(path: string, { failures }: Operation): Record<string, 
   }]));
 }
 
-/** Returns plain text for the login routes, because the browser shows their failures to the user. */
+/** Returns plain text for the login routes, because the browser shows it to the user. */
 const failureContent = (path: string, isFromRoute: boolean): Part =>
   path.startsWith("/api/auth/") && isFromRoute
     ? { "text/plain": { schema: TEXT } }

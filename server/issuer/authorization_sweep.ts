@@ -70,8 +70,8 @@ export interface AuthorizationCounts {
 
 /**
  * Asks about every Grant at a bounded pace, then writes what changed. A Grant about which the
- * provider does not answer stays as it is. Nothing is revoked when many lost the permission together.
- * Returns undefined if the Grants are not known.
+ * provider does not answer stays as it is. Nothing is revoked when many lost the permission
+ * together. Returns undefined if the Grants are not known.
  */
 export async function sweepAuthorization(
   deps: AuthorizationSweepDeps,

@@ -53,7 +53,7 @@ export async function put(
   if (!isSame) await repair(deps, object, signal);
 }
 
-/** Creates an object of a Grant, or repairs it if it exists. A create never takes over an object. */
+/** Creates an object of a Grant, or repairs it. A create never takes over an object. */
 export async function create(
   deps: EnsureDeps,
   object: KubeObject,
@@ -194,8 +194,8 @@ async function refuseIfUsed(
 
 /**
  * Removes the reaper's mark from a boundary. Returns false if the boundary is gone or terminates.
- * Call it for a Grant that exists: the reaper reads the namespace, then the Grants, and deletes only
- * the version that it read.
+ * Call it for a Grant that exists: the reaper reads the namespace, then the Grants, and deletes
+ * only the version that it read.
  */
 export async function keepBoundary(
   kube: KubeClient,

@@ -20,8 +20,8 @@ const MOST_NAMESPACES = 1_000;
 
 /**
  * Collects Secrets that carry our label and were not made by the issuer. A tenant may write such
- * Secrets into its boundary. The issuer ignores them, never deletes them, and tells of them once for
- * each namespace.
+ * Secrets into its boundary. The issuer ignores them, never deletes them, and tells of them once
+ * for each namespace.
  */
 export class ForeignSecrets {
   /** The first Secret that was seen in a namespace, until it is told. */

@@ -107,9 +107,9 @@ export function grantObjects(
 }
 
 /**
- * Takes all rights away but those of heartbeats and identification, so that the Grant can go on. The
- * roles still name the APIs, with a verb that means nothing: an API that lost its label meanwhile
- * returns with the permission, because it was granted before.
+ * Takes all rights away but those of heartbeats and identification, so that the Grant can go on.
+ * The roles still name the APIs, with a verb that means nothing: an API that lost its label
+ * meanwhile returns with the permission, because it was granted before.
  */
 export const withoutRights = (objects: GrantObjects): GrantObjects => ({
   ...objects,

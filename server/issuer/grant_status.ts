@@ -174,8 +174,8 @@ export const about = ({ metadata, spec }: Grant) => ({
 });
 
 /**
- * Returns the Grant to apply as the issuer's part of the status, or undefined if nothing changed. It
- * leaves out the conditions of other writers, because applying them would make them ours.
+ * Returns the Grant to apply as the issuer's part of the status, or undefined if nothing changed.
+ * It leaves out the conditions of other writers, because applying them would make them ours.
  */
 export function statusUpdate(grant: Grant, readiness: Readiness, now: Date): Grant | undefined {
   const { name } = grant.metadata;
@@ -209,7 +209,7 @@ export function statusUpdate(grant: Grant, readiness: Readiness, now: Date): Gra
 /** Names related rules without rights; a Grant with this condition can be Ready. */
 const RELATED_NOT_EXPORTED = "RelatedNotExported";
 
-/** Repeats the present condition if the rules were not checked, because an apply without it drops it. */
+/** Repeats the condition if the rules were not checked: an apply without it would drop it. */
 function relatedCondition(
   grant: Grant,
   missing: readonly string[] | undefined,

@@ -134,14 +134,14 @@ function grantOf({ metadata }: MetadataObject): string[] {
 export type IssuerCaches = ReturnType<typeof issuerCaches>;
 
 /**
- * Lists the caches of accounts and rights. Secrets are not among them: tenants may write Secrets, so
- * a Secret does not prove that its Grant ever existed.
+ * Lists the caches of accounts and rights. Secrets are not among them: tenants may write Secrets,
+ * so a Secret does not prove that its Grant ever existed.
  */
 export const cachesOfRights = (
   { accounts, roles, roleBindings, clusterRoles, clusterRoleBindings }: IssuerCaches,
 ) => [accounts, roles, roleBindings, clusterRoles, clusterRoleBindings];
 
-/** Tells whether an API may be exported now: its CRD exists, is labelled, and is not one of ours. */
+/** Returns whether an API may be exported now: its CRD exists, is labelled, and is not ours. */
 export function isExported({ crds }: Pick<IssuerCaches, "crds">, api: string): boolean {
   const parsed = parseApiName(api);
   if (!parsed || isReservedGroup(parsed.group)) return false;

@@ -177,7 +177,7 @@ function grantableApis(grant: Grant, caches: IssuerCaches): { apis: string[]; mi
   };
 }
 
-/** Reads the Export live before it refuses a rule: a bind may have read a newer one than the cache has. */
+/** Reads the Export live before it refuses a rule: a bind may have read a newer one. */
 async function relatedRules(
   { kube, caches: { exports } }: GrantDeps,
   grant: Grant,
@@ -190,7 +190,7 @@ async function relatedRules(
   return offeredRelated(grant, offer);
 }
 
-/** Only a boundary older than a new Grant can have the mark of a reaper that did not see the Grant. */
+/** Only a boundary older than the Grant can have the mark of a reaper that missed the Grant. */
 function mayBeMarked({ boundaries }: IssuerCaches, grant: Grant): boolean {
   const boundary = boundaries.get({ name: boundaryName(grant.spec.identity.subject) });
   const isYounger = madeAt(boundary) >= madeAt(grant);

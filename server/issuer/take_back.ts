@@ -21,7 +21,7 @@ import { dropFinalizers } from "./token.ts";
 export interface Left {
   /** Rights, token and account. The Grant stays until they are gone. */
   readonly held: readonly string[];
-  /** Heartbeats. They give no rights, and tenants can keep them by finalizers or by their number. */
+  /** Heartbeats. They give no rights, and tenants can keep them by finalizers or by number. */
   readonly heartbeats: readonly string[];
 }
 

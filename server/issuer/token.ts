@@ -54,7 +54,7 @@ export async function putToken(
 export const isUrgent = (grant: Grant, nowMs: number): boolean =>
   Date.parse(grant.metadata.annotations?.[ANNOTATIONS.wantedUntil] ?? "") > nowMs;
 
-/** Returns the UID of the account whose token is in a Secret; undefined if the Secret is unfilled. */
+/** Returns the UID of the account whose token is in a Secret; undefined if it has none. */
 const accountOf = ({ metadata }: MetadataObject): string | undefined =>
   metadata.annotations?.[ACCOUNT_UID_ANNOTATION];
 

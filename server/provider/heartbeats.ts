@@ -30,7 +30,7 @@ export const DEFAULT_DURATION_MS = 60_000;
 const MAX_UID_LENGTH = 253;
 const MANAGED = `${LABELS.managed}=true`;
 
-/** Lists and watches the heartbeat Leases of all boundaries. Invalid Leases are kept but never count. */
+/** Follows the heartbeat Leases of all boundaries. Invalid Leases are kept but never count. */
 export const heartbeatLeases = (now: () => number = Date.now): CompleteSource<Heartbeat> => ({
   type: LEASES,
   selection: { labelSelector: MANAGED },
@@ -50,8 +50,8 @@ export interface HeartbeatLimits {
 const LIMITS: HeartbeatLimits = { most: 4_000, kept: 2_000, keptOfConnection: 400 };
 
 /**
- * Creates the cache of heartbeats, with the indexes that inventory and reaper use. It keeps only the
- * newest Leases of a boundary, because a credential can write any number of them.
+ * Creates the cache of heartbeats, with the indexes that inventory and reaper use. It keeps only
+ * the newest Leases of a boundary, because a credential can write any number of them.
  */
 export const heartbeatCache = (
   reports: CacheReports = {},
@@ -89,8 +89,9 @@ export function problemLimit(
 }
 
 /**
- * Picks the Leases of one boundary to keep: the newest of every Connection, then the second newest of
- * every Connection, and so on. A flood from one Grant never hides the other Grants of its identity.
+ * Picks the Leases of one boundary to keep: the newest of every Connection, then the second newest
+ * of every Connection, and so on. A flood from one Grant never hides the other Grants of its
+ * identity.
  */
 export function newestHeartbeats(
   leases: readonly Heartbeat[],
@@ -191,7 +192,7 @@ export const effectiveRenewal = (
 ): number | undefined =>
   renewTimeMs === undefined ? undefined : Math.min(renewTimeMs, seenMs, nowMs);
 
-/** Returns whether the heartbeat was renewed within twice its duration, as the inventory shows it. */
+/** Returns whether the heartbeat was renewed within twice its duration, for the inventory. */
 export function isLive(heartbeat: Heartbeat, nowMs: number): boolean {
   const renewedMs = effectiveRenewal(heartbeat, nowMs);
   return renewedMs !== undefined && nowMs - renewedMs <= 2 * heartbeat.durationMs;

@@ -1,7 +1,7 @@
 import { ANNOTATIONS, isClusterName } from "../../common/api/names.ts";
 import { parseSummary, type SyncProblem, type SyncTotals } from "../../common/api/sync_summary.ts";
 
-/** What a heartbeat Lease tells about its cluster. A tenant wrote it: it is shown, never relied on. */
+/** What a heartbeat Lease says about its cluster. A tenant wrote it: show it, never rely on it. */
 export interface LeaseReport {
   readonly clusterName?: string;
   readonly konnectorVersion?: string;

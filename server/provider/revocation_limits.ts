@@ -5,6 +5,6 @@ export const ALWAYS_ALLOWED = 5;
 export const mostPerSweep = (grants: number, maxPercent: number): number =>
   Math.max(ALWAYS_ALLOWED, Math.floor(grants * maxPercent / 100));
 
-/** Returns whether so large a share of Grants is affected that a fault of the provider is likely. */
+/** Returns whether so large a share of Grants is affected that a provider fault is likely. */
 export const isSuspicious = (affected: number, all: number, holdPercent: number): boolean =>
   affected > ALWAYS_ALLOWED && affected * 100 > holdPercent * all;

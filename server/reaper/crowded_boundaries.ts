@@ -17,7 +17,7 @@ export interface CrowdedBoundariesDeps {
 const LOOK_MS = 5_000;
 const GRANTS_TOLD = 5;
 
-/** Logs, and publishes an Event, once for each boundary with more heartbeat Leases than are kept. */
+/** Logs, and publishes an Event, once per boundary with more heartbeat Leases than are kept. */
 export function tellCrowdedBoundaries(deps: CrowdedBoundariesDeps): Runnable {
   const { heartbeats, grants, recordEvent, log } = deps;
   let told = new Set<string>();

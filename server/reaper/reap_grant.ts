@@ -58,7 +58,7 @@ const lastSignMs = ({ sign }: Examined): number => sign?.lastSignMs ?? Infinity;
 export const isReapable = ({ staleness }: Pick<Examined, "staleness">): boolean =>
   staleness.kind === "stale" && staleness.mayReap;
 
-/** An earlier sweep must have marked the Grant: everyone can see that it is stale before it goes. */
+/** An earlier sweep must have set the condition, so that everyone can see it before the end. */
 const isDue = (examined: Examined): boolean => isReapable(examined) && showsStale(examined.grant);
 
 /** What `reapGrant` works with. */
@@ -112,7 +112,7 @@ export async function reapGrant(
   return true;
 }
 
-/** Lists the Leases of the Grant's boundary, and returns whether the cache has the same versions. */
+/** Lists the Leases of the Grant's boundary. Returns whether the cache has the same versions. */
 async function areCachedLeasesCurrent(
   { kube, caches: { heartbeats } }: ReapDeps,
   grant: Grant,

@@ -32,7 +32,7 @@ export interface RecordDeps {
   readonly events?: GrantEvents;
 }
 
-/** Writes the condition and annotations that differ from what the sweep found, and tells a change. */
+/** Writes condition and annotations if they differ from what the sweep found, and reports it. */
 export async function recordStaleness(
   deps: RecordDeps,
   { grant, staleness, sign }: Examined,

@@ -28,7 +28,7 @@ export interface Stale extends ReapGuard {
   /** Its Lease expired, or it never had one. */
   readonly reason: "LeaseExpired" | "NoLease";
   readonly sinceMs: number;
-  /** A Lease of the Grant changed lately although its time is old: the consumer's clock is wrong. */
+  /** A Lease of the Grant changed lately, but its time is old: the consumer's clock is wrong. */
   readonly isMoving: boolean;
 }
 

@@ -1,6 +1,6 @@
 import type { Cluster, ClusterGrant } from "../../common/api/wire.ts";
 
-/** Counts the objects that are not synced, such as `1 in conflict, 2 rejected`; empty if none are. */
+/** Counts the objects that are not synced, as in `1 in conflict, 2 rejected`; empty if none. */
 export function problemsText({ sync }: Pick<ClusterGrant, "sync">): string {
   const { conflicts = 0, rejected = 0 } = sync ?? {};
   return [

@@ -77,7 +77,7 @@ class Reader {
     return mapping;
   }
 
-  /** Parses the value of a key without inline value: deeper lines, or a list that is not indented. */
+  /** Parses the value of a key without inline value: deeper lines, or an unindented list. */
   #below(indent: number, depth: number): PlainYaml {
     const next = this.#lines[this.#at];
     const isFlatList = next?.indent === indent && ITEM.test(next.text);

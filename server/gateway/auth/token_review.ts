@@ -45,7 +45,7 @@ const MAX_REMEMBERED = 1_000;
 const RATE = { perSecond: 10, burst: 10, maxKeys: 1 };
 const MAX_WAIT_MS = 2_000;
 
-/** Reviews provider tokens at a limited rate, remembers answers briefly, and asks once per token. */
+/** Reviews provider tokens at a limited rate, keeps answers briefly, and asks once per token. */
 export const createTokenReviews = (deps: TokenReviewDeps): TokenReviews => {
   const { kube, now, monotonicMs, pause = sleep } = deps;
   const remembered = new ExpiringMap<Review>(MAX_REMEMBERED, now);

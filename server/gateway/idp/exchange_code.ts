@@ -55,7 +55,7 @@ export const exchangeCode = async (
   return idToken;
 };
 
-/** Chooses how to send the client secret: Basic, which every server must accept, unless only POST is offered. */
+/** Chooses how to send the client secret. Servers accept Basic, unless they offer only POST. */
 const clientAuth = (secret: string | undefined, { server }: IdpMetadata): ClientAuth => {
   if (!secret) return None();
   const methods: unknown = server.token_endpoint_auth_methods_supported;

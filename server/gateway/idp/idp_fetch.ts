@@ -20,7 +20,7 @@ export interface IdpRequest {
   readonly signal?: AbortSignal | null | undefined;
 }
 
-/** Sends one request to the identity provider: never retries, follows no redirect, reads the whole answer. */
+/** Sends one request to the identity provider. No retry, no redirect; reads the whole answer. */
 export type IdpFetch = (url: string, request?: IdpRequest) => Promise<Response>;
 
 /** The identity provider gave no usable answer. The message holds nothing of the request. */

@@ -29,7 +29,7 @@ export interface OidcDeps {
   readonly codec: Pick<SessionCodec, "sealLogin" | "openLogin">;
   readonly log: Log;
   readonly now: () => Date;
-  /** How to reach the identity provider; directly and with the system's root certificates unless given. */
+  /** How to reach the identity provider; by default directly, with the system's root CAs. */
   readonly connection?: IdpFetchOptions;
   readonly retry?: DiscoveryOptions["retry"];
 }

@@ -22,7 +22,8 @@ export const apply =
       c.get("log").info("applied", auditLine("apply", "ok", about));
       return c.json(result);
     } catch (error) {
-      // The refused field shows whether this was an attack or a mistake. The message quotes no values.
+      // The refused field shows whether this was an attack or a mistake. The message quotes no
+      // values.
       if (error instanceof XbindError && error.code === "KUBECONFIG_REJECTED") {
         const line = auditLine("kubeconfig", "rejected", { ...about, reason: error.message });
         c.get("log").info("kubeconfig rejected", line);

@@ -48,7 +48,7 @@ export const instances =
     return answer(c, listed);
   };
 
-/** Builds what the caller may see. That may take seconds, so it asks what that is at the end too. */
+/** Builds what the caller may see. That may take seconds, so it checks the rights after it, too. */
 async function forCaller(
   deps: InventoryRouteDeps,
   c: Context<Env>,

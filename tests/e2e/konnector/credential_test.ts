@@ -206,7 +206,7 @@ async function isPublished({ group, kind }: Bound["type"]): Promise<void> {
   });
 }
 
-/** Lets the Connection of a Grant bind and pull what it finds. Returns what is exported and bound. */
+/** Lets the Connection of a Grant bind and pull all. Returns what is exported and bound. */
 async function takeAll(bound: Bound, source: "CRD" | "OpenAPI") {
   const { name } = bound;
   const { spec, ...connection } = connectionOf(bound);

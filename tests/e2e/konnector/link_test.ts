@@ -113,7 +113,7 @@ async function heartbeatFails(text: RegExp): Promise<void> {
   assert.match(String(error), text);
 }
 
-/** Deletes a boundary with a living heartbeat in it. A ConfigMap keeps it Terminating for a while. */
+/** Deletes a boundary with a live heartbeat. A ConfigMap keeps it Terminating for a while. */
 async function loseBoundary(namespace: string): Promise<void> {
   const { metadata } = configMap(namespace, "holds");
   const held = { ...configMap(namespace, "holds"), metadata: { ...metadata, finalizers: [HOLD] } };

@@ -217,7 +217,7 @@ Deno.test("two konnectors at once end in the same state", async () => {
   });
 });
 
-/** Delays the next read of a path, so that one of two konnectors learns later what the other knows. */
+/** Delays the next read of a path, so that one of two konnectors learns of it later. */
 function delayOneRead(path: string): void {
   let isDone = false;
   world.providerProxy.faults = (arrival) => {

@@ -23,7 +23,7 @@ async function cacheBehindProxy(timing?: FollowTiming) {
   const proxy = await FaultProxy.start(provider);
   const connected = await connect(await proxy.kubeconfig());
   const disconnections: unknown[] = [];
-  const selection = { namespace, labelSelector: "team" }; // leaves out the ConfigMap that every namespace has
+  const selection = { namespace, labelSelector: "team" }; // not the ConfigMap of every namespace
   const cache = new Cache(wholeObjects(CONFIG_MAPS, selection), {
     reports: { disconnected: (error) => disconnections.push(error) },
     ...(timing ? { timing } : {}),

@@ -30,7 +30,8 @@ export interface TerminalOptions {
 
 /**
  * A reader who follows a page: a shell in a copy of the sources, with an empty home, the three
- * programs and the real kubectl on the `PATH`, and a browser that finishes every login of a command.
+ * programs and the real kubectl on the `PATH`, and a browser that finishes every login of a
+ * command.
  */
 export class Terminal implements AsyncDisposable {
   readonly #guard: Guard;

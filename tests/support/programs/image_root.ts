@@ -86,7 +86,7 @@ interface SbomPackage {
   readonly externalRefs?: readonly { readonly referenceLocator: string }[];
 }
 
-/** Reads a bill of materials: its programs, the SHA-256 sum of every file, and the package it comes from. */
+/** Reads a bill of materials: its programs, and the SHA-256 sum and package of every file. */
 export async function readSbom(file: string) {
   const { files, packages, relationships } = JSON.parse(await Deno.readTextFile(file));
   const byId = new Map<string, SbomPackage>(packages.map((one: SbomPackage) => [one.SPDXID, one]));

@@ -196,7 +196,7 @@ export class CliWorld implements AsyncDisposable {
     return (await this.#requests()).length - before;
   }
 
-  /** Plays the konnector: installs the Export's CRD with these objects, in the namespace `default`. */
+  /** Plays the konnector: installs the Export's CRD, with these objects in `default`. */
   async pull(names: readonly string[]): Promise<void> {
     const crd = crdFor(WIDGETS, { [LABELS.managed]: "true" });
     crd.metadata.annotations = { [ANNOTATIONS.connection]: this.grant };

@@ -244,7 +244,7 @@ export class InventoryWorld implements AsyncDisposable {
   }
 }
 
-/** Returns the metadata of an object that a konnector synced, with the name of its Grant if known. */
+/** Returns the metadata of a synced object, with the name of its Grant if known. */
 export const synced = (uid: string, grant?: string): Partial<ObjectMeta> => ({
   labels: { [LABELS.managed]: "true" },
   annotations: {

@@ -9,9 +9,9 @@ import type { Bound, Instance, KonnectorWorld } from "./konnector_world.ts";
 export const FOR_UID = "forUid";
 
 /**
- * Watches the objects of an API on both clusters, past the proxies, and notes what must never happen
- * whatever else breaks: a status of another object, two copies of one object, the end of a copy
- * whose object lives, a change of a foreign object.
+ * Watches the objects of an API on both clusters, past the proxies, and notes what must never
+ * happen whatever else breaks: a status of another object, two copies of one object, the end of a
+ * copy whose object lives, a change of a foreign object.
  */
 export class SyncObserver implements AsyncDisposable {
   readonly #violations: string[] = [];
