@@ -14,7 +14,7 @@ import type { KubeClient } from "../../common/kube/client.ts";
 import { isForbidden, isNotFound } from "../../common/kube/kube_error.ts";
 import type { KonnectorPlan } from "./konnector_plan.ts";
 
-/** APIs that are bound or shall be, with their related resources. */
+/** APIs that are bound or will be, with their related resources. */
 export interface Needs {
   readonly apis: readonly string[];
   /** Resources of related-resource rules, as a gateway tells them. */

@@ -5,7 +5,7 @@ export function Locked(
   { name, title, user, docs }: {
     name: string;
     title: string;
-    /** The name by which the provider's RBAC knows the user, if it shall be shown. */
+    /** The name by which the provider's RBAC knows the user, if it is to be shown. */
     user?: string | undefined;
     docs: string | undefined;
   },
