@@ -104,10 +104,10 @@ async function reconcileKind(
     if (known && !isCurrent) related.end(link.name, kind);
     return;
   }
-  const reach = await rightsFor(deps, link, kind, hasRules, signal);
-  if ("lacks" in reach) {
+  const rights = await rightsFor(deps, link, kind, hasRules, signal);
+  if ("lacks" in rights) {
     // Without rules there may be copies of earlier rules, but nothing can be done about them.
-    const state = hasRules ? { fault: { message: reach.lacks } } : { isEmpty: true };
+    const state = hasRules ? { fault: { message: rights.lacks } } : { isEmpty: true };
     related.rest(link.name, kind, { identity, ...state });
     if (hasRules) related.lookLater(link.name, deniedRetryMs());
     return;
@@ -115,12 +115,12 @@ async function reconcileKind(
   const sync = new RelatedSync({
     ...optionsFor(deps, link, kind, identity),
     ruleSet,
-    reach: reach.namespace,
+    reach: rights.namespace,
   });
   related.start(link.name, kind, identity, sync, link.signal);
 }
 
-type Reach = { readonly namespace: string | undefined } | { readonly lacks: string };
+type Rights = { readonly namespace: string | undefined } | { readonly lacks: string };
 
 /** Asks both clusters whether the accounts may do what a kind needs, and where. */
 async function rightsFor(
@@ -129,7 +129,7 @@ async function rightsFor(
   { resource, direction }: RelatedKind,
   hasRules: boolean,
   signal: AbortSignal,
-): Promise<Reach> {
+): Promise<Rights> {
   const isDown = direction === "FromProvider";
   const target = hasRules ? WRITE : ["list"];
   const source = hasRules ? READ : [];
