@@ -1,5 +1,5 @@
 import type { Grant } from "../../common/api/resources.ts";
-import type { ReportBroken } from "./catalog.ts";
+import type { LeaveOut } from "./leave_out.ts";
 import { boundaryOf, connectionKey, countsFor, type Heartbeat } from "../provider/heartbeats.ts";
 import type { Texts } from "./memo.ts";
 import { compare } from "../../common/api/selector.ts";
@@ -63,7 +63,7 @@ const displayNameOf = ({ displayName }: Grant["spec"]["identity"]): string =>
 export function attributionOf(
   grants: Iterable<Grant>,
   heartbeats: HeartbeatLookup,
-  report: ReportBroken = () => {},
+  leaveOut: LeaveOut = () => {},
 ): Attribution {
   const ownersByUid = new Map<string, Owner[]>();
   for (const grant of grants) {
@@ -77,7 +77,7 @@ export function attributionOf(
         else ownersByUid.set(consumerUid, [owner]);
       }
     } catch (error) {
-      report(grant, error);
+      leaveOut(grant, error);
     }
   }
   const identities = new Map<string, string>();

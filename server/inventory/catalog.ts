@@ -12,6 +12,7 @@ import type {
   CatalogRelatedResource,
 } from "../../common/api/wire.ts";
 import { anything, type Infer, known, list, record, type Shape, text } from "../../common/shape.ts";
+import type { LeaveOut } from "./leave_out.ts";
 import { compare, selectorSummary } from "../../common/api/selector.ts";
 
 /** The fields of a related-resource rule that the catalog shows. */
@@ -31,34 +32,28 @@ const COLLECTION_SPEC = record({ title: text(), exports: list(record({ name: tex
   description: text(),
 });
 
-/** Receives each object that could not be read and was left out. */
-export type ReportBroken = (
-  object: { readonly kind: string; readonly metadata: Export["metadata"] },
-  error: unknown,
-) => void;
-
-/** Lists the Exports that are Ready and not being deleted, and the Collections that show one of them. */
+/** Lists the Exports that are Ready and not being deleted, and the Collections that show any. */
 export function catalogOf(
   exports: Iterable<Export>,
   collections: Iterable<Collection>,
-  report: ReportBroken = () => {},
+  leaveOut: LeaveOut = () => {},
 ): Catalog {
   const offers = readable(
     exports,
     // A bind refuses an Export that is being deleted, even while it is Ready.
     (offer) => isReady(offer) && !isDeleting(offer) ? exportEntry(offer) : undefined,
-    report,
+    leaveOut,
   );
   const visible = new Set(offers.map(({ name }) => name));
-  const groups = readable(collections, (each) => collectionEntry(each, visible), report);
+  const groups = readable(collections, (each) => collectionEntry(each, visible), leaveOut);
   return { exports: offers, ...(groups.length > 0 ? { collections: groups } : {}) };
 }
 
-/** Returns the entries of all readable objects by name, and reports the others. */
+/** Returns the entries of all readable objects by name, and leaves the others out. */
 function readable<T extends Export | Collection, E extends { readonly name: string }>(
   objects: Iterable<T>,
   entry: (object: T) => E | undefined,
-  report: ReportBroken,
+  leaveOut: LeaveOut,
 ): E[] {
   const entries: E[] = [];
   for (const object of objects) {
@@ -66,7 +61,7 @@ function readable<T extends Export | Collection, E extends { readonly name: stri
       const made = entry(object);
       if (made) entries.push(made);
     } catch (error) {
-      report(object, error);
+      leaveOut(object, error);
     }
   }
   return entries.sort((a, b) => compare(a.name, b.name));

@@ -114,25 +114,25 @@ Deno.test("catalogOf() skips and reports broken objects, and shows the rest", as
     "conditions are text": { status: { conditions: "Ready" } },
   };
   const shown = (exports: Export[], collections: Collection[] = []) => {
-    const reported: string[] = [];
+    const leftOut: string[] = [];
     const catalog = catalogOf(exports, collections, ({ kind, metadata }) => {
-      reported.push(`${kind}/${metadata.name}`);
+      leftOut.push(`${kind}/${metadata.name}`);
     });
-    return { ...catalog, reported };
+    return { ...catalog, leftOut };
   };
   for (const [name, fault] of Object.entries(broken)) {
     await t.step(name, () => {
       const bad = { ...offer("bad"), ...fault } as Export;
-      const { exports, reported } = shown([offer("a"), bad, offer("b")]);
+      const { exports, leftOut } = shown([offer("a"), bad, offer("b")]);
       assert.deepEqual(exports.map((each) => each.name), ["a", "b"]);
-      assert.deepEqual(reported, ["Export/bad"]);
+      assert.deepEqual(leftOut, ["Export/bad"]);
     });
   }
   await t.step("a Collection too", () => {
     const bad = { ...collection("bad", []), spec: { title: "t", exports: 7 } } as unknown;
     const given = [bad as Collection, collection("good", ["a"])];
-    const { collections, reported } = shown([offer("a")], given);
+    const { collections, leftOut } = shown([offer("a")], given);
     assert.deepEqual(collections?.map((each) => each.name), ["good"]);
-    assert.deepEqual(reported, ["Collection/bad"]);
+    assert.deepEqual(leftOut, ["Collection/bad"]);
   });
 });

@@ -7,7 +7,7 @@ import {
   type HeartbeatLookup,
   identityIn,
 } from "./attribution.ts";
-import type { ReportBroken } from "./catalog.ts";
+import type { LeaveOut } from "./leave_out.ts";
 import { apiNamesOf } from "./instances.ts";
 import type { Texts } from "./memo.ts";
 import { compare } from "../../common/api/selector.ts";
@@ -43,7 +43,7 @@ interface Claim {
 export function clusterReports(
   grants: Iterable<Grant>,
   heartbeats: HeartbeatLookup,
-  report: ReportBroken = () => {},
+  leaveOut: LeaveOut = () => {},
 ): ClusterReports {
   const claims = new Map<string, Claim[]>();
   const problems = new Map<string, Problem[]>();
@@ -59,7 +59,7 @@ export function clusterReports(
         if (more > 0) unlisted.set(exportName, Math.min(more, Number.MAX_SAFE_INTEGER));
       }
     } catch (error) {
-      report(grant, error);
+      leaveOut(grant, error);
     }
   }
   for (const [name, { length }] of problems) {

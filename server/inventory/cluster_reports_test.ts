@@ -87,15 +87,15 @@ Deno.test("clusterReports() bounds the problems of an Export, and skips a broken
   const many = Array.from({ length: 20 }, (_, i) => problem(`n${i}`));
   const beats = Array.from({ length: 60 }, (_, i) => beat(pg, `u${i}`, { problems: many }));
   const broken = { ...grant("bad-1", "ada"), spec: null } as unknown as Grant;
-  const reported: string[] = [];
+  const leftOut: string[] = [];
   const { problems, moreProblems } = clusterReports(
     [broken, pg],
     lookup(beats),
-    ({ metadata }) => reported.push(metadata.name),
+    ({ metadata }) => leftOut.push(metadata.name),
   );
   assert.equal(JSON.parse(problems.get("pg") ?? "").length, 1_000);
   assert.equal(moreProblems.get("pg"), 200);
-  assert.deepEqual(reported, ["bad-1"]);
+  assert.deepEqual(leftOut, ["bad-1"]);
 });
 
 Deno.test("clusterReports() counts the problems that konnectors did not list", () => {

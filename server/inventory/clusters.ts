@@ -8,7 +8,7 @@ import type {
 import type { CrowdedNamespace } from "../../common/kube/held.ts";
 import { isBoundaryName } from "../../common/api/names.ts";
 import type { HeartbeatLookup } from "./attribution.ts";
-import type { ReportBroken } from "./catalog.ts";
+import type { LeaveOut } from "./leave_out.ts";
 import {
   boundaryOf,
   connectionKey,
@@ -34,7 +34,7 @@ export interface ClusterSources {
   /** Namespaces with more Leases than the cache keeps. */
   readonly crowded?: readonly CrowdedNamespace[];
   readonly nowMs: number;
-  readonly report?: ReportBroken;
+  readonly leaveOut?: LeaveOut;
 }
 
 /** The clusters as JSON, and until when no `live` in it turns false by time alone. */
@@ -53,7 +53,7 @@ export class ClusterList {
 
   /** Builds the list. Its cost grows only with the Grants and their own Leases. */
   view(sources: ClusterSources): ClustersView {
-    const { grants, report = () => {} } = sources;
+    const { grants, leaveOut = () => {} } = sources;
     const bindingsByUid = new Map<string, Binding | Binding[]>();
     const pending: PendingGrant[] = [];
     let validUntilMs = Infinity;
@@ -69,7 +69,7 @@ export class ClusterList {
         }
         validUntilMs = Math.min(validUntilMs, part.validUntilMs);
       } catch (error) {
-        report(grant, error);
+        leaveOut(grant, error);
       }
     }
     const uids = [...bindingsByUid.keys()].sort();

@@ -6,6 +6,7 @@ import { boundaryName } from "../../common/api/names.ts";
 import { attributionOf, exportsByGrant, type HeartbeatLookup, identityIn } from "./attribution.ts";
 import { ClusterList, type ClusterSources } from "./clusters.ts";
 import { connectionKey, type Heartbeat } from "../provider/heartbeats.ts";
+import type { LeaveOut } from "./leave_out.ts";
 
 const NOW = Date.parse("2026-05-01T12:00:00Z");
 const HOUR = 3_600_000;
@@ -181,9 +182,9 @@ Deno.test("ClusterList groups Grants by cluster", async (t) => {
     ];
   for (const [name, grants, beats, expected, expectedPending, broken = []] of cases) {
     await t.step(name, () => {
-      const reported: string[] = [];
-      const report: ClusterSources["report"] = ({ metadata }) => reported.push(metadata.name);
-      const { clusters, pending } = clustersOf(sources(grants, beats, { report }));
+      const leftOut: string[] = [];
+      const leaveOut: LeaveOut = ({ metadata }) => leftOut.push(metadata.name);
+      const { clusters, pending } = clustersOf(sources(grants, beats, { leaveOut }));
       const ago = (time: string) => NOW - Date.parse(time);
       const summary = clusters.map(({ uid, live, lastHeartbeat, bindings }) => [
         `${uid} ${live} ${ago(lastHeartbeat)}`,
@@ -191,7 +192,7 @@ Deno.test("ClusterList groups Grants by cluster", async (t) => {
       ]);
       assert.deepEqual(summary, expected);
       assert.deepEqual(pending?.map((each) => each.grant), expectedPending);
-      assert.deepEqual(reported, broken);
+      assert.deepEqual(leftOut, broken);
     });
   }
 });
@@ -297,14 +298,14 @@ Deno.test("attributionOf() names the one identity of a cluster, or that of each 
   }
 });
 
-Deno.test("attributionOf() skips and reports a broken Grant", () => {
-  const reported: string[] = [];
+Deno.test("attributionOf() leaves out a broken Grant", () => {
+  const leftOut: string[] = [];
   const broken = { ...grant("bad-1", "ada"), spec: null } as unknown as Grant;
   const good = grant("a-1", "ada", "ada@example.org");
-  const report: ClusterSources["report"] = ({ metadata }) => reported.push(metadata.name);
-  const found = attributionOf([broken, good], lookup([beat(good, "u", 0)]), report);
+  const leaveOut: LeaveOut = ({ metadata }) => leftOut.push(metadata.name);
+  const found = attributionOf([broken, good], lookup([beat(good, "u", 0)]), leaveOut);
   assert.equal(identityIn(found, "u", undefined), "ada@example.org");
-  assert.deepEqual(reported, ["bad-1"]);
+  assert.deepEqual(leftOut, ["bad-1"]);
 });
 
 Deno.test("exportsByGrant() skips a broken Grant", () => {

@@ -2,7 +2,7 @@ import type { Export, ObjectMeta, RelatedResource } from "../../common/api/resou
 import type { Instance, Instances, Problem } from "../../common/api/wire.ts";
 import { isOurs, type MetadataObject } from "../../common/kube/metadata.ts";
 import { ANNOTATIONS } from "../../common/api/names.ts";
-import type { ReportBroken } from "./catalog.ts";
+import type { LeaveOut } from "./leave_out.ts";
 import {
   compare,
   hasSelector,
@@ -34,7 +34,7 @@ export interface InstanceSources {
   readonly exportOf: (grant: string) => string | undefined;
   /** Tells whether the caller may see the object; otherwise all are shown. */
   readonly isVisible?: (metadata: ObjectMeta) => boolean;
-  readonly report?: ReportBroken;
+  readonly leaveOut?: LeaveOut;
 }
 
 /** Lists the objects that consumers synced under an Export, and their related resources. */
@@ -44,7 +44,7 @@ export function instancesOf(offer: Export, sources: InstanceSources): Instances 
     for (const row of apiRows(sources, offer, api)) rows.push(row);
   }
   const related = new Map<string, Instance>(); // an object that two rules match has one row
-  for (const rule of relatedRulesOf(offer, sources.report)) {
+  for (const rule of relatedRulesOf(offer, sources.leaveOut)) {
     for (const row of relatedRows(sources, offer, rule)) related.set(rowKey(row), row);
   }
   for (const row of related.values()) rows.push(row);
@@ -62,14 +62,14 @@ export const apiNamesOf = ({ spec }: { readonly spec: Pick<Export["spec"], "apis
   ...new Set(asList(spec?.apis).map((api) => api?.name).filter((name) => typeof name === "string")),
 ];
 
-/** Returns the related-resource rules whose objects can be listed, and reports malformed ones. */
-export function relatedRulesOf(offer: Export, report: ReportBroken = () => {}): RelatedResource[] {
+/** Returns the related-resource rules whose objects can be listed, and leaves malformed ones out. */
+export function relatedRulesOf(offer: Export, leaveOut: LeaveOut = () => {}): RelatedResource[] {
   return asList(offer.spec?.defaults?.relatedResources).filter((rule) => {
     try {
       selectorSummary(rule.selector);
       return (rule.resource === "secrets" || rule.resource === "configmaps") && hasSelector(rule);
     } catch (error) {
-      report(offer, error);
+      leaveOut(offer, error);
       return false;
     }
   });

@@ -186,7 +186,7 @@ Deno.test("instancesOf() tolerates a malformed Export, and reports the rules it 
     assert.deepEqual(instancesOf(broken(spec), sources()), { export: "pg", instances: [] });
     assert.deepEqual(apiNamesOf(broken(spec)), []);
   }
-  const reported: unknown[] = [];
+  const leftOut: unknown[] = [];
   const relatedResources = [
     null,
     { resource: "secrets", selector: { labelSelector: { matchLabels: { a: 7 } } } },
@@ -194,7 +194,7 @@ Deno.test("instancesOf() tolerates a malformed Export, and reports the rules it 
     { resource: "secrets", direction: "FromProvider", selector: { names: ["a"] } },
   ];
   const malformed = broken({ defaults: { relatedResources } });
-  const rules = relatedRulesOf(malformed, (_, error) => reported.push(error));
+  const rules = relatedRulesOf(malformed, (_, error) => leftOut.push(error));
   assert.deepEqual(rules, relatedResources.slice(3));
-  assert.equal(reported.length, 2);
+  assert.equal(leftOut.length, 2);
 });

@@ -1,5 +1,4 @@
 import type { Collection, Export, Grant } from "../../common/api/resources.ts";
-import { errorChain } from "../../common/errors.ts";
 import { boundaryName } from "../../common/api/names.ts";
 import type { CatalogRights } from "../authorization/catalog_rights.ts";
 import type { Cache } from "../../common/kube/cache.ts";
@@ -15,13 +14,14 @@ import {
   viewAge,
   whenAvailable,
 } from "./availability.ts";
-import { catalogOf, type ReportBroken } from "./catalog.ts";
+import { catalogOf } from "./catalog.ts";
 import { catalogFor, type CatalogParts, catalogParts } from "./catalog_view.ts";
 import { clusterNameIn, type ClusterReports, clusterReports } from "./cluster_reports.ts";
 import { ClusterList } from "./clusters.ts";
 import type { Heartbeat, HeartbeatIndex } from "../provider/heartbeats.ts";
 import { apiNamesOf, instancesOf, relatedRulesOf } from "./instances.ts";
 import { KeptViews } from "./kept_views.ts";
+import { type LeaveOut, logLeftOut } from "./leave_out.ts";
 import { Memo, type Texts, TextsMemo } from "./memo.ts";
 import { type OwnView, ownView } from "./own_view.ts";
 import { type Answer, Snapshot } from "./snapshot.ts";
@@ -55,14 +55,13 @@ export interface InventoryAnswer extends Answer {
 /** Looks up what the caller may do with the Exports of these names. */
 export type RightsFor = (exportNames: () => readonly string[]) => Promise<CatalogRights>;
 
-const MAX_REPORTED = 1_000;
-
 /**
  * Answers the requests for catalog, clusters and instances from caches, without any API call. It
  * keeps each answer encoded until something in it changes.
  */
 export class Inventory {
   readonly #deps: InventoryDeps;
+  readonly #leaveOut: LeaveOut;
   readonly #changes: Readonly<Record<keyof InventoryDeps["caches"], () => number>>;
   readonly #catalogParts = new Memo<CatalogParts>();
   readonly #catalog = new Snapshot();
@@ -80,10 +79,10 @@ export class Inventory {
   readonly #exportByGrant = new TextsMemo();
   readonly #reports = new Memo<ClusterReports>();
   readonly #clusterNames = new TextsMemo();
-  readonly #reported = new Set<string>();
 
   constructor(deps: InventoryDeps) {
     this.#deps = deps;
+    this.#leaveOut = logLeftOut(deps.log);
     const { exports, collections, grants, heartbeats } = deps.caches;
     this.#changes = {
       exports: countChanges(exports),
@@ -99,7 +98,7 @@ export class Inventory {
     const age = await whenAvailable("list the catalog", [exports, collections, outage], signal);
     const version = [this.#changes.exports(), this.#changes.collections()];
     const parts = this.#catalogParts.get(version, () => ({
-      value: catalogParts(catalogOf(exports.values(), collections.values(), this.#report)),
+      value: catalogParts(catalogOf(exports.values(), collections.values(), this.#leaveOut)),
     }));
     if (!rightsFor) {
       return withAge(this.#catalog.get([parts], () => ({ value: parts.whole })), age);
@@ -141,7 +140,7 @@ export class Inventory {
           (boundary ?? namespace) === namespace
         ),
         nowMs,
-        report: this.#report,
+        leaveOut: this.#leaveOut,
       });
       return { value: json, ...rest };
     });
@@ -155,7 +154,7 @@ export class Inventory {
   async instances(offer: Export, signal?: AbortSignal, owner?: string): Promise<InventoryAnswer> {
     const { caches: { grants, heartbeats }, outage, apis } = this.#deps;
     await whenAvailable("list the instances", [grants, heartbeats, outage], signal);
-    const rules = relatedRulesOf(offer, this.#report);
+    const rules = relatedRulesOf(offer, this.#leaveOut);
     const fromProvider = rules.filter(({ direction }) => direction === "FromProvider");
     const fromConsumer = new Set(
       rules.filter(({ direction }) => direction === "FromConsumer").map((rule) => rule.resource),
@@ -189,7 +188,7 @@ export class Inventory {
         moreProblems,
         exportOf: (grant) => exportByGrant.get(grant),
         ...(own ? { isVisible: own.isVisible } : {}),
-        report: this.#report,
+        leaveOut: this.#leaveOut,
       })),
     }));
     const all = [objects, copies, originals].flatMap(present);
@@ -204,14 +203,14 @@ export class Inventory {
     const [grantChanges, beats] = [this.#changes.grants(), this.#changes.heartbeats()];
     const reports = this.#reports.get(
       [grantChanges, beats],
-      () => ({ value: clusterReports(grants.values(), heartbeats, this.#report) }),
+      () => ({ value: clusterReports(grants.values(), heartbeats, this.#leaveOut) }),
     );
     return {
       clusterNames: this.#clusterNames.get([reports], () => reports.names),
       reports,
       attribution: this.#attribution.get(
         [grantChanges, beats],
-        () => attributionOf(grants.values(), heartbeats, this.#report),
+        () => attributionOf(grants.values(), heartbeats, this.#leaveOut),
       ),
       exportByGrant: this.#exportByGrant.get(
         [grantChanges],
@@ -221,7 +220,7 @@ export class Inventory {
   }
 
   #ownView(owner: string): OwnView {
-    return ownView(owner, this.#grantsOf(owner), this.#deps.caches.heartbeats, this.#report);
+    return ownView(owner, this.#grantsOf(owner), this.#deps.caches.heartbeats, this.#leaveOut);
   }
 
   #grantsOf(owner: string): Grant[] {
@@ -237,18 +236,6 @@ export class Inventory {
     const found = [...keys].map(async (key) => [key, await find(key)] as const);
     return new Map(await Promise.all(found));
   }
-
-  readonly #report: ReportBroken = ({ kind, metadata }, error) => {
-    const key = `${kind} ${metadata.uid} ${metadata.resourceVersion}`;
-    if (this.#reported.has(key)) return;
-    if (this.#reported.size >= MAX_REPORTED) this.#reported.clear();
-    this.#reported.add(key);
-    this.#deps.log.warn("an object is left out of the inventory", {
-      kind,
-      name: metadata.name,
-      error: errorChain(error),
-    });
-  };
 }
 
 type Found = ReadonlyMap<unknown, ApiObjects | undefined>;

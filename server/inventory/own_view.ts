@@ -1,7 +1,7 @@
 import type { Grant, ObjectMeta } from "../../common/api/resources.ts";
 import { ANNOTATIONS, boundaryName, isBoundaryName } from "../../common/api/names.ts";
 import { attributionOf, exportsByGrant, type HeartbeatLookup } from "./attribution.ts";
-import type { ReportBroken } from "./catalog.ts";
+import type { LeaveOut } from "./leave_out.ts";
 import { type ClusterReports, clusterReports } from "./cluster_reports.ts";
 import type { Texts } from "./memo.ts";
 
@@ -24,11 +24,11 @@ export function ownView(
   subject: string,
   grants: readonly Grant[],
   heartbeats: HeartbeatLookup,
-  report?: ReportBroken,
+  leaveOut?: LeaveOut,
 ): OwnView {
   const exportByGrant = exportsByGrant(grants);
-  const attribution = attributionOf(grants, heartbeats, report);
-  const reports = clusterReports(grants, heartbeats, report);
+  const attribution = attributionOf(grants, heartbeats, leaveOut);
+  const reports = clusterReports(grants, heartbeats, leaveOut);
   const { names: clusterNames, problems, moreProblems } = reports;
   const parts = [exportByGrant, attribution, clusterNames, problems, moreProblems];
   const boundary = boundaryName(subject);
