@@ -16,7 +16,7 @@ import {
 import {
   attributionOf,
   type HeartbeatLookup,
-  identityIn,
+  textOfOrigin,
 } from "../server/inventory/attribution.ts";
 import { catalogOf } from "../server/inventory/catalog.ts";
 import { ClusterList } from "../server/inventory/clusters.ts";
@@ -66,7 +66,7 @@ async function instances(name: string) {
     managedObjects: () => synced,
     managedCopies: () => [],
     providerObjects: () => [],
-    identityOf: (uid, grant) => identityIn(attribution, uid, grant),
+    identityOf: (uid, grant) => textOfOrigin(attribution, uid, grant),
     exportOf: (grant) => grants.find(named(grant))?.spec.exportName,
   });
 }

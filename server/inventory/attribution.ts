@@ -27,23 +27,22 @@ export function* countingHeartbeats(
 }
 
 /**
- * Texts of identities, such as display names. A cluster that one identity uses has one name; a cluster that several
- * use has one for each Grant. `identityIn` looks them up.
+ * Texts by the origin of objects, such as the names of identities or clusters. A cluster that one
+ * identity uses has one text. A cluster that several use has one for each Grant.
  */
-export type Attribution = Texts;
+export type OriginTexts = Texts;
 
-/** Returns the identity of an object from a cluster; `grant` is the Grant that the object names. */
-export const identityIn = (
-  attribution: Attribution,
+/** Returns the text for an object from a cluster; `grant` is the Grant that the object names. */
+export const textOfOrigin = (
+  texts: OriginTexts,
   consumerUid: string,
   grant: string | undefined,
 ): string | undefined =>
-  attribution.get(attributionKey(consumerUid)) ??
-    (grant === undefined ? undefined : attribution.get(attributionKey(consumerUid, grant)));
+  texts.get(originKey(consumerUid)) ??
+    (grant === undefined ? undefined : texts.get(originKey(consumerUid, grant)));
 
-/** Returns the key of an `Attribution`. The name of a Grant has no slash. */
-export const attributionKey = (consumerUid: string, grant = ""): string =>
-  `${grant}/${consumerUid}`;
+/** Returns the key of an origin; without a Grant, of a whole cluster. No Grant has a slash. */
+export const originKey = (consumerUid: string, grant = ""): string => `${grant}/${consumerUid}`;
 
 interface Owner {
   readonly subject: string;
@@ -56,15 +55,15 @@ const displayNameOf = ({ displayName }: Grant["spec"]["identity"]): string =>
   typeof displayName === "string" ? displayName : "";
 
 /**
- * Finds the identities of each consumer cluster by its heartbeats. A cluster with heartbeats for two
- * identities belongs to neither, because anyone can write a foreign UID into a Lease. Only the Grant
- * that an object names tells then whose object it is.
+ * Finds the display names of the identities of each consumer cluster by its heartbeats. A cluster
+ * with heartbeats for two identities belongs to neither, because anyone can write a foreign UID into
+ * a Lease. Only the Grant that an object names tells then whose object it is.
  */
 export function attributionOf(
   grants: Iterable<Grant>,
   heartbeats: HeartbeatLookup,
   leaveOut: LeaveOut = () => {},
-): Attribution {
+): OriginTexts {
   const ownersByUid = new Map<string, Owner[]>();
   for (const grant of grants) {
     try {
@@ -87,7 +86,7 @@ export function attributionOf(
     // counts, so that the result does not depend on the order of the cache.
     if (!isShared) owners.sort((a, b) => compare(a.grant, b.grant));
     for (const { grant, text } of owners) {
-      const key = isShared ? attributionKey(uid, grant) : attributionKey(uid);
+      const key = isShared ? originKey(uid, grant) : originKey(uid);
       if (text && !identities.has(key)) identities.set(key, text);
     }
   }

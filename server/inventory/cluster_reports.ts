@@ -1,11 +1,11 @@
 import { type Grant, isDeleting } from "../../common/api/resources.ts";
 import type { Problem } from "../../common/api/wire.ts";
 import {
-  attributionKey,
   type CountingHeartbeat,
   countingHeartbeats,
   type HeartbeatLookup,
-  identityIn,
+  originKey,
+  type OriginTexts,
 } from "./attribution.ts";
 import type { LeaveOut } from "./leave_out.ts";
 import { apiNamesOf } from "./instances.ts";
@@ -17,16 +17,12 @@ const MOST_ROWS = 1_000;
 
 /** What Leases tell of the clusters of their own Grants. */
 export interface ClusterReports {
-  /** Names of clusters, which `clusterNameIn` looks up. */
-  readonly names: Texts;
+  readonly clusterNames: OriginTexts;
   /** Lists of `Problem` as JSON, by Export. */
   readonly problems: Texts;
   /** How many further objects are not synced, by Export. */
   readonly moreProblems: ReadonlyMap<string, number>;
 }
-
-/** Returns the name of a cluster; `grant` is the Grant that an object from it names. */
-export const clusterNameIn: typeof identityIn = identityIn;
 
 interface Claim {
   readonly subject: string;
@@ -67,7 +63,7 @@ export function clusterReports(
     if (more > 0) unlisted.set(name, more);
   }
   return {
-    names: new Map([...claims].flatMap(([uid, each]) => namesOf(uid, each))),
+    clusterNames: new Map([...claims].flatMap(([uid, each]) => namesOf(uid, each))),
     problems: new Map([...problems].map(([name, rows]) => [name, problemsJson(rows)])),
     moreProblems: unlisted,
   };
@@ -90,7 +86,7 @@ function namesOf(uid: string, claims: readonly Claim[]): [string, string][] {
     a.renewTimeMs - b.renewTimeMs || compare(a.grant, b.grant)
   );
   return oldestFirst.flatMap(({ grant, name }) =>
-    name === undefined ? [] : [[attributionKey(uid, isShared ? grant : ""), name]]
+    name === undefined ? [] : [[originKey(uid, isShared ? grant : ""), name]]
   );
 }
 

@@ -6,8 +6,8 @@ import type { SyncProblem } from "../../common/api/sync_summary.ts";
 import type { Problem } from "../../common/api/wire.ts";
 import { connectionKey, type Heartbeat } from "../provider/heartbeats.ts";
 import type { LeaseReport } from "../provider/lease_report.ts";
-import type { HeartbeatLookup } from "./attribution.ts";
-import { clusterNameIn, clusterReports } from "./cluster_reports.ts";
+import { type HeartbeatLookup, textOfOrigin } from "./attribution.ts";
+import { clusterReports } from "./cluster_reports.ts";
 
 const grant = (name: string, subject: string): Grant => ({
   apiVersion: IAM_API_VERSION,
@@ -52,8 +52,8 @@ Deno.test("clusterReports() takes the newest name of a cluster", () => {
     beat(mq, "u", { clusterName: "new" }, 2),
   ];
   for (const each of [beats, beats.toReversed()]) {
-    const { names } = clusterReports([pg, mq], lookup(each));
-    assert.equal(clusterNameIn(names, "u", undefined), "new");
+    const { clusterNames } = clusterReports([pg, mq], lookup(each));
+    assert.equal(textOfOrigin(clusterNames, "u", undefined), "new");
   }
 });
 
@@ -62,10 +62,10 @@ Deno.test("clusterReports() lets nobody name the cluster of another", () => {
     beat(pg, "u", { clusterName: "prod" }),
     beat(theirs, "u", { clusterName: "fake" }, 9),
   ];
-  const { names } = clusterReports([pg, theirs], lookup(beats));
-  assert.equal(clusterNameIn(names, "u", undefined), undefined);
-  assert.equal(clusterNameIn(names, "u", "pg-1"), "prod");
-  assert.equal(clusterNameIn(names, "u", "pg-2"), "fake");
+  const { clusterNames } = clusterReports([pg, theirs], lookup(beats));
+  assert.equal(textOfOrigin(clusterNames, "u", undefined), undefined);
+  assert.equal(textOfOrigin(clusterNames, "u", "pg-1"), "prod");
+  assert.equal(textOfOrigin(clusterNames, "u", "pg-2"), "fake");
 });
 
 Deno.test("clusterReports() shows a problem with the Grant's Export, API and identity only", () => {

@@ -3,7 +3,12 @@ import { IAM_API_VERSION } from "../../common/api/groups.ts";
 import type { Grant } from "../../common/api/resources.ts";
 import type { Clusters } from "../../common/api/wire.ts";
 import { boundaryName } from "../../common/api/names.ts";
-import { attributionOf, exportsByGrant, type HeartbeatLookup, identityIn } from "./attribution.ts";
+import {
+  attributionOf,
+  exportsByGrant,
+  type HeartbeatLookup,
+  textOfOrigin,
+} from "./attribution.ts";
 import { ClusterList, type ClusterSources } from "./clusters.ts";
 import { connectionKey, type Heartbeat } from "../provider/heartbeats.ts";
 import type { LeaveOut } from "./leave_out.ts";
@@ -293,7 +298,7 @@ Deno.test("attributionOf() names the one identity of a cluster, or that of each 
   for (const grants of [[a, b, bare, bob, eve], [eve, bob, bare, b, a]]) {
     const attribution = attributionOf(grants, lookup(beats));
     for (const [uid, of, identity] of table) {
-      assert.equal(identityIn(attribution, uid, of), identity, `${uid} ${of}`);
+      assert.equal(textOfOrigin(attribution, uid, of), identity, `${uid} ${of}`);
     }
   }
 });
@@ -304,7 +309,7 @@ Deno.test("attributionOf() leaves out a broken Grant", () => {
   const good = grant("a-1", "ada", "ada@example.org");
   const leaveOut: LeaveOut = ({ metadata }) => leftOut.push(metadata.name);
   const found = attributionOf([broken, good], lookup([beat(good, "u", 0)]), leaveOut);
-  assert.equal(identityIn(found, "u", undefined), "ada@example.org");
+  assert.equal(textOfOrigin(found, "u", undefined), "ada@example.org");
   assert.deepEqual(leftOut, ["bad-1"]);
 });
 

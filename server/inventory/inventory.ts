@@ -6,7 +6,7 @@ import type { MetadataObject } from "../../common/kube/metadata.ts";
 import type { Log } from "../../common/log/log.ts";
 import type { ApiCaches } from "./api_caches.ts";
 import type { ApiObjects } from "./api_watch.ts";
-import { attributionOf, exportsByGrant, identityIn } from "./attribution.ts";
+import { attributionOf, exportsByGrant, textOfOrigin } from "./attribution.ts";
 import {
   ageSeconds,
   type AwaitableCache,
@@ -16,7 +16,7 @@ import {
 } from "./availability.ts";
 import { catalogOf } from "./catalog.ts";
 import { catalogFor, type CatalogParts, catalogParts } from "./catalog_view.ts";
-import { clusterNameIn, type ClusterReports, clusterReports } from "./cluster_reports.ts";
+import { type ClusterReports, clusterReports } from "./cluster_reports.ts";
 import { ClusterList } from "./clusters.ts";
 import type { Heartbeat, HeartbeatIndex } from "../provider/heartbeats.ts";
 import { apiNamesOf, instancesOf, relatedRulesOf } from "./instances.ts";
@@ -182,8 +182,8 @@ export class Inventory {
         managedObjects: (api) => objects.get(api)?.values(),
         managedCopies: (resource) => copies.get(resource)?.values(),
         providerObjects: (rule) => originals.get(rule)?.values(),
-        identityOf: (consumerUid, grant) => identityIn(attribution, consumerUid, grant),
-        clusterNameOf: (consumerUid, grant) => clusterNameIn(clusterNames, consumerUid, grant),
+        identityOf: (consumerUid, grant) => textOfOrigin(attribution, consumerUid, grant),
+        clusterNameOf: (consumerUid, grant) => textOfOrigin(clusterNames, consumerUid, grant),
         problems: JSON.parse(problemsText),
         moreProblems,
         exportOf: (grant) => exportByGrant.get(grant),
@@ -206,7 +206,7 @@ export class Inventory {
       () => ({ value: clusterReports(grants.values(), heartbeats, this.#leaveOut) }),
     );
     return {
-      clusterNames: this.#clusterNames.get([reports], () => reports.names),
+      clusterNames: this.#clusterNames.get([reports], () => reports.clusterNames),
       reports,
       attribution: this.#attribution.get(
         [grantChanges, beats],

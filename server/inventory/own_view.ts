@@ -29,7 +29,7 @@ export function ownView(
   const exportByGrant = exportsByGrant(grants);
   const attribution = attributionOf(grants, heartbeats, leaveOut);
   const reports = clusterReports(grants, heartbeats, leaveOut);
-  const { names: clusterNames, problems, moreProblems } = reports;
+  const { clusterNames, problems, moreProblems } = reports;
   const parts = [exportByGrant, attribution, clusterNames, problems, moreProblems];
   const boundary = boundaryName(subject);
   const own = new Set(grants.map(({ metadata }) => metadata.name));
