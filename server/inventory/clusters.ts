@@ -54,26 +54,26 @@ export class ClusterList {
   /** Builds the list. Its cost grows only with the Grants and their own Leases. */
   view(sources: ClusterSources): ClustersView {
     const { grants, leaveOut = () => {} } = sources;
-    const bindingsByUid = new Map<string, Binding | Binding[]>();
+    const usesByUid = new Map<string, GrantUse | GrantUse[]>();
     const pending: PendingGrant[] = [];
     let validUntilMs = Infinity;
     for (const grant of grants) {
       if (isDeleting(grant)) continue;
       try {
         const part = this.#partOf(grant, sources);
-        if (part.bindings.length === 0) pending.push(pendingGrant(grant));
-        for (const binding of part.bindings) {
-          const others = bindingsByUid.get(binding.uid);
-          if (Array.isArray(others)) others.push(binding);
-          else bindingsByUid.set(binding.uid, others ? [others, binding] : binding);
+        if (part.uses.length === 0) pending.push(pendingGrant(grant));
+        for (const use of part.uses) {
+          const others = usesByUid.get(use.uid);
+          if (Array.isArray(others)) others.push(use);
+          else usesByUid.set(use.uid, others ? [others, use] : use);
         }
         validUntilMs = Math.min(validUntilMs, part.validUntilMs);
       } catch (error) {
         leaveOut(grant, error);
       }
     }
-    const uids = [...bindingsByUid.keys()].sort();
-    const clusters = uids.map((uid) => clusterJson(uid, bindingsByUid.get(uid) ?? []));
+    const uids = [...usesByUid.keys()].sort();
+    const clusters = uids.map((uid) => clusterJson(uid, usesByUid.get(uid) ?? []));
     pending.sort((a, b) => compare(a.grant, b.grant));
     const truncated = truncatedOf(sources.crowded ?? []);
     const more = [
@@ -97,7 +97,7 @@ export class ClusterList {
 
 /** The part of one Grant in the list, and what it was built from besides the Grant. */
 interface GrantPart {
-  readonly bindings: readonly Binding[];
+  readonly uses: readonly GrantUse[];
   readonly connection: string;
   readonly leases: readonly Heartbeat[];
   readonly validFromMs: number;
@@ -106,18 +106,18 @@ interface GrantPart {
 }
 
 /** One Grant as one cluster uses it. */
-interface Binding {
+interface GrantUse {
   readonly uid: string;
   readonly renewedMs: number;
   /** One for each API of the Grant. */
   readonly counts: readonly (number | undefined)[];
   readonly row: ClusterGrant;
-  /** The whole cluster, if it has only this binding, as most do. */
+  /** The whole cluster, if it has only this use, as most do. */
   json?: string;
 }
 
 function isStill(
-  { bindings, connection, leases, validFromMs, validUntilMs }: GrantPart,
+  { uses, connection, leases, validFromMs, validUntilMs }: GrantPart,
   { metadata, spec }: Grant,
   { heartbeats, syncedCounts, nowMs }: ClusterSources,
 ): boolean {
@@ -127,7 +127,7 @@ function isStill(
     if (lease !== leases[seen++]) return false;
   }
   return seen === leases.length &&
-    bindings.every(({ uid, counts }) =>
+    uses.every(({ uid, counts }) =>
       counts.every((count, i) =>
         count === syncedCounts(spec.apis[i]?.name ?? "", uid, metadata.name)
       )
@@ -146,7 +146,7 @@ function grantPart(grant: Grant, sources: ClusterSources): GrantPart {
     if (renewedMs >= nowMs) validFromMs = Infinity;
   }
   return {
-    bindings: [...beats].map(([uid, beat]) => bindingOf(sources, grant, uid, beat)),
+    uses: [...beats].map(([uid, beat]) => grantUse(sources, grant, uid, beat)),
     connection,
     leases,
     validFromMs,
@@ -182,12 +182,12 @@ function beatsOf(leases: readonly Heartbeat[], grant: Grant, nowMs: number): Map
   return beats;
 }
 
-function bindingOf(
+function grantUse(
   { syncedCounts }: ClusterSources,
   grant: Grant,
   uid: string,
   { renewedMs, isLive, report = {} }: Beat,
-): Binding {
+): GrantUse {
   const { metadata, spec } = grant;
   const counts = spec.apis.map(({ name }) => syncedCounts(name, uid, metadata.name));
   const { problems: _, ...reported } = report;
@@ -208,10 +208,10 @@ function bindingOf(
   return { uid, renewedMs, counts, row };
 }
 
-function clusterJson(uid: string, bindings: Binding | readonly Binding[]): string {
-  if ("uid" in bindings) return bindings.json ??= clusterJson(uid, [bindings]);
-  const rows = bindings.map(({ row }) => row).sort((a, b) => compare(a.grant, b.grant));
-  const latest = bindings.reduce((a, b) => b.renewedMs > a.renewedMs ? b : a);
+function clusterJson(uid: string, uses: GrantUse | readonly GrantUse[]): string {
+  if ("uid" in uses) return uses.json ??= clusterJson(uid, [uses]);
+  const rows = uses.map(({ row }) => row).sort((a, b) => compare(a.grant, b.grant));
+  const latest = uses.reduce((a, b) => b.renewedMs > a.renewedMs ? b : a);
   const { boundaryNamespace, clusterName } = latest.row;
   // Any tenant can write a foreign UID into its Leases, but not rename a cluster of another.
   const isOfOne = rows.every((row) => row.boundaryNamespace === boundaryNamespace);
