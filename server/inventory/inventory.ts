@@ -1,12 +1,10 @@
 import type { Collection, Export, Grant } from "../../common/api/resources.ts";
-import { boundaryName } from "../../common/api/names.ts";
 import type { CatalogRights } from "../authorization/catalog_rights.ts";
 import type { Cache } from "../../common/kube/cache.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
 import type { Log } from "../../common/log/log.ts";
 import type { ApiCaches } from "./api_caches.ts";
-import type { ApiObjects } from "./api_watch.ts";
-import { attributionOf, exportsByGrant, textOfOrigin } from "./attribution.ts";
+import { textOfOrigin } from "./attribution.ts";
 import {
   ageSeconds,
   type AwaitableCache,
@@ -16,14 +14,13 @@ import {
 } from "./availability.ts";
 import { catalogOf } from "./catalog.ts";
 import { catalogFor, type CatalogParts, catalogParts } from "./catalog_view.ts";
-import { type ClusterReports, clusterReports } from "./cluster_reports.ts";
-import { ClusterList } from "./clusters.ts";
 import type { Heartbeat, HeartbeatIndex } from "../provider/heartbeats.ts";
+import { lookUp, present, versions } from "./found_objects.ts";
 import { apiNamesOf, instancesOf, relatedRulesOf } from "./instances.ts";
 import { KeptViews } from "./kept_views.ts";
 import { type LeaveOut, logLeftOut } from "./leave_out.ts";
-import { Memo, type Texts, TextsMemo } from "./memo.ts";
-import { type OwnView, ownView } from "./own_view.ts";
+import { Memo } from "./memo.ts";
+import { type Scope, scopes } from "./scope.ts";
 import { type Answer, Snapshot } from "./snapshot.ts";
 
 type View<T extends MetadataObject> = Pick<
@@ -63,33 +60,26 @@ export class Inventory {
   readonly #deps: InventoryDeps;
   readonly #leaveOut: LeaveOut;
   readonly #changes: Readonly<Record<keyof InventoryDeps["caches"], () => number>>;
+  readonly #scopeOf: (owner?: string) => Scope;
   readonly #catalogParts = new Memo<CatalogParts>();
   readonly #catalog = new Snapshot();
   /** By what callers may see and bind. */
   readonly #ownCatalogs = new KeptViews();
-  readonly #clusterList = new ClusterList();
-  readonly #clusters = new Snapshot();
-  readonly #ownClusterList = new ClusterList();
-  /** By subject. */
-  readonly #ownClusters = new KeptViews();
-  /** By Export, and by subject if that sees only its own. */
+  /** By Export and scope. */
   readonly #instances = new KeptViews();
-  readonly #grantedApis = new Memo<readonly string[]>();
-  readonly #attribution = new TextsMemo();
-  readonly #exportByGrant = new TextsMemo();
-  readonly #reports = new Memo<ClusterReports>();
-  readonly #clusterNames = new TextsMemo();
 
   constructor(deps: InventoryDeps) {
+    const { exports, collections, grants, heartbeats } = deps.caches;
     this.#deps = deps;
     this.#leaveOut = logLeftOut(deps.log);
-    const { exports, collections, grants, heartbeats } = deps.caches;
     this.#changes = {
       exports: countChanges(exports),
       collections: countChanges(collections),
       grants: countChanges(grants),
       heartbeats: countChanges(heartbeats),
     };
+    const [changes, leaveOut] = [this.#changes, this.#leaveOut];
+    this.#scopeOf = scopes({ grants, heartbeats, changes, leaveOut });
   }
 
   /** Answers `GET /api/catalog`: all of it, or what the rights allow. */
@@ -110,34 +100,22 @@ export class Inventory {
 
   /** Answers `GET /api/clusters`: all of them, or those of one subject. */
   async clusters(signal?: AbortSignal, owner?: string): Promise<InventoryAnswer> {
-    const { caches: { grants, heartbeats }, outage } = this.#deps;
+    const { caches: { grants, heartbeats }, outage, apis } = this.#deps;
     await whenAvailable("list the clusters", [grants, heartbeats, outage], signal);
-    const names = owner === undefined
-      ? this.#grantedApis.get([this.#changes.grants()], () => ({
-        value: [...new Set([...grants.values()].flatMap(apiNamesOf))],
-      }))
-      : [...new Set(this.#grantsOf(owner).flatMap(apiNamesOf))];
-    const objects = await this.#lookUp(
-      names,
-      (api) => this.#deps.apis.managedObjects(api, signal),
-    );
+    const scope = this.#scopeOf(owner);
+    const { boundary } = scope;
+    const names = scope.apiNames();
+    const objects = await lookUp(names, (api) => apis.managedObjects(api, signal));
     // The names are part of the version: an API that a new Grant added is looked up the next time.
-    const version = [
-      ...(owner === undefined ? [names] : names),
-      this.#changes.grants(),
-      this.#changes.heartbeats(),
-      ...versions(objects),
-    ];
-    const snapshot = owner === undefined ? this.#clusters : this.#ownClusters.of(owner);
-    const boundary = owner === undefined ? undefined : boundaryName(owner);
-    const list = owner === undefined ? this.#clusterList : this.#ownClusterList;
-    const answer = snapshot.get(version, (nowMs) => {
-      const { json, ...rest } = list.view({
-        grants: owner === undefined ? grants.values() : this.#grantsOf(owner),
+    const [grantChanges, beats] = [this.#changes.grants(), this.#changes.heartbeats()];
+    const version = [...names, grantChanges, beats, ...versions(objects)];
+    const answer = scope.clusters().get(version, (nowMs) => {
+      const { json, ...rest } = scope.clusterList.view({
+        grants: scope.grants(),
         heartbeats,
         syncedCounts: (api, uid, grant) => objects.get(api)?.countOf(uid, grant, boundary),
         crowded: heartbeats.crowded.filter(({ namespace }) =>
-          (boundary ?? namespace) === namespace
+          boundary === undefined || namespace === boundary
         ),
         nowMs,
         leaveOut: this.#leaveOut,
@@ -148,8 +126,8 @@ export class Inventory {
   }
 
   /**
-   * Answers `GET /api/catalog/{export}/instances` for an existing Export, Ready or not: all objects,
-   * or those of one subject.
+   * Answers `GET /api/catalog/{export}/instances` for an existing Export, Ready or not: all
+   * objects, or those of one subject.
    */
   async instances(offer: Export, signal?: AbortSignal, owner?: string): Promise<InventoryAnswer> {
     const { caches: { grants, heartbeats }, outage, apis } = this.#deps;
@@ -160,20 +138,21 @@ export class Inventory {
       rules.filter(({ direction }) => direction === "FromConsumer").map((rule) => rule.resource),
     );
     const [objects, copies, originals] = await Promise.all([
-      this.#lookUp(apiNamesOf(offer), (api) => apis.managedObjects(api, signal)),
-      this.#lookUp(fromConsumer, (resource) => apis.managedCopies(resource, signal)),
-      this.#lookUp(fromProvider, (rule) => apis.providerObjects(rule, signal)),
+      lookUp(apiNamesOf(offer), (api) => apis.managedObjects(api, signal)),
+      lookUp(fromConsumer, (resource) => apis.managedCopies(resource, signal)),
+      lookUp(fromProvider, (rule) => apis.providerObjects(rule, signal)),
     ]);
-    const own = owner === undefined ? undefined : this.#ownView(owner);
-    const { attribution, exportByGrant, clusterNames, reports } = own ?? this.#origins();
+    const origins = this.#scopeOf(owner).origins();
+    const { identities, clusterNames, exportByGrant, isVisible } = origins;
     const { name, uid, resourceVersion } = offer.metadata;
-    const problemsText = reports.problems.get(name) ?? "[]";
-    const moreProblems = reports.moreProblems.get(name) ?? 0;
-    const origins = [attribution, exportByGrant, clusterNames, problemsText, moreProblems];
+    const problems = origins.problems.get(name) ?? "[]";
+    const moreProblems = origins.moreProblems.get(name) ?? 0;
     const version = [
       uid,
       resourceVersion,
-      ...(own ? [own.version] : origins),
+      ...origins.version,
+      problems,
+      moreProblems,
       ...[objects, copies, originals].flatMap(versions),
     ];
     const snapshot = this.#instances.of(JSON.stringify([name, owner]));
@@ -182,68 +161,19 @@ export class Inventory {
         managedObjects: (api) => objects.get(api)?.values(),
         managedCopies: (resource) => copies.get(resource)?.values(),
         providerObjects: (rule) => originals.get(rule)?.values(),
-        identityOf: (consumerUid, grant) => textOfOrigin(attribution, consumerUid, grant),
+        identityOf: (consumerUid, grant) => textOfOrigin(identities, consumerUid, grant),
         clusterNameOf: (consumerUid, grant) => textOfOrigin(clusterNames, consumerUid, grant),
-        problems: JSON.parse(problemsText),
+        problems: JSON.parse(problems),
         moreProblems,
         exportOf: (grant) => exportByGrant.get(grant),
-        ...(own ? { isVisible: own.isVisible } : {}),
+        isVisible,
         leaveOut: this.#leaveOut,
       })),
     }));
     const all = [objects, copies, originals].flatMap(present);
     return withAge(answer, viewAge([grants, heartbeats, outage, ...all]));
   }
-
-  /** Returns what tells whose objects are. Heartbeats that tell nothing new change none of it. */
-  #origins(): Record<"attribution" | "exportByGrant" | "clusterNames", Texts> & {
-    readonly reports: ClusterReports;
-  } {
-    const { grants, heartbeats } = this.#deps.caches;
-    const [grantChanges, beats] = [this.#changes.grants(), this.#changes.heartbeats()];
-    const reports = this.#reports.get(
-      [grantChanges, beats],
-      () => ({ value: clusterReports(grants.values(), heartbeats, this.#leaveOut) }),
-    );
-    return {
-      clusterNames: this.#clusterNames.get([reports], () => reports.clusterNames),
-      reports,
-      attribution: this.#attribution.get(
-        [grantChanges, beats],
-        () => attributionOf(grants.values(), heartbeats, this.#leaveOut),
-      ),
-      exportByGrant: this.#exportByGrant.get(
-        [grantChanges],
-        () => exportsByGrant(grants.values()),
-      ),
-    };
-  }
-
-  #ownView(owner: string): OwnView {
-    return ownView(owner, this.#grantsOf(owner), this.#deps.caches.heartbeats, this.#leaveOut);
-  }
-
-  #grantsOf(owner: string): Grant[] {
-    const { grants } = this.#deps.caches;
-    return [...grants.find("boundary", boundaryName(owner))]
-      .filter(({ spec }) => spec.identity.subject === owner);
-  }
-
-  async #lookUp<K>(
-    keys: Iterable<K>,
-    find: (key: K) => Promise<ApiObjects | undefined>,
-  ): Promise<Map<K, ApiObjects | undefined>> {
-    const found = [...keys].map(async (key) => [key, await find(key)] as const);
-    return new Map(await Promise.all(found));
-  }
 }
-
-type Found = ReadonlyMap<unknown, ApiObjects | undefined>;
-
-const versions = (found: Found): unknown[] => [...found.values()].map((each) => each?.version);
-
-const present = (found: Found): ApiObjects[] =>
-  [...found.values()].filter((each) => each !== undefined);
 
 const withAge = (answer: Answer, age: ViewAge): InventoryAnswer => {
   const seconds = ageSeconds(age);

@@ -22,7 +22,7 @@ const MAX_BEHIND_MS = 1_000;
 /** Building may take about a fifth of the time. */
 const COST_FACTOR = 5;
 
-interface Kept<T> extends Built<T> {
+interface LastBuild<T> extends Built<T> {
   readonly version: Version;
   readonly startedSteadyMs: number;
   readonly startedWallMs: number;
@@ -35,7 +35,7 @@ interface Kept<T> extends Built<T> {
  */
 export class Memo<T> {
   readonly #clocks: Clocks;
-  #kept: Kept<T> | undefined;
+  #last: LastBuild<T> | undefined;
 
   constructor(clocks: Clocks = SYSTEM_CLOCKS) {
     this.#clocks = clocks;
@@ -43,14 +43,14 @@ export class Memo<T> {
 
   /** Returns the value for this version of the sources, or a very recent one. */
   get(version: Version, build: (nowMs: number) => Built<T>): T {
-    const kept = this.#kept;
+    const last = this.#last;
     const startedSteadyMs = this.#clocks.steadyMs();
     const startedWallMs = this.#clocks.wallMs();
-    if (kept && isCurrent(kept, version, startedWallMs)) return kept.value;
-    if (kept && startedSteadyMs - kept.startedSteadyMs < kept.intervalMs) return kept.value;
+    if (last && isCurrent(last, version, startedWallMs)) return last.value;
+    if (last && startedSteadyMs - last.startedSteadyMs < last.intervalMs) return last.value;
     const built = build(startedWallMs);
     const costMs = this.#clocks.steadyMs() - startedSteadyMs;
-    this.#kept = {
+    this.#last = {
       ...built,
       version,
       startedSteadyMs,
@@ -61,33 +61,18 @@ export class Memo<T> {
   }
 }
 
-const isCurrent = (kept: Kept<unknown>, version: Version, nowMs: number): boolean =>
-  nowMs >= kept.startedWallMs && // otherwise the clock was set back
-  nowMs <= (kept.validUntilMs ?? Infinity) &&
-  version.length === kept.version.length &&
-  version.every((part, index) => Object.is(part, kept.version[index]));
+const isCurrent = (last: LastBuild<unknown>, version: Version, nowMs: number): boolean =>
+  nowMs >= last.startedWallMs && // otherwise the clock was set back
+  nowMs <= (last.validUntilMs ?? Infinity) &&
+  version.length === last.version.length &&
+  version.every((part, index) => Object.is(part, last.version[index]));
 
 /** Texts by text. */
 export type Texts = ReadonlyMap<string, string>;
 
-/** Keeps a map of texts, and returns the same object as long as its content is equal. */
-export class TextsMemo {
-  readonly #memo: Memo<Texts>;
-  #texts: Texts = new Map();
-
-  constructor(clocks?: Clocks) {
-    this.#memo = new Memo(clocks);
-  }
-
-  /** Returns the map for this version of the sources, or a very recent one. */
-  get(version: Version, build: () => Texts): Texts {
-    return this.#memo.get(version, () => {
-      const built = build();
-      if (!areEqual(built, this.#texts)) this.#texts = built;
-      return { value: this.#texts };
-    });
-  }
-}
+/** Returns the earlier map if its content is equal, so that what was built of it can be last. */
+export const sameIfEqual = (before: Texts, now: Texts): Texts =>
+  areEqual(before, now) ? before : now;
 
 function areEqual(a: Texts, b: Texts): boolean {
   if (a.size !== b.size) return false;
