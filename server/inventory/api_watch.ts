@@ -18,9 +18,9 @@ export interface ApiObjects {
   values(): Iterable<MetadataObject>;
   /**
    * Returns how many of them came from this consumer cluster with this Grant. Objects that name no
-   * Grant count for each Grant of the cluster. With the boundary of the Grant, only those count that
-   * no other tenant can have claimed: they are in the boundary, or name the Grant and are in no
-   * boundary at all.
+   * Grant count for each Grant of the cluster. With the boundary of the Grant, only those count
+   * that no other tenant can have claimed: they are in the boundary, or name the Grant and are in
+   * no boundary at all.
    */
   countOf(consumerUid: string, grant: string, boundary?: string): number;
   /** Returns how long the watch has been broken; undefined while it works. */

@@ -56,8 +56,8 @@ const displayNameOf = ({ displayName }: Grant["spec"]["identity"]): string =>
 
 /**
  * Finds the display names of the identities of each consumer cluster by its heartbeats. A cluster
- * with heartbeats for two identities belongs to neither, because anyone can write a foreign UID into
- * a Lease. Only the Grant that an object names tells then whose object it is.
+ * with heartbeats for two identities belongs to neither, because anyone can write a foreign UID
+ * into a Lease. Only the Grant that an object names tells then whose object it is.
  */
 export function attributionOf(
   grants: Iterable<Grant>,

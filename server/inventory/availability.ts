@@ -50,7 +50,7 @@ export function availability(caches: readonly CacheState[]): Availability {
     : { kind: "shown", age };
 }
 
-/** Waits until the view can be shown and returns its age. `action` follows "Cannot" in the error. */
+/** Waits until the view can be shown, and returns its age. `action` follows "Cannot" in errors. */
 export async function whenAvailable(
   action: string,
   caches: readonly AwaitableCache[],

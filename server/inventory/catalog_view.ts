@@ -38,7 +38,7 @@ export function catalogParts(catalog: Catalog): CatalogParts {
   };
 }
 
-/** Puts together what someone with these rights sees. A Collection without visible Exports is left out. */
+/** Puts together what someone with these rights sees, without Collections that would be empty. */
 export function catalogFor(parts: CatalogParts, { see, bind }: CatalogRights): string {
   if (see === "all" && bind === "all") return parts.whole;
   const exports = parts.exports.filter(({ name }) => includes(see, name))

@@ -62,7 +62,7 @@ export const apiNamesOf = ({ spec }: { readonly spec: Pick<Export["spec"], "apis
   ...new Set(asList(spec?.apis).map((api) => api?.name).filter((name) => typeof name === "string")),
 ];
 
-/** Returns the related-resource rules whose objects can be listed, and leaves malformed ones out. */
+/** Returns the related-resource rules whose objects can be listed. Malformed ones are left out. */
 export function relatedRulesOf(offer: Export, leaveOut: LeaveOut = () => {}): RelatedResource[] {
   return asList(offer.spec?.defaults?.relatedResources).filter((rule) => {
     try {

@@ -69,8 +69,9 @@ function everyone({ grants, heartbeats, changes, leaveOut }: ScopeSources): Scop
 }
 
 /**
- * The scopes of identities that may not see the inventory of all. Each is made of the Grants of the
- * identity and their Leases only, so that no claim in an object or a Lease shows anything of others.
+ * The scopes of identities that may not see the inventory of all. Each is made of the Grants of
+ * the identity and their Leases only, so that no claim in an object or a Lease shows anything of
+ * others.
  */
 function ownScopes({ grants, heartbeats, leaveOut }: ScopeSources): (subject: string) => Scope {
   const clusterList = new ClusterList();
