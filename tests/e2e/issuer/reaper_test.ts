@@ -14,13 +14,9 @@ import {
 } from "../../../common/api/resources.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
 import { KubeError } from "../../../common/kube/kube_error.ts";
-import {
-  ANNOTATIONS,
-  FIELD_MANAGERS,
-  heartbeatLeaseName,
-  LABELS,
-} from "../../../common/api/names.ts";
-import { boundaryOf, customType, WIDGETS } from "../../support/planes/issuer_samples.ts";
+import { ANNOTATIONS, FIELD_MANAGERS } from "../../../common/api/names.ts";
+import { beating } from "../../support/planes/beating.ts";
+import { boundaryOf, customType, leaseFor, WIDGETS } from "../../support/planes/issuer_samples.ts";
 import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
 
 const TTL_MS = 6_000;
@@ -58,44 +54,20 @@ async function allowReaping(user: string): Promise<void> {
 }
 
 /** Writes a heartbeat like a konnector. */
-async function beat(as: KubeClient, grant: Grant, renewedMs = Date.now()): Promise<Lease> {
-  const { name } = grant.metadata;
-  const uid = "0123456789-consumer";
-  return await as.apply(LEASES, {
-    apiVersion: "coordination.k8s.io/v1",
-    kind: "Lease",
-    metadata: {
-      name: heartbeatLeaseName(name, uid),
-      namespace: boundaryOf(grant),
-      labels: { [LABELS.managed]: "true" },
-      annotations: { [ANNOTATIONS.connection]: name, [ANNOTATIONS.consumerClusterUid]: uid },
-    },
-    spec: {
-      holderIdentity: uid,
-      leaseDurationSeconds: 60,
-      renewTime: new Date(renewedMs).toISOString().replace("Z", "000Z"),
-    },
-  }, FIELD_MANAGERS.cli);
+async function beat(as: KubeClient, grant: Grant, renewTimeMs?: number): Promise<Lease> {
+  const connection = grant.metadata.name;
+  const consumerUid = "0123456789-consumer";
+  const lease = leaseFor({ connection, namespace: boundaryOf(grant), consumerUid, renewTimeMs });
+  return await as.apply(LEASES, lease, FIELD_MANAGERS.cli);
 }
 
 /** Beats each second with the credentials of a Grant, until it is disposed. */
-async function beating(grant: Grant): Promise<AsyncDisposable> {
-  const consumer = await world.issued(grant);
+async function beatingAs(grant: Grant): Promise<AsyncDisposable> {
+  await using cleanup = new AsyncDisposableStack();
+  const consumer = cleanup.use(await world.issued(grant));
   await eventually("the heartbeat is written", () => beat(consumer.kube, grant));
-  const stop = new AbortController();
-  const run = (async () => {
-    while (!stop.signal.aborted) {
-      await beat(consumer.kube, grant);
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
-    }
-  })();
-  return {
-    [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      await run;
-      consumer[Symbol.dispose]();
-    },
-  };
+  cleanup.use(beating(() => beat(consumer.kube, grant), 1_000));
+  return cleanup.move();
 }
 
 /** Waits until a Grant is Stale. */
@@ -126,7 +98,7 @@ Deno.test("xbind-backend as issuer and reaper revokes a silent Grant, and keeps 
   await world.restart(...REAPER, "--reaper-revoke", "--reaper-delete-boundary");
   const silent = await world.ready(await world.grant());
   const live = await world.ready(await world.grant({ exportName: "others" }));
-  const consumer = await beating(live);
+  const consumer = await beatingAs(live);
   using credentials = await world.issued(silent);
 
   await t.step("the silent Grant loses its rights, then its credentials", async () => {

@@ -11,18 +11,14 @@ import {
   ROLES,
 } from "../../../common/api/resources.ts";
 import { KubeError } from "../../../common/kube/kube_error.ts";
-import {
-  ANNOTATIONS,
-  FIELD_MANAGERS,
-  heartbeatLeaseName,
-  LABELS,
-} from "../../../common/api/names.ts";
+import { ANNOTATIONS, FIELD_MANAGERS, LABELS } from "../../../common/api/names.ts";
 import {
   boundaryOf,
   customType,
   grantFor,
   type GrantSample,
   issuedKeys,
+  leaseFor,
   WIDGETS,
 } from "../../support/planes/issuer_samples.ts";
 import { IssuerWorld } from "../../support/worlds/issuer_world.ts";
@@ -37,22 +33,14 @@ const { kube } = world;
 /** Renews the heartbeat of a consumer, with the credentials of its Grant. */
 async function beat(grant: Grant, renewedAgoMs = 0): Promise<Lease> {
   using issued = await world.issued(grant);
-  const { name } = grant.metadata;
-  const uid = `consumer-of-${name}`;
-  const metadata = {
-    name: heartbeatLeaseName(name, uid),
-    namespace: boundaryOf(grant),
-    labels: { [LABELS.managed]: "true" },
-    annotations: { [ANNOTATIONS.connection]: name, [ANNOTATIONS.consumerClusterUid]: uid },
-  };
-  const renewTime = new Date(Date.now() - renewedAgoMs).toISOString().replace("Z", "000Z");
-  return await eventually("the Lease is written", () =>
-    issued.kube.apply(LEASES, {
-      apiVersion: "coordination.k8s.io/v1",
-      kind: "Lease",
-      metadata,
-      spec: { holderIdentity: uid, leaseDurationSeconds: 60, renewTime },
-    }, FIELD_MANAGERS.cli));
+  const connection = grant.metadata.name;
+  const consumerUid = `consumer-of-${connection}`;
+  const renewTimeMs = Date.now() - renewedAgoMs;
+  const lease = leaseFor({ connection, namespace: boundaryOf(grant), consumerUid, renewTimeMs });
+  return await eventually(
+    "the Lease is written",
+    () => issued.kube.apply(LEASES, lease, FIELD_MANAGERS.cli),
+  );
 }
 
 /** Makes a Grant and waits until it is Ready. */

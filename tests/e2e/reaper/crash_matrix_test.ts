@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { condition, type Grant, GRANTS } from "../../../common/api/resources.ts";
-import { sleep } from "../../../common/time/wait.ts";
 import { ANNOTATIONS } from "../../../common/api/names.ts";
+import { beating } from "../../support/planes/beating.ts";
 import { CrashWorld } from "../../support/worlds/crash_world.ts";
 import { killPoints, pointText } from "../../support/faults/write_gate.ts";
 
@@ -25,20 +25,8 @@ const isJudged = ({ metadata: { name } }: Grant, status: "True" | "False") =>
 
 /** Starts the heartbeats of a consumer that was silent for too long. */
 async function comesBack(grant: Grant): Promise<AsyncDisposable> {
-  const stop = new AbortController();
   await world.beat(grant);
-  const beating = (async () => {
-    while (!stop.signal.aborted) {
-      await world.beat(grant);
-      await sleep(300, stop.signal).catch(() => {});
-    }
-  })();
-  return {
-    [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      await beating;
-    },
-  };
+  return beating(() => world.beat(grant), 300);
 }
 
 Deno.test("reaper() clears Stale after a restart when it was killed at any write", async (t) => {

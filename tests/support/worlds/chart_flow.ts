@@ -42,6 +42,7 @@ import {
 import { submitted } from "../../testdata/hostile_kubeconfigs/parts.ts";
 import { type Gateway, okJson, postJson } from "./gateway_world.ts";
 import { TestProvider } from "./provider.ts";
+import { beating } from "../planes/beating.ts";
 import { customType, WIDGETS } from "../planes/issuer_samples.ts";
 import { accountToken } from "../planes/kube.ts";
 import { objectsIn, TestKonnector } from "./test_konnector.ts";
@@ -125,7 +126,11 @@ export class ChartFlow implements AsyncDisposable {
   async sync(): Promise<void> {
     const konnector = this.#konnector ?? assert.fail("nothing is bound");
     await eventually("the konnector may write its heartbeat", () => konnector.beat());
-    this.#beating = beating(konnector);
+    const beat = () =>
+      konnector.beat().catch((error) => {
+        if (!isForbidden(error)) throw error; // its rights may be missing for a moment
+      });
+    this.#beating = beating(beat, 1_000);
     await konnector.sync(customType(WIDGETS), "team", "small");
     const related = { [ANNOTATIONS.relatedBinding]: crypto.randomUUID() };
     await konnector.sync(CONFIG_MAPS, "team", "settings", related);
@@ -253,23 +258,4 @@ export class ChartFlow implements AsyncDisposable {
       return events.some((event) => event.reason === reason);
     });
   }
-}
-
-/** Writes a heartbeat each second until disposed. Its rights may be missing for a moment. */
-function beating(konnector: TestKonnector): AsyncDisposable {
-  const stop = new AbortController();
-  const run = (async () => {
-    while (!stop.signal.aborted) {
-      await konnector.beat().catch((error) => {
-        if (!isForbidden(error)) throw error;
-      });
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
-    }
-  })();
-  return {
-    [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      await run;
-    },
-  };
 }

@@ -15,6 +15,7 @@ import {
 import type { KubeClient } from "../../../common/kube/client.ts";
 import { isConflict, isNotFound } from "../../../common/kube/kube_error.ts";
 import { boundaryName, FIELD_MANAGERS, identityHash, LABELS } from "../../../common/api/names.ts";
+import { beating } from "../planes/beating.ts";
 import { type GrantSample, readyCondition, seconds } from "../planes/issuer_samples.ts";
 import type { Connected } from "../planes/kube.ts";
 import { removeGrant } from "../planes/remove_grant.ts";
@@ -119,19 +120,7 @@ export class ReaperWorld implements AsyncDisposable {
 
   /** Writes heartbeats until disposed, and retries a failed one as a konnector does. */
   beating(grant: Grant, everyMs: number, beat: () => Beat = () => ({})): AsyncDisposable {
-    let isStopped = false;
-    const running = (async () => {
-      while (!isStopped) {
-        await this.beat(grant, beat()).catch(() => {});
-        await new Promise((resolve) => setTimeout(resolve, everyMs));
-      }
-    })();
-    return {
-      [Symbol.asyncDispose]: async () => {
-        isStopped = true;
-        await running;
-      },
-    };
+    return beating(() => this.beat(grant, beat()).catch(() => {}), everyMs);
   }
 
   /** Reads the stored Grant, or undefined once it is deleted. */
