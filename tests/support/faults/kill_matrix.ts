@@ -2,6 +2,7 @@ import type { KubeObject } from "../../../common/api/resources.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
 import { isNotFound } from "../../../common/kube/kube_error.ts";
 import type { Arrival, Fault } from "./fault_proxy.ts";
+import { OneAtATime } from "./one_at_a_time.ts";
 import { VERBS, writeOf } from "./write_gate.ts";
 
 /** A cluster that a konnector writes to. */
@@ -52,7 +53,7 @@ export class KillMatrix {
   /** How often a write of a kind changed an object. */
   readonly #effects = new Map<string, number>();
   readonly #struck = new Set<string>();
-  #turn: Promise<void> = Promise.resolve();
+  readonly #turns = new OneAtATime();
   #isShut = false;
 
   constructor(kinds: readonly WriteKind[], kill: () => void) {
@@ -83,21 +84,8 @@ export class KillMatrix {
   faults(side: Side, kube: KubeClient): (arrival: Arrival) => Fault | undefined {
     return (arrival) => {
       const write = mutationOf(arrival);
-      if (!write) return undefined;
-      const before = this.#turn;
-      const { promise, resolve: leave } = Promise.withResolvers<void>();
-      this.#turn = promise;
-      return {
-        kind: "gate",
-        pass: async (forward, body) => {
-          await before;
-          try {
-            return await this.#pass(side, kube, write, body, forward);
-          } finally {
-            leave();
-          }
-        },
-      };
+      return write &&
+        this.#turns.gate((forward, body) => this.#pass(side, kube, write, body, forward));
     };
   }
 

@@ -1,4 +1,5 @@
 import type { Arrival, Fault } from "./fault_proxy.ts";
+import { OneAtATime } from "./one_at_a_time.ts";
 
 /** A write on its way to the API server. */
 export interface Write {
@@ -54,33 +55,19 @@ export class WriteGate {
   readonly conflicts: string[] = [];
   /** Runs before each write is forwarded. */
   inspect: (write: Write) => Promise<void> = () => Promise.resolve();
-  #turn: Promise<void> = Promise.resolve();
+  readonly #turns = new OneAtATime();
   #ambush: Ambush | undefined;
   #isShut = false;
 
   /** Chooses the faults of the proxy. */
   readonly faults = (arrival: Arrival): Fault | undefined => {
     const write = writeOf(arrival);
-    if (!write) return undefined;
-    const before = this.#turn;
-    const { promise, resolve: leave } = Promise.withResolvers<void>();
-    this.#turn = promise;
-    return {
-      kind: "gate",
-      pass: async (forward) => {
-        await before;
-        try {
-          return await this.#pass(write, forward);
-        } finally {
-          leave();
-        }
-      },
-    };
+    return write && this.#turns.gate((forward) => this.#pass(write, forward));
   };
 
   /** Waits until every write that has arrived is answered; its effect may be visible earlier. */
   async settled(): Promise<void> {
-    await this.#turn;
+    await this.#turns.settled();
   }
 
   /** Kills at this point; then the gate is shut until it is opened. */
