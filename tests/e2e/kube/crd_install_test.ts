@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { type AuditEvent, auditEvents } from "../../../scripts/controlplane/audit_events.ts";
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
-import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { serviceCrds } from "../../../common/api/crd_manifests.ts";
 import { CRDS, type CustomResourceDefinition, EXPORTS } from "../../../common/api/resources.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
@@ -12,6 +10,7 @@ import { createLogger } from "../../../common/log/log.ts";
 import { dropCrds } from "../../support/planes/ask_etcd.ts";
 import { ownPlane } from "../../support/planes/control_planes.ts";
 import { connect, TEST_USER_AGENT, uniqueName } from "../../support/planes/kube.ts";
+import { eventsDuring } from "../../support/planes/requests_during.ts";
 
 const NAMES = serviceCrds().map(({ metadata }) => metadata.name).sort();
 const EXPORTS_CRD = { name: "exports.catalog.xbind.io" };
@@ -42,15 +41,10 @@ async function install(
 async function writesDuring(plane: ControlPlane, run: (kube: KubeClient) => Promise<unknown>) {
   const userAgent = uniqueName(TEST_USER_AGENT);
   using connected = await connect(plane, { userAgent });
-  await run(connected.kube);
-  const end = uniqueName("end");
-  await connected.kube.find(CRDS, { name: end });
-  const ours = (event: AuditEvent) => event.userAgent === userAgent;
-  const events = await eventually("the audit log is complete", async () => {
-    const all = await auditEvents(plane, ours);
-    return all.some(({ objectRef }) => objectRef?.name === end) && all;
-  });
+  const { kube } = connected;
+  const [events = []] = await eventsDuring([{ plane, kube }], () => run(kube));
   return events
+    .filter((event) => event.userAgent === userAgent)
     .filter(({ verb }) => !["get", "list", "watch"].includes(verb))
     .map(({ verb, objectRef }) => `${verb} ${objectRef?.resource}/${objectRef?.name}`).sort();
 }

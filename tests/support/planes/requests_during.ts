@@ -3,6 +3,13 @@ import type { ControlPlane } from "../../../scripts/controlplane/control_plane.t
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { NAMESPACES } from "../../../common/api/resources.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
+import { uniqueName } from "./kube.ts";
+
+/** A control plane, and a client whose requests mark places in its audit log. */
+export interface Watched {
+  readonly plane: ControlPlane;
+  readonly kube: KubeClient;
+}
 
 /** Returns the requests of a user during `run` from the audit log, without watches. */
 export async function requestsDuring(
@@ -10,17 +17,33 @@ export async function requestsDuring(
   { kube, user }: { kube: KubeClient; user: string },
   run: () => Promise<unknown>,
 ): Promise<AuditEvent[]> {
-  const [first, last] = [`before-${crypto.randomUUID()}`, `after-${crypto.randomUUID()}`];
-  await kube.find(NAMESPACES, { name: first });
+  const [events = []] = await eventsDuring([{ plane, kube }], run);
+  return events.filter(({ verb, user: { username } }) => verb !== "watch" && username === user);
+}
+
+/** Returns all requests to each plane that were answered during `run`, from the audit logs. */
+export async function eventsDuring(
+  planes: readonly Watched[],
+  run: () => Promise<unknown>,
+): Promise<AuditEvent[][]> {
+  const [first, last] = [uniqueName("before"), uniqueName("after")];
+  const mark = (name: string) =>
+    Promise.all(planes.map(({ kube }) => kube.find(NAMESPACES, { name })));
+  await mark(first);
   await run();
-  await kube.find(NAMESPACES, { name: last });
+  await mark(last);
+  return await Promise.all(planes.map(({ plane }) => eventsBetween(plane, first, last)));
+}
+
+async function eventsBetween(
+  plane: ControlPlane,
+  first: string,
+  last: string,
+): Promise<AuditEvent[]> {
+  const isMark = (name: string) => ({ objectRef }: AuditEvent) => objectRef?.name === name;
   return await eventually("the audit log is complete", async () => {
-    const events = await auditEvents(
-      plane,
-      ({ stage, verb, user: { username } }) =>
-        stage === "ResponseComplete" && verb !== "watch" && username === user,
-    );
-    const indexOf = (name: string) => events.findIndex(({ objectRef }) => objectRef?.name === name);
-    return indexOf(last) >= 0 && events.slice(indexOf(first) + 1, indexOf(last));
+    const events = await auditEvents(plane, ({ stage }) => stage === "ResponseComplete");
+    const end = events.findIndex(isMark(last));
+    return end >= 0 && events.slice(events.findIndex(isMark(first)) + 1, end);
   });
 }

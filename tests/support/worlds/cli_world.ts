@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
-import { type AuditEvent, auditEvents } from "../../../scripts/controlplane/audit_events.ts";
+import type { AuditEvent } from "../../../scripts/controlplane/audit_events.ts";
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import {
@@ -9,7 +9,6 @@ import {
   CONNECTIONS,
   CRDS,
   type KubeObject,
-  NAMESPACES,
   type ResourceType,
   SECRETS,
   SERVICE_ACCOUNTS,
@@ -17,7 +16,6 @@ import {
 import type { Identity } from "../../../common/api/wire.ts";
 import { providerKubeconfig } from "../../../common/consumer/bundle.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
-import { isNotFound } from "../../../common/kube/kube_error.ts";
 import { ANNOTATIONS, FIELD_MANAGERS, grantName, LABELS } from "../../../common/api/names.ts";
 import { toYaml } from "../../../common/yaml.ts";
 import { type CliOptions, type CliResult, CliUser } from "../programs/cli.ts";
@@ -26,7 +24,8 @@ import { ownPlane } from "../planes/control_planes.ts";
 import { Gateway } from "./gateway_world.ts";
 import { TestProvider } from "./provider.ts";
 import { crdFor, customType, readyCondition, WIDGETS } from "../planes/issuer_samples.ts";
-import { accountToken, connect, type Connected, uniqueName } from "../planes/kube.ts";
+import { accountToken, connect, type Connected } from "../planes/kube.ts";
+import { eventsDuring } from "../planes/requests_during.ts";
 
 /** The konnector image that the gateway serves. */
 export const SERVED_IMAGE = "registry.example.org/konnector:served";
@@ -180,20 +179,14 @@ export class CliWorld implements AsyncDisposable {
 
   /** Returns the writes of `kubectl bind` to the consumer during `run`, as `verb resource/name`. */
   async writesDuring(run: () => Promise<unknown>): Promise<string[]> {
-    const before = (await this.#requests()).length;
-    await run();
-    await this.#settled();
-    return (await this.#requests()).slice(before)
+    return (await this.#requestsDuring(run))
       .filter((event) => WRITES.includes(event.verb) && !isReview(event) && !isDryRun(event))
       .map(({ verb, objectRef }) => `${verb} ${objectRef?.resource}/${objectRef?.name ?? ""}`);
   }
 
   /** Counts the requests of `kubectl bind` to the consumer during `run`. */
   async requestsDuring(run: () => Promise<unknown>): Promise<number> {
-    const before = (await this.#requests()).length;
-    await run();
-    await this.#settled();
-    return (await this.#requests()).length - before;
+    return (await this.#requestsDuring(run)).length;
   }
 
   /** Plays the konnector: installs the Export's CRD, with these objects in `default`. */
@@ -256,24 +249,9 @@ export class CliWorld implements AsyncDisposable {
     return { KUBECONFIG: this.consumerPlane.adminKubeconfig, ...env };
   }
 
-  #requests(): Promise<AuditEvent[]> {
-    return auditEvents(
-      this.consumerPlane,
-      ({ userAgent, stage }) =>
-        stage === "ResponseComplete" && (userAgent?.startsWith("kubectl-bind/") ?? false),
-    );
-  }
-
-  /** Waits until the audit log has all earlier requests. */
-  async #settled(): Promise<void> {
-    const name = uniqueName("mark");
-    await this.kube.get(NAMESPACES, { name }).catch((error) => assert.ok(isNotFound(error)));
-    await eventually("the audit log is up to date", async () => {
-      const seen = await auditEvents(
-        this.consumerPlane,
-        ({ objectRef }) => objectRef?.name === name,
-      );
-      return seen.length > 0;
-    });
+  async #requestsDuring(run: () => Promise<unknown>): Promise<AuditEvent[]> {
+    const consumer = { plane: this.consumerPlane, kube: this.kube };
+    const [events = []] = await eventsDuring([consumer], run);
+    return events.filter(({ userAgent }) => userAgent?.startsWith("kubectl-bind/") ?? false);
   }
 }
