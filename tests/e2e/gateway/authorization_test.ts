@@ -9,6 +9,7 @@ import {
   type KubeObject,
 } from "../../../common/api/resources.ts";
 import type { BindResult, Catalog, Clusters, Me } from "../../../common/api/wire.ts";
+import { providerKubeconfig } from "../../../common/consumer/bundle.ts";
 import { sealedSubject } from "../../support/planes/sealed_sessions.ts";
 import {
   type AskingGateway,
@@ -131,14 +132,9 @@ async function checkMatrix(t: Deno.TestContext, gateway: AskingGateway): Promise
 }
 
 /** A consumer that no one can reach: an apply gets there only if it was allowed. */
-const CONSUMER = btoa(JSON.stringify({
-  apiVersion: "v1",
-  kind: "Config",
-  "current-context": "c",
-  contexts: [{ name: "c", context: { cluster: "c", user: "c" } }],
-  clusters: [{ name: "c", cluster: { server: "https://127.0.0.1:1" } }],
-  users: [{ name: "c", user: { token: "t" } }],
-}));
+const CONSUMER = btoa(
+  JSON.stringify(providerKubeconfig({ server: "https://127.0.0.1:1", token: "t" })),
+);
 
 Deno.test("a gateway that may ask in bulk shows and allows what RBAC says", async (t) => {
   const gateway = await world.gateway(GATEWAY_RIGHTS.IN_BULK, ["--kubernetes-auth"]);

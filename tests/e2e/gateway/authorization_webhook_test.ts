@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { freePort } from "../../../scripts/controlplane/free_port.ts";
+import { providerKubeconfig } from "../../../common/consumer/bundle.ts";
 import { XbindError } from "../../../common/errors.ts";
 import { AccessReviews, EXPORT_ACCESS } from "../../../server/authorization/access_reviews.ts";
 import { Authorizer } from "../../../server/authorization/authorizer.ts";
@@ -13,14 +14,8 @@ const PREFIXES = { authorizationUserPrefix: "xbind:", authorizationGroupPrefix: 
 const ADA = { subject: "idp#ada" };
 
 /** A webhook that nobody answers. */
-const webhook = () => ({
-  apiVersion: "v1",
-  kind: "Config",
-  "current-context": "c",
-  contexts: [{ name: "c", context: { cluster: "c", user: "c" } }],
-  clusters: [{ name: "c", cluster: { server: `http://127.0.0.1:${freePort()}` } }],
-  users: [{ name: "c", user: {} }],
-});
+const webhook = () =>
+  providerKubeconfig({ server: `http://127.0.0.1:${freePort()}`, token: "unused" });
 
 Deno.test("an authorizer that fails makes a refusal no answer", async (t) => {
   const config = await Deno.makeTempFile({ suffix: ".json" });
