@@ -41,9 +41,7 @@ Deno.test("a user binds, uses, lists and unbinds an Export", async (t) => {
     await kube.create(TYPE, widget, FIELD_MANAGERS.installer);
     const copy = await eventually("the copy", () => provider.kube.get(TYPE, KEY));
     assert.deepEqual(copy.spec, { n: 1 });
-    const steps = [{ op: "add" as const, path: "/status", value: { phase: "Ready" } }];
-    const options = { manager: FIELD_MANAGERS.installer, part: "status" as const };
-    await provider.kube.jsonPatch(TYPE, KEY, steps, options);
+    await provider.setStatus(TYPE, KEY, { phase: "Ready" });
     await eventually("the status", async () => (await kube.get(TYPE, KEY)).status);
   });
 

@@ -23,9 +23,7 @@ async function work({ kube, provider }: CliWorld): Promise<void> {
   const widget = { apiVersion: "example.org/v1", kind: TYPE.kind, metadata: KEY, spec: { n: 1 } };
   await kube.create(TYPE, widget, FIELD_MANAGERS.installer);
   await eventually("the copy", () => provider.kube.find(TYPE, KEY));
-  const steps = [{ op: "add" as const, path: "/status", value: { phase: "Ready" } }];
-  const options = { manager: FIELD_MANAGERS.installer, part: "status" as const };
-  await provider.kube.jsonPatch(TYPE, KEY, steps, options);
+  await provider.setStatus(TYPE, KEY, { phase: "Ready" });
   await eventually("the status", async () => (await kube.get(TYPE, KEY)).status);
 }
 

@@ -184,6 +184,13 @@ export class TestProvider implements Disposable {
     return await this.kube.create(GRANTS, grantFor(sample), FIELD_MANAGERS.gateway);
   }
 
+  /** Sets the status of an object as its controller does. */
+  async setStatus(type: ResourceType, key: ObjectKey, status: object): Promise<void> {
+    const step = { op: "add" as const, path: "/status", value: status };
+    const options = { manager: FIELD_MANAGERS.installer, part: "status" as const };
+    await this.kube.jsonPatch(type, key, [step], options);
+  }
+
   /** Renews a heartbeat as a konnector does. */
   async beat(grant: Grant, beat: Beat = {}): Promise<Lease> {
     const {
