@@ -14,7 +14,7 @@ import {
 } from "../../../common/api/resources.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { bundleFor, providerKubeconfig } from "../../../common/consumer/bundle.ts";
+import { providerKubeconfig } from "../../../common/consumer/bundle.ts";
 import { toYaml } from "../../../common/yaml.ts";
 import { grantFor } from "../../support/planes/issuer_samples.ts";
 import { accountToken, uniqueName } from "../../support/planes/kube.ts";
@@ -71,10 +71,7 @@ async function bindAgain({ grant: { spec, metadata: { name } } }: Bound): Promis
 Deno.test("a credential without rights is Forbidden until it gets them", async () => {
   const name = uniqueName("nobody");
   const token = await accountToken(provider.kube, "default", name);
-  const { server, caPem } = world.providerProxy;
-  const access = { server, caData: btoa(caPem), token, namespace: "default" };
-  const kubeconfig = toYaml([providerKubeconfig(access)]);
-  const { secret, connection } = bundleFor(name, kubeconfig, { apis: [] });
+  const { secret, connection } = world.bundleWith(token, name);
   await world.apply([secret, connection]);
   const found = await world.hasCondition(CONNECTIONS, { name }, "Ready", "False", "Forbidden");
   const denied = condition(found, "PermissionDenied");

@@ -20,8 +20,6 @@ import {
   NAMESPACES,
   type ResourceType,
 } from "../../../common/api/resources.ts";
-import { bundleFor, providerKubeconfig } from "../../../common/consumer/bundle.ts";
-import { toYaml } from "../../../common/yaml.ts";
 import { VERSION } from "../../../common/version.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { decodeHeartbeat, isLive } from "../../../server/provider/heartbeats.ts";
@@ -62,9 +60,7 @@ async function bundleWithRights(name: string, namespace: string, rules: object[]
   const token = await accountToken(provider.kube, "default", name);
   await provider.create(CLUSTER_ROLES, { metadata: { name }, rules } as never);
   await allow(name, { kind: "ServiceAccount", name, namespace: "default" });
-  const { server, caPem } = world.providerProxy;
-  const access = { server, caData: btoa(caPem), token, namespace };
-  return bundleFor(name, toYaml([providerKubeconfig(access)]), { apis: [] });
+  return world.bundleWith(token, name, namespace);
 }
 
 const allow = (

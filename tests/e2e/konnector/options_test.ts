@@ -13,14 +13,13 @@ import {
   isReady,
   type KubeObject,
 } from "../../../common/api/resources.ts";
-import { bundleFor, providerKubeconfig } from "../../../common/consumer/bundle.ts";
-import { toYaml } from "../../../common/yaml.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { allowAccount } from "../../support/planes/allow_user.ts";
 import { crdFor, customType, EXPORTED } from "../../support/planes/issuer_samples.ts";
 import { accountToken, uniqueName } from "../../support/planes/kube.ts";
 import { aWhile, keyIn, told, writesAfter } from "../../support/worlds/konnector_steps.ts";
 import {
+  bindingThrough,
   type Bound,
   connectionOf,
   type Instance,
@@ -43,10 +42,7 @@ async function connect(
   const name = uniqueName(prefix);
   const token = await accountToken(provider.kube, "default", name);
   await allowAccount(provider.plane, "default", name, rules);
-  const { server, caPem } = world.providerProxy;
-  const access = { server, caData: btoa(caPem), token, namespace: "default" };
-  const kubeconfig = toYaml([providerKubeconfig(access)]);
-  const { secret, connection } = bundleFor(name, kubeconfig, { apis: [] });
+  const { secret, connection } = world.bundleWith(token, name);
   const made = { ...connection, spec: { ...connection.spec, ...spec } };
   await world.apply([secret, made]);
   return made;
@@ -297,13 +293,7 @@ async function isPublished({ group, kind }: Bound["type"]): Promise<void> {
 
 /** Binds an API through a Connection by its name. */
 const bindThrough = async (name: string, ...apis: string[]): Promise<ClusterBinding> => {
-  const binding = {
-    apiVersion: "core.xbind.io/v1alpha1",
-    kind: "ClusterBinding",
-    metadata: { name },
-    spec: { connectionRef: { name }, apis: apis.map((each) => ({ name: each })) },
-  } as ClusterBinding;
-  await world.apply([binding]);
+  await world.apply([bindingThrough(name, ...apis)]);
   return await world.isReady(CLUSTER_BINDINGS, { name });
 };
 

@@ -14,8 +14,6 @@ import {
   type KubeObject,
   NAMESPACES,
 } from "../../../common/api/resources.ts";
-import { bundleFor, providerKubeconfig } from "../../../common/consumer/bundle.ts";
-import { toYaml } from "../../../common/yaml.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import type { Arrival } from "../../support/faults/fault_proxy.ts";
 import { allowAccount } from "../../support/planes/allow_user.ts";
@@ -56,10 +54,7 @@ async function connect(
     { apiGroups: [""], resources: ["namespaces"], verbs: ["get", "create"] },
     { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["*"] },
   ]);
-  const { server, caPem } = world.providerProxy;
-  const access = { server, caData: btoa(caPem), token, namespace: "default" };
-  const kubeconfig = toYaml([providerKubeconfig(access)]);
-  const { secret, connection } = bundleFor(name, kubeconfig, { apis: [] });
+  const { secret, connection } = world.bundleWith(token, name);
   const made = { ...connection, spec: { ...connection.spec, schema } };
   await world.apply([secret, made]);
   return made;

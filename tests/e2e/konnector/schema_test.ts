@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { ANNOTATIONS, FIELD_MANAGERS } from "../../../common/api/names.ts";
 import {
   CLUSTER_BINDINGS,
-  type ClusterBinding,
   condition,
   CONNECTIONS,
   CRDS,
@@ -18,6 +17,7 @@ import { ownPlane } from "../../support/planes/control_planes.ts";
 import { crdFor, EXPORTED } from "../../support/planes/issuer_samples.ts";
 import { keyIn, told, writesAfter } from "../../support/worlds/konnector_steps.ts";
 import {
+  bindingThrough,
   type Bound,
   connectionOf,
   isGone,
@@ -234,13 +234,6 @@ Deno.test("a Connection that pins schemas takes an API over as it is", async () 
   const crd = await consumerCrd(bound);
   assert.deepEqual(fieldsOf(crd), ["size"]);
   assert.equal(crd.metadata.annotations?.[ANNOTATIONS.connection], next);
-});
-
-const bindingThrough = (name: string, ...apis: string[]): ClusterBinding => ({
-  apiVersion: "core.xbind.io/v1alpha1",
-  kind: "ClusterBinding",
-  metadata: { name },
-  spec: { connectionRef: { name }, apis: apis.map((each) => ({ name: each })) },
 });
 
 Deno.test("another provider gets an API only after the first is unbound", async () => {

@@ -23,11 +23,12 @@ import {
 } from "../../../common/api/resources.ts";
 import { applyObjects } from "../../../common/consumer/apply_objects.ts";
 import { konnectorManifest } from "../../../common/consumer/konnector_manifest.ts";
-import { providerKubeconfig } from "../../../common/consumer/bundle.ts";
+import { type Bundle, bundleFor, providerKubeconfig } from "../../../common/consumer/bundle.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
 import { isNotFound } from "../../../common/kube/kube_error.ts";
 import type { ObjectKey } from "../../../common/kube/paths.ts";
 import { grantBundle } from "../../../server/bind/bundle.ts";
+import { toYaml } from "../../../common/yaml.ts";
 import { FaultProxy } from "../faults/fault_proxy.ts";
 import { ownPlane } from "../planes/control_planes.ts";
 import { crdFor, customType, EXPORTED, type GrantSample } from "../planes/issuer_samples.ts";
@@ -206,6 +207,13 @@ export class KonnectorWorld implements AsyncDisposable {
     });
   }
 
+  /** Builds a bundle without APIs for an account of the provider. */
+  bundleWith(token: string, name: string, namespace = "default"): Bundle {
+    const { server, caPem } = this.address;
+    const access = { server, caData: btoa(caPem), token, namespace };
+    return bundleFor(name, toYaml([providerKubeconfig(access)]), { apis: [] });
+  }
+
   /** Applies objects on the consumer. */
   async apply(objects: readonly KubeObject[]): Promise<void> {
     const writes = { kube: this.consumer.kube, signal: AbortSignal.timeout(30_000) };
@@ -336,6 +344,14 @@ export const bindingOf = ({ bundle }: Bound): ClusterBinding => bundle[2] as Clu
 
 /** The Secret of a bound API. */
 export const secretOf = ({ bundle }: Pick<Bound, "bundle">): Secret => bundle[0] as Secret;
+
+/** A ClusterBinding of these APIs through the Connection of its name. */
+export const bindingThrough = (name: string, ...apis: string[]): ClusterBinding => ({
+  apiVersion: "core.xbind.io/v1alpha1",
+  kind: "ClusterBinding",
+  metadata: { name },
+  spec: { connectionRef: { name }, apis: apis.map((each) => ({ name: each })) },
+});
 
 /** A Binding in a namespace, through the Connection of a bound API. */
 export const bindingIn = (namespace: string, { name, api }: Bound, spec: object = {}): KubeObject =>
