@@ -6,11 +6,8 @@ import type { KubeClient } from "../common/kube/client.ts";
 import { wholeObjects } from "../common/kube/follow.ts";
 import { crdFor, customType } from "../tests/support/planes/issuer_samples.ts";
 import { running } from "../tests/support/planes/kube.ts";
-import {
-  type Bound,
-  type Instance,
-  KonnectorWorld,
-} from "../tests/support/worlds/konnector_world.ts";
+import { type Bound, KonnectorWorld } from "../tests/support/worlds/konnector_world.ts";
+import type { Instance } from "../tests/support/worlds/two_sides.ts";
 import { timed } from "./figure.ts";
 import { inTurn } from "./in_turn.ts";
 

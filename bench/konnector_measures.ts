@@ -1,7 +1,7 @@
 import type { Cache } from "../common/kube/cache.ts";
 import type { ObjectKey } from "../common/kube/paths.ts";
 import type { Konnector } from "../tests/support/programs/konnector.ts";
-import type { Instance } from "../tests/support/worlds/konnector_world.ts";
+import type { Instance } from "../tests/support/worlds/two_sides.ts";
 
 const WAIT_MS = 30_000;
 

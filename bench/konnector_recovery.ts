@@ -12,7 +12,7 @@ import {
 } from "../common/api/resources.ts";
 import { sleep } from "../common/time/wait.ts";
 import { grantFor } from "../tests/support/planes/issuer_samples.ts";
-import { isGone } from "../tests/support/worlds/konnector_world.ts";
+import { isGone } from "../tests/support/worlds/two_sides.ts";
 import { type Figure, timed } from "./figure.ts";
 import { fill, type KonnectorBench, startBench } from "./konnector_bench.ts";
 import type { Run } from "./scenario.ts";

@@ -1,7 +1,7 @@
 import { eventually } from "../scripts/controlplane/eventually.ts";
 import { CLUSTER_BINDINGS } from "../common/api/resources.ts";
 import { sleep } from "../common/time/wait.ts";
-import { isGone } from "../tests/support/worlds/konnector_world.ts";
+import { isGone } from "../tests/support/worlds/two_sides.ts";
 import { type Figure, timed } from "./figure.ts";
 import { fill, type KonnectorBench, startBench } from "./konnector_bench.ts";
 import { processMetric, residentMb } from "./konnector_measures.ts";

@@ -1,5 +1,6 @@
 import { FIELD_MANAGERS } from "../common/api/names.ts";
-import type { Instance, KonnectorWorld } from "../tests/support/worlds/konnector_world.ts";
+import type { KonnectorWorld } from "../tests/support/worlds/konnector_world.ts";
+import type { Instance } from "../tests/support/worlds/two_sides.ts";
 import { type Figure, median, timed } from "./figure.ts";
 import { inTurn } from "./in_turn.ts";
 import { content, fill, IN_FLIGHT, type KonnectorBench, startBench } from "./konnector_bench.ts";

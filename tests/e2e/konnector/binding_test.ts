@@ -27,9 +27,9 @@ import {
   bindingIn,
   type Bound,
   connectionOf,
-  isGone,
   KonnectorWorld,
 } from "../../support/worlds/konnector_world.ts";
+import { isGone } from "../../support/worlds/two_sides.ts";
 
 const world = await KonnectorWorld.start();
 const { consumer, provider } = world;

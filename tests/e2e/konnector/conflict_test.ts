@@ -10,12 +10,8 @@ import {
   told,
   writesAfter,
 } from "../../support/worlds/konnector_steps.ts";
-import {
-  bindingOf,
-  type Bound,
-  type Instance,
-  KonnectorWorld,
-} from "../../support/worlds/konnector_world.ts";
+import { bindingOf, type Bound, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import type { Instance } from "../../support/worlds/two_sides.ts";
 
 const world = await KonnectorWorld.start();
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());

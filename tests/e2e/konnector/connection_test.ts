@@ -28,10 +28,10 @@ import { accountToken, uniqueName } from "../../support/planes/kube.ts";
 import {
   type Bound,
   connectionOf,
-  isGone,
   KonnectorWorld,
   secretOf,
 } from "../../support/worlds/konnector_world.ts";
+import { isGone } from "../../support/worlds/two_sides.ts";
 import { baitedKubeconfigs } from "../../testdata/hostile_kubeconfigs/baited.ts";
 
 const world = await KonnectorWorld.start();

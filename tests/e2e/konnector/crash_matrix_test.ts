@@ -25,10 +25,10 @@ import {
   bindingIn,
   type Bound,
   connectionOf,
-  isGone,
   KonnectorWorld,
   secretOf,
 } from "../../support/worlds/konnector_world.ts";
+import { isGone } from "../../support/worlds/two_sides.ts";
 import { DIRECTIONS, RelatedSteps, rule } from "../../support/worlds/related_steps.ts";
 
 const world = await KonnectorWorld.start();

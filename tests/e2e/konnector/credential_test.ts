@@ -22,10 +22,10 @@ import { aWhile, told } from "../../support/worlds/konnector_steps.ts";
 import {
   type Bound,
   connectionOf,
-  isGone,
   KonnectorWorld,
   secretOf,
 } from "../../support/worlds/konnector_world.ts";
+import { isGone } from "../../support/worlds/two_sides.ts";
 
 const world = await KonnectorWorld.start();
 const { consumer, provider } = world;

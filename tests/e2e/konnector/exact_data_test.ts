@@ -9,7 +9,8 @@ import type { Connected } from "../../support/planes/kube.ts";
 import { connect } from "../../support/planes/kube.ts";
 import { everyDayOrSoak } from "../../support/planes/soak.ts";
 import { keyIn, meddle, textOf, writesAfter } from "../../support/worlds/konnector_steps.ts";
-import { isGone, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { isGone } from "../../support/worlds/two_sides.ts";
 import { FOR_UID, SyncObserver } from "../../support/worlds/sync_observer.ts";
 
 const world = await KonnectorWorld.start();

@@ -14,12 +14,8 @@ import { boundaryOf } from "../../support/planes/issuer_samples.ts";
 import { uniqueName } from "../../support/planes/kube.ts";
 import { everyDayOrSoak } from "../../support/planes/soak.ts";
 import { keyIn } from "../../support/worlds/konnector_steps.ts";
-import {
-  type Instance,
-  isGone,
-  KonnectorWorld,
-  secretOf,
-} from "../../support/worlds/konnector_world.ts";
+import { KonnectorWorld, secretOf } from "../../support/worlds/konnector_world.ts";
+import { type Instance, isGone } from "../../support/worlds/two_sides.ts";
 import { RandomCopies, rulesFor } from "../../support/worlds/random_copies.ts";
 import { FOR_UID, SyncObserver } from "../../support/worlds/sync_observer.ts";
 

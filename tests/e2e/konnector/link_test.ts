@@ -26,12 +26,8 @@ import { decodeHeartbeat, isLive } from "../../../server/provider/heartbeats.ts"
 import { boundaryOf, crdFor } from "../../support/planes/issuer_samples.ts";
 import { accountToken, configMap, uniqueName } from "../../support/planes/kube.ts";
 import { told } from "../../support/worlds/konnector_steps.ts";
-import {
-  type Bound,
-  connectionOf,
-  isGone,
-  KonnectorWorld,
-} from "../../support/worlds/konnector_world.ts";
+import { type Bound, connectionOf, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { isGone } from "../../support/worlds/two_sides.ts";
 
 const world = await KonnectorWorld.start();
 const { consumer, provider } = world;

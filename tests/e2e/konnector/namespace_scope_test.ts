@@ -14,7 +14,8 @@ import { boundaryOf } from "../../support/planes/issuer_samples.ts";
 import { uniqueName } from "../../support/planes/kube.ts";
 import { everyDayOrSoak } from "../../support/planes/soak.ts";
 import { aWhile } from "../../support/worlds/konnector_steps.ts";
-import { isGone, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { isGone } from "../../support/worlds/two_sides.ts";
 import { DIRECTIONS, RelatedSteps, rule } from "../../support/worlds/related_steps.ts";
 
 const world = await KonnectorWorld.start("--issuer-scope=Namespace");

@@ -22,10 +22,9 @@ import {
   bindingThrough,
   type Bound,
   connectionOf,
-  type Instance,
-  isGone,
   KonnectorWorld,
 } from "../../support/worlds/konnector_world.ts";
+import { type Instance, isGone, type Place } from "../../support/worlds/two_sides.ts";
 
 const world = await KonnectorWorld.start();
 const { consumer, provider } = world;
@@ -61,13 +60,13 @@ async function define(
 }
 
 /** Creates an object, and waits for its copy. */
-async function syncs(place: Pick<Bound, "type" | "namespace">, name: string): Promise<Instance> {
+async function syncs(place: Place, name: string): Promise<Instance> {
   await world.create(place, name);
   return await world.onProvider(place.type, keyIn(place, name));
 }
 
 /** Waits a while, and asserts that an object is not synced. */
-async function isNotSynced(place: Pick<Bound, "type" | "namespace">, name: string) {
+async function isNotSynced(place: Place, name: string) {
   await aWhile();
   const { metadata } = await consumer.kube.get(place.type, keyIn(place, name));
   assert.equal(metadata.finalizers, undefined);
@@ -298,7 +297,7 @@ const bindThrough = async (name: string, ...apis: string[]): Promise<ClusterBind
 };
 
 /** Creates an object with all kinds of fields, and waits until both sides agree. */
-async function syncsWhole(place: Pick<Bound, "type" | "namespace">): Promise<void> {
+async function syncsWhole(place: Place): Promise<void> {
   await world.create(place, "whole", CONTENT);
   const copy = await world.onProvider(place.type, keyIn(place, "whole"));
   assert.deepEqual(copy.spec, CONTENT.spec);

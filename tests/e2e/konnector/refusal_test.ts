@@ -19,7 +19,8 @@ import {
   writesAfter,
   writesOf,
 } from "../../support/worlds/konnector_steps.ts";
-import { type Bound, isGone, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { type Bound, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { isGone } from "../../support/worlds/two_sides.ts";
 
 const world = await KonnectorWorld.start();
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());

@@ -12,7 +12,8 @@ import {
 import { uniqueName } from "../../support/planes/kube.ts";
 import { heapOf, READABLE_HEAP } from "../../support/programs/heap.ts";
 import { admissionPolicy, aWhile } from "../../support/worlds/konnector_steps.ts";
-import { type Bound, isGone, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { type Bound, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { isGone } from "../../support/worlds/two_sides.ts";
 import { RelatedSteps, rule } from "../../support/worlds/related_steps.ts";
 
 const world = await KonnectorWorld.start();

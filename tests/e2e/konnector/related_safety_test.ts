@@ -3,12 +3,8 @@ import { ANNOTATIONS } from "../../../common/api/names.ts";
 import { CLUSTER_BINDINGS, condition } from "../../../common/api/resources.ts";
 import { uniqueName } from "../../support/planes/kube.ts";
 import { aWhile, told } from "../../support/worlds/konnector_steps.ts";
-import {
-  bindingOf,
-  type Bound,
-  isGone,
-  KonnectorWorld,
-} from "../../support/worlds/konnector_world.ts";
+import { bindingOf, type Bound, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { isGone } from "../../support/worlds/two_sides.ts";
 import { DIRECTIONS, RelatedSteps, RESOURCES, rule } from "../../support/worlds/related_steps.ts";
 
 const world = await KonnectorWorld.start();

@@ -16,9 +16,9 @@ import {
   bindingIn,
   bindingOf,
   connectionOf,
-  isGone,
   KonnectorWorld,
 } from "../../support/worlds/konnector_world.ts";
+import { isGone } from "../../support/worlds/two_sides.ts";
 import { DIRECTIONS, RelatedSteps, RESOURCES, rule } from "../../support/worlds/related_steps.ts";
 
 const world = await KonnectorWorld.start();

@@ -13,7 +13,8 @@ import { connect } from "../../support/planes/kube.ts";
 import { konnectorRequests, requestText } from "../../support/planes/konnector_writes.ts";
 import { everyDayOrSoak } from "../../support/planes/soak.ts";
 import { Konnector } from "../../support/programs/konnector.ts";
-import { type Bound, isGone, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { type Bound, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { isGone } from "../../support/worlds/two_sides.ts";
 
 const world = await KonnectorWorld.start();
 const { consumer, provider } = world;

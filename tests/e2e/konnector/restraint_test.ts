@@ -9,7 +9,8 @@ import {
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { everyDayOrSoak } from "../../support/planes/soak.ts";
 import { aWhile, keyIn } from "../../support/worlds/konnector_steps.ts";
-import { type Bound, isGone, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { type Bound, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { isGone } from "../../support/worlds/two_sides.ts";
 
 const world = await KonnectorWorld.start();
 const { consumer, provider, providerProxy } = world;

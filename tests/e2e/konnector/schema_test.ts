@@ -20,9 +20,9 @@ import {
   bindingThrough,
   type Bound,
   connectionOf,
-  isGone,
   KonnectorWorld,
 } from "../../support/worlds/konnector_world.ts";
+import { isGone } from "../../support/worlds/two_sides.ts";
 
 const world = await KonnectorWorld.start();
 const { consumer, provider } = world;

@@ -10,12 +10,8 @@ import {
   ofObjects,
   writesAfter,
 } from "../../support/worlds/konnector_steps.ts";
-import {
-  type Bound,
-  type Instance,
-  isGone,
-  KonnectorWorld,
-} from "../../support/worlds/konnector_world.ts";
+import { type Bound, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
+import { type Instance, isGone } from "../../support/worlds/two_sides.ts";
 import { RelatedSteps, rule } from "../../support/worlds/related_steps.ts";
 
 const world = await KonnectorWorld.start();

@@ -12,12 +12,8 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { aWhile, keyIn, meddle, told, writesAfter } from "../../support/worlds/konnector_steps.ts";
 import { uniqueName } from "../../support/planes/kube.ts";
 import { RelatedSteps, rule } from "../../support/worlds/related_steps.ts";
-import {
-  type Bound,
-  isGone,
-  KonnectorWorld,
-  secretOf,
-} from "../../support/worlds/konnector_world.ts";
+import { type Bound, KonnectorWorld, secretOf } from "../../support/worlds/konnector_world.ts";
+import { isGone } from "../../support/worlds/two_sides.ts";
 
 const world = await KonnectorWorld.start();
 const { consumer, provider } = world;

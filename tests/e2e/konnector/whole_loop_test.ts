@@ -15,7 +15,7 @@ import {
 import type { Clusters, Instances } from "../../../common/api/wire.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { CliWorld } from "../../support/worlds/cli_world.ts";
-import { isGone } from "../../support/worlds/konnector_world.ts";
+import { isGone } from "../../support/worlds/two_sides.ts";
 import { customType, issuedKeys, WIDGETS } from "../../support/planes/issuer_samples.ts";
 
 const TYPE: ResourceType<KubeObject & { spec?: object; status?: object }> = customType(WIDGETS);

@@ -4,10 +4,8 @@ import { EVENTS, type ResourceType } from "../../../common/api/resources.ts";
 import type { PatchStep } from "../../../common/kube/client.ts";
 import { type ObjectKey, objectPath } from "../../../common/kube/paths.ts";
 import { type Connected, uniqueName } from "../planes/kube.ts";
-import type { Bound, Instance, KonnectorWorld } from "./konnector_world.ts";
-
-/** Where an object of a bound API is. */
-type Place = Pick<Bound, "type" | "namespace">;
+import type { Bound, KonnectorWorld } from "./konnector_world.ts";
+import type { Instance, Place } from "./two_sides.ts";
 
 /** An Event as tests read it. */
 interface Told {

@@ -1,13 +1,12 @@
 import { join } from "node:path";
 import { stringify } from "yaml";
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
-import { eventually, type Patience } from "../../../scripts/controlplane/eventually.ts";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 import {
   BINDINGS,
   CLUSTER_BINDINGS,
   type ClusterBinding,
-  type Conditioned,
   type Connection,
   CONNECTIONS,
   CRDS,
@@ -16,17 +15,12 @@ import {
   GRANTS,
   isReady,
   type KubeObject,
-  NAMESPACES,
-  type ResourceType,
   type Secret,
   SECRETS,
 } from "../../../common/api/resources.ts";
 import { applyObjects } from "../../../common/consumer/apply_objects.ts";
 import { konnectorManifest } from "../../../common/consumer/konnector_manifest.ts";
 import { type Bundle, bundleFor, providerKubeconfig } from "../../../common/consumer/bundle.ts";
-import type { KubeClient } from "../../../common/kube/client.ts";
-import { isNotFound } from "../../../common/kube/kube_error.ts";
-import type { ObjectKey } from "../../../common/kube/paths.ts";
 import { grantBundle } from "../../../server/bind/bundle.ts";
 import { toYaml } from "../../../common/yaml.ts";
 import { FaultProxy } from "../faults/fault_proxy.ts";
@@ -39,23 +33,14 @@ import type { DaemonOptions } from "../programs/daemon.ts";
 import { Konnector } from "../programs/konnector.ts";
 import { say } from "../../../scripts/say.ts";
 import { TestProvider } from "./provider.ts";
-
-/** An object with any content. */
-export type Instance = KubeObject & {
-  spec?: Record<string, unknown>;
-  status?: Record<string, unknown>;
-  [field: string]: unknown;
-};
+import { type Place, TwoSides } from "./two_sides.ts";
 
 /** An API that is bound on the consumer. */
-export interface Bound {
+export interface Bound extends Place {
   readonly api: string;
-  readonly type: ResourceType<Instance>;
   /** The name of Grant, Connection and ClusterBinding. */
   readonly name: string;
   readonly grant: Grant;
-  /** A namespace that exists on the consumer only. */
-  readonly namespace: string;
   /** Secret, Connection and ClusterBinding. */
   readonly bundle: readonly KubeObject[];
 }
@@ -72,29 +57,45 @@ const MANAGER = FIELD_MANAGERS.installer;
 /** The issuer has its own planes, so the names of Exports and Grants cannot collide. */
 const ISSUER_FLAGS = ["--enable-gateway=false"];
 
+/** What a `KonnectorWorld` is made of. */
+interface Parts {
+  readonly providerPlane: ControlPlane;
+  readonly consumerPlane: ControlPlane;
+  readonly providerProxy: FaultProxy;
+  readonly consumerProxy: FaultProxy;
+  /** The address of the provider in bundles. */
+  readonly address: { readonly server: string; readonly caPem: string };
+  readonly provider: TestProvider;
+  readonly consumer: Connected;
+  readonly kubeconfig: string;
+  readonly konnector: Konnector;
+  readonly stack: AsyncDisposableStack;
+}
+
 /**
  * A provider with an issuer and a consumer with a konnector. The konnector has the account of its
  * manifest and the credentials of real Grants, and reaches both API servers through fault proxies.
  */
-export class KonnectorWorld implements AsyncDisposable {
-  readonly #stack: AsyncDisposableStack;
+export class KonnectorWorld extends TwoSides implements AsyncDisposable {
+  readonly providerPlane: ControlPlane;
+  readonly consumerPlane: ControlPlane;
+  readonly providerProxy: FaultProxy;
+  readonly consumerProxy: FaultProxy;
+  readonly address: Parts["address"];
+  readonly kubeconfig: string;
   konnector: Konnector;
+  readonly #stack: AsyncDisposableStack;
 
-  private constructor(
-    readonly providerPlane: ControlPlane,
-    readonly consumerPlane: ControlPlane,
-    readonly providerProxy: FaultProxy,
-    readonly consumerProxy: FaultProxy,
-    /** The address of the provider in bundles. */
-    readonly address: { readonly server: string; readonly caPem: string },
-    readonly provider: TestProvider,
-    readonly consumer: Connected,
-    readonly kubeconfig: string,
-    konnector: Konnector,
-    stack: AsyncDisposableStack,
-  ) {
-    this.konnector = konnector;
-    this.#stack = stack;
+  private constructor(parts: Parts) {
+    super(parts.provider, parts.consumer);
+    this.providerPlane = parts.providerPlane;
+    this.consumerPlane = parts.consumerPlane;
+    this.providerProxy = parts.providerProxy;
+    this.consumerProxy = parts.consumerProxy;
+    this.address = parts.address;
+    this.kubeconfig = parts.kubeconfig;
+    this.konnector = parts.konnector;
+    this.#stack = parts.stack;
   }
 
   /** Starts everything. The backend gets these additional flags. */
@@ -136,18 +137,18 @@ export class KonnectorWorld implements AsyncDisposable {
     const access = { server: toConsumer.server, caData: btoa(toConsumer.caPem), token };
     await Deno.writeTextFile(kubeconfig, stringify(providerKubeconfig(access)));
     const konnector = await Konnector.start(consumerPlane, { kubeconfig });
-    return new KonnectorWorld(
+    return new KonnectorWorld({
       providerPlane,
       consumerPlane,
       providerProxy,
       consumerProxy,
-      toProvider,
+      address: toProvider,
       provider,
       consumer,
       kubeconfig,
       konnector,
-      made.move(),
-    );
+      stack: made.move(),
+    });
   }
 
   /** Kills the konnector, and starts another one. */
@@ -226,98 +227,6 @@ export class KonnectorWorld implements AsyncDisposable {
     return await this.isReady(CLUSTER_BINDINGS, { name }) as ClusterBinding;
   }
 
-  /** Waits until an object on the consumer is Ready in its current generation. */
-  async isReady<T extends KubeObject & Conditioned>(
-    type: ResourceType<T>,
-    key: ObjectKey,
-  ): Promise<T> {
-    return await this.onConsumer(type, key, (found) => isReady(found));
-  }
-
-  /** Waits until a condition of an object on the consumer has this status and reason. */
-  async hasCondition<T extends KubeObject & Conditioned>(
-    type: ResourceType<T>,
-    key: ObjectKey,
-    condition: string,
-    status: string,
-    reason?: string,
-  ): Promise<T> {
-    return await this.onConsumer(type, key, (found) => {
-      const has = found.status?.conditions?.find((each) => each.type === condition);
-      return has?.status === status && (!reason || has.reason === reason);
-    });
-  }
-
-  /** Waits until an object on the consumer satisfies the predicate. */
-  async onConsumer<T extends KubeObject>(
-    type: ResourceType<T>,
-    key: ObjectKey,
-    predicate: (object: T) => boolean = () => true,
-  ): Promise<T> {
-    return await satisfied(this.consumer.kube, "consumer", type, key, predicate);
-  }
-
-  /** Waits until an object on the provider satisfies the predicate. */
-  async onProvider<T extends KubeObject>(
-    type: ResourceType<T>,
-    key: ObjectKey,
-    predicate: (object: T) => boolean = () => true,
-  ): Promise<T> {
-    return await satisfied(this.provider.kube, "provider", type, key, predicate);
-  }
-
-  /** Waits until an object is gone on both sides. */
-  async gone(type: ResourceType, key: ObjectKey): Promise<void> {
-    for (const kube of [this.consumer.kube, this.provider.kube]) await isGone(kube, type, key);
-  }
-
-  /** Creates a namespace on the consumer. */
-  async namespace(prefix: string): Promise<string> {
-    const name = uniqueName(prefix);
-    const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name } };
-    await this.consumer.kube.create(NAMESPACES, namespace, MANAGER);
-    return name;
-  }
-
-  /** Creates an object on the consumer. */
-  async create(
-    { type, namespace }: Pick<Bound, "type" | "namespace">,
-    name: string,
-    content: object = { spec: { size: 1 } },
-    metadata: Partial<KubeObject["metadata"]> = {},
-  ): Promise<Instance> {
-    return await createInstance(this.consumer.kube, type, namespace, name, content, metadata);
-  }
-
-  /** Creates a foreign object on the provider. */
-  async createForeign(
-    { type, namespace }: Pick<Bound, "type" | "namespace">,
-    name: string,
-    content: object = { spec: { size: 7 } },
-    metadata: Partial<KubeObject["metadata"]> = {},
-  ): Promise<Instance> {
-    if (type.namespaced) await this.provider.makeNamespace(namespace);
-    return await createInstance(this.provider.kube, type, namespace, name, content, metadata);
-  }
-
-  /** Changes an object on one side by a merge patch, or its status. */
-  async edit(
-    side: "consumer" | "provider",
-    { type, namespace }: Pick<Bound, "type" | "namespace">,
-    name: string,
-    change: object,
-    part?: "status",
-  ): Promise<Instance> {
-    const kube = side === "consumer" ? this.consumer.kube : this.provider.kube;
-    const key = { name, ...(type.namespaced ? { namespace } : {}) };
-    const steps = Object.entries(change).map(([field, value]) => ({
-      op: "add" as const,
-      path: `/${field}`,
-      value,
-    }));
-    return await kube.jsonPatch(type, key, steps, { manager: MANAGER, part });
-  }
-
   /** Returns the konnector's writes on both sides during `run`, as `verb resource`. */
   async writesDuring(
     run: () => Promise<unknown>,
@@ -361,56 +270,3 @@ export const bindingIn = (namespace: string, { name, api }: Bound, spec: object 
     metadata: { name, namespace },
     spec: { connectionRef: { name }, apis: [{ name: api }], ...spec },
   }) as KubeObject;
-
-async function createInstance(
-  kube: KubeClient,
-  type: ResourceType<Instance>,
-  namespace: string,
-  name: string,
-  content: object,
-  metadata: Partial<KubeObject["metadata"]>,
-): Promise<Instance> {
-  const object = {
-    apiVersion: `${type.group}/${type.version}`,
-    kind: type.kind,
-    metadata: { name, ...(type.namespaced ? { namespace } : {}), ...metadata },
-    ...content,
-  };
-  return await eventually(`${type.kind} ${name} can be made`, () => {
-    return kube.create(type, object as Instance, MANAGER);
-  });
-}
-
-async function satisfied<T extends KubeObject>(
-  kube: KubeClient,
-  side: string,
-  type: ResourceType<T>,
-  key: ObjectKey,
-  predicate: (object: T) => boolean,
-): Promise<T> {
-  let last: T | undefined;
-  try {
-    return await eventually(`${type.kind} ${key.name} on the ${side}`, async () => {
-      last = await kube.get(type, key);
-      return predicate(last) && last;
-    });
-  } catch (error) {
-    throw new Error(`${error}; last seen: ${JSON.stringify(last)}`, { cause: error });
-  }
-}
-
-/** Waits until an object is gone. */
-export async function isGone(
-  kube: KubeClient,
-  type: ResourceType,
-  key: ObjectKey,
-  patience: Patience = {},
-): Promise<void> {
-  await eventually(`${type.kind} ${key.name} is gone`, async () => {
-    try {
-      return await kube.find(type, key) === undefined;
-    } catch (error) {
-      return isNotFound(error); // its CRD is gone
-    }
-  }, patience);
-}

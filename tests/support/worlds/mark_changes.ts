@@ -1,6 +1,7 @@
 import { ANNOTATIONS, FIELD_MANAGERS, LABELS } from "../../../common/api/names.ts";
 import type { KubeClient, PatchStep } from "../../../common/kube/client.ts";
-import type { Bound, Instance } from "./konnector_world.ts";
+import type { Bound } from "./konnector_world.ts";
+import type { Instance } from "./two_sides.ts";
 
 /** A change of our marks on a copy by somebody else. */
 export interface MarkChange {

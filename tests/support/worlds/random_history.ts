@@ -8,7 +8,8 @@ import { CLUSTER_BINDINGS, CRDS, hasFinalizer, isDeleting } from "../../../commo
 import { keyText } from "../../../common/kube/paths.ts";
 import { Konnector } from "../programs/konnector.ts";
 import { keyIn } from "./konnector_steps.ts";
-import { type Bound, type Instance, isGone, type KonnectorWorld } from "./konnector_world.ts";
+import { type Bound, type KonnectorWorld } from "./konnector_world.ts";
+import { type Instance, isGone } from "./two_sides.ts";
 import { changeExactly, isLabelled, MARK_CHANGES } from "./mark_changes.ts";
 import { chooser, lateStatus, randomFrom } from "./random_from.ts";
 import { FOR_UID, type SyncObserver } from "./sync_observer.ts";

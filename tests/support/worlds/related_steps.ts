@@ -12,7 +12,8 @@ import type { PatchStep } from "../../../common/kube/client.ts";
 import { isNotFound } from "../../../common/kube/kube_error.ts";
 import type { ObjectKey } from "../../../common/kube/paths.ts";
 import { ofObjects, writesAfter } from "./konnector_steps.ts";
-import { bindingOf, type Bound, isGone, type KonnectorWorld } from "./konnector_world.ts";
+import { bindingOf, type Bound, type KonnectorWorld } from "./konnector_world.ts";
+import { isGone } from "./two_sides.ts";
 
 /** A Secret or a ConfigMap. */
 export type RelatedObject = Secret & ConfigMap;

@@ -3,7 +3,8 @@ import { isDeleting } from "../../../common/api/resources.ts";
 import { Cache, type Change } from "../../../common/kube/cache.ts";
 import { wholeObjects } from "../../../common/kube/follow.ts";
 import { keyOf, keyText } from "../../../common/kube/paths.ts";
-import type { Bound, Instance, KonnectorWorld } from "./konnector_world.ts";
+import type { Bound, KonnectorWorld } from "./konnector_world.ts";
+import type { Instance } from "./two_sides.ts";
 
 /** The field of a test's status that names the object which the status is for. */
 export const FOR_UID = "forUid";
