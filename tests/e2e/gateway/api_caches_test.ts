@@ -6,10 +6,13 @@ import {
   type ObjectMeta,
   SECRETS,
 } from "../../../common/api/resources.ts";
+import type { Clusters, Instances } from "../../../common/api/wire.ts";
 import type { ApiObjects } from "../../../server/inventory/api_watch.ts";
+import type { InventoryAnswer } from "../../../server/inventory/inventory.ts";
 import { matchesSelector, selectorText } from "../../../common/api/selector.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { answerWhen, decoded, places } from "../../support/worlds/inventory_answers.ts";
 import { InventoryWorld, synced } from "../../support/worlds/inventory_world.ts";
 import { configMap, plainSecret } from "../../support/planes/kube.ts";
 
@@ -114,4 +117,93 @@ Deno.test("ApiCaches holds only the metadata of selected objects, and no secret"
   await eventually("the deletions have arrived", () => mine(sources.two).join() === "tls");
   await eventually("the deletions have arrived", () => mine(sources.labelled).join() === "tls");
   assert.equal(await named("tls", "ca"), await named("ca", "tls"));
+});
+
+Deno.test("ApiCaches opens one watch for all callers, and closes an idle watch", async () => {
+  await using world = await InventoryWorld.start(provider);
+  await world.define("a");
+  const offer = await world.offer("pg", ["a"]);
+  const grant = await world.grant(offer, "ada");
+  await world.beat(grant, "uid-1");
+  await world.widget("a", "w1", synced("uid-1"));
+  await using at = await world.inventory({ idleMs: 4_000, firstSyncMs: 5_000, retryMs: 5_000 });
+  assert.equal(at.apis.size, 0);
+  assert.deepEqual(await world.watches("widgets"), []);
+
+  const calls = Array.from({ length: 20 }, () => at.inventory.instances(offer));
+  const answers = await Promise.all([...calls, at.inventory.clusters()]);
+  assert.equal(places(decoded<Instances>(answers[0] as InventoryAnswer)).length, 1);
+  assert.equal(at.apis.size, 1);
+  const requests = await world.requests(async () => {
+    for (let i = 0; i < 100; i++) {
+      await at.inventory.instances(offer);
+      await at.inventory.clusters();
+      await at.inventory.catalog();
+    }
+  });
+  assert.deepEqual(requests.map(({ requestURI }) => requestURI), []);
+  assert.equal((await world.watches("widgets")).length, 1);
+
+  await eventually("the idle watch is closed", () => at.apis.size === 0);
+  await world.widget("a", "w2", synced("uid-1"));
+  const again = decoded<Instances>(await at.inventory.instances(offer));
+  assert.equal(places(again).length, 2);
+  await eventually("a second watch", async () => (await world.watches("widgets")).length === 2);
+});
+
+Deno.test("ApiCaches drops an API that disappears, and finds it again", async () => {
+  await using world = await InventoryWorld.start(provider);
+  await world.define("a");
+  await world.define("b");
+  const offer = await world.offer("pg", ["a", "b"]);
+  const grant = await world.grant(offer, "ada");
+  await world.beat(grant, "uid-1");
+  await world.widget("a", "w1", synced("uid-1"));
+  await world.widget("b", "w2", synced("uid-1"));
+  await using at = await world.inventory({ idleMs: 60_000, firstSyncMs: 5_000, retryMs: 50 });
+  const ask = () => at.inventory.instances(offer);
+  assert.equal(places(decoded(await ask())).length, 2);
+
+  await world.undefine("a");
+  const rest = await answerWhen<Instances>(
+    "one row is left",
+    ask,
+    (all) => all.instances.length === 1,
+  );
+  assert.deepEqual(places(rest), [`${world.api("b")} ${world.namespace}/w2`]);
+  await eventually("the missing API is logged", () => ask().then(() => at.logged.length > 0));
+  for (let i = 0; i < 5; i++) await ask();
+  assert.equal(at.logged.length, 1);
+  assert.match(at.logged[0] ?? "", /left out of the inventory.*widgets\.a\./);
+  const { clusters } = decoded<Clusters>(await at.inventory.clusters());
+  assert.deepEqual(clusters[0]?.bindings[0]?.apis.map(({ syncedCount }) => syncedCount), [0, 1]);
+
+  await world.define("a");
+  await world.widget("a", "w3", synced("uid-1"));
+  const back = await answerWhen<Instances>("two rows", ask, (all) => all.instances.length === 2);
+  assert.deepEqual(places(back)[0], `${world.api("a")} ${world.namespace}/w3`);
+});
+
+Deno.test("Inventory leaves out an API that it cannot list, and logs that once", async () => {
+  await using world = await InventoryWorld.start(provider);
+  await world.define("a");
+  await world.define("forbidden");
+  const offer = await world.offer("pg", ["forbidden", "a"]);
+  const grant = await world.grant(offer, "ada");
+  await world.beat(grant, "uid-1");
+  await world.widget("a", "w1", synced("uid-1"));
+  await world.widget("forbidden", "w2", synced("uid-1"));
+  await using at = await world.inventory({ idleMs: 60_000, firstSyncMs: 60_000, retryMs: 50 });
+  const started = performance.now();
+  for (let i = 0; i < 3; i++) {
+    const answer = decoded<Instances>(await at.inventory.instances(offer));
+    assert.deepEqual(places(answer), [`${world.api("a")} ${world.namespace}/w1`]);
+    const { clusters } = decoded<Clusters>(await at.inventory.clusters());
+    const apis = clusters[0]?.bindings[0]?.apis;
+    const known = { name: world.api("a"), syncedCount: 1 };
+    assert.deepEqual(apis, [{ name: world.api("forbidden") }, known], "the count is unknown");
+  }
+  assert.ok(performance.now() - started < 30_000, "a refused list does not delay the answer");
+  assert.equal(at.logged.length, 1);
+  assert.match(at.logged[0] ?? "", /widgets\.forbidden\..*forbidden/);
 });
