@@ -8,7 +8,7 @@ import { type SyncedFields, syncedFields } from "./synced_fields.ts";
 import { translateStatus } from "./translate_status.ts";
 import type { Wishes } from "./wishes.ts";
 
-/** Why an object cannot be synced: the provider has an object of that name which is not its copy. */
+/** Why an object cannot be synced: the provider has an object of its name that is not its copy. */
 export type Conflict = "ForeignObjectExists" | "OwnedByAnother";
 
 /** What the konnector remembers of an object on the consumer. */
