@@ -1,3 +1,4 @@
+import { conditionFor } from "../common/api/conditions.ts";
 import {
   type Condition,
   condition,
@@ -23,27 +24,20 @@ export const finding = (
 
 const LONGEST_MESSAGE = 1_000;
 
-/**
- * Turns findings into conditions of the object's current generation. A condition keeps the time of
- * its last change while its status stays the same.
- */
+/** Turns findings into conditions of the object's current generation. */
 export function conditionsOf(
   object: Conditioned,
   findings: readonly Finding[],
   now: Date,
 ): Condition[] {
   return findings.map(({ type, status, reason, message }) => {
-    const text = status === "Unknown" ? "Unknown" : status ? "True" : "False";
-    const before = object.status?.conditions?.find((each) => each.type === type);
-    const since = before?.status === text ? before.lastTransitionTime : undefined;
-    return {
+    const statement = {
       type,
-      status: text,
+      status: status === "Unknown" ? "Unknown" : status ? "True" : "False",
       reason,
       message: message.slice(0, LONGEST_MESSAGE),
-      observedGeneration: object.metadata.generation ?? 0,
-      lastTransitionTime: since ?? now.toISOString().replace(/\.\d+/, ""),
-    };
+    } as const;
+    return conditionFor(object, statement, now);
   });
 }
 

@@ -1,5 +1,6 @@
 import { EVENTS, type KubeObject } from "../api/resources.ts";
 import type { FieldManager } from "../api/names.ts";
+import { microTime } from "../api/times.ts";
 import type { Log } from "../log/log.ts";
 import { sleep } from "../time/wait.ts";
 import type { KubeClient } from "./client.ts";
@@ -131,7 +132,7 @@ function eventFor(
       name: `${name.slice(0, 200).replace(/[-.]+$/, "")}.${suffix}`,
       namespace: namespace ?? "default",
     },
-    eventTime: now.toISOString().replace("Z", "000Z"),
+    eventTime: microTime(now),
     reportingController: reporter,
     reportingInstance: instance,
     action: reason,

@@ -1,5 +1,6 @@
 import { type Lease, LEASES } from "../api/resources.ts";
 import { FIELD_MANAGERS } from "../api/names.ts";
+import { microTime } from "../api/times.ts";
 import type { KubeClient } from "./client.ts";
 import { isAlreadyExists, isConflict } from "./kube_error.ts";
 import type { ObjectKey } from "./paths.ts";
@@ -113,7 +114,8 @@ export class LeaseLock {
   async #write(before: Lease | undefined, signal: AbortSignal): Promise<Hold> {
     const { kube, identity, leaseMs, now } = this.#options;
     const wasOurs = before !== undefined && holderOf(before) === identity;
-    const time = microTime();
+    // For people who read the Lease. No decision depends on it.
+    const time = microTime(new Date());
     const spec = {
       ...before?.spec,
       holderIdentity: identity,
@@ -134,7 +136,7 @@ export class LeaseLock {
       ...lease.spec,
       holderIdentity: "",
       leaseDurationSeconds: 1,
-      renewTime: microTime(),
+      renewTime: microTime(new Date()),
     };
     await this.#options.kube.update(LEASES, { ...lease, spec }, MANAGER, signal);
   }
@@ -153,6 +155,3 @@ export class LeaseLock {
 const holderOf = ({ spec }: Lease): string => spec?.holderIdentity ?? "";
 
 const transitionsOf = (lease: Lease | undefined): number => lease?.spec?.leaseTransitions ?? 0;
-
-/** Formats the wall clock for people who read the Lease. No decision depends on it. */
-const microTime = (): string => new Date().toISOString().replace("Z", "000Z");

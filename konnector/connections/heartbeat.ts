@@ -1,5 +1,6 @@
 import { ANNOTATIONS, FIELD_MANAGERS, heartbeatLeaseName, LABELS } from "../../common/api/names.ts";
 import { type Lease, LEASES } from "../../common/api/resources.ts";
+import { microTime } from "../../common/api/times.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import { isForbidden, isNotFound } from "../../common/kube/kube_error.ts";
 import { keyOf, type ObjectKey } from "../../common/kube/paths.ts";
@@ -122,6 +123,3 @@ export async function stopBeating(
     if (!isNotFound(error)) throw error;
   }
 }
-
-/** Kubernetes wants microseconds. */
-const microTime = (time: Date): string => time.toISOString().replace("Z", "000Z");

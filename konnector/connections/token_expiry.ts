@@ -1,3 +1,4 @@
+import { rfc3339 } from "../../common/api/times.ts";
 import type { KubeTarget } from "../../common/kube/kube_target.ts";
 
 const DAY_MS = 86_400_000;
@@ -25,9 +26,10 @@ export function expiryOf({ auth }: Pick<KubeTarget, "auth">): Expiry | undefined
 /** Warns that a token expires soon, or has expired. Undefined before that. */
 export function expiryNote({ endsAtMs, warnsAtMs }: Expiry, now: Date): string | undefined {
   if (now.getTime() < warnsAtMs) return undefined;
-  const time = new Date(endsAtMs).toISOString().replace(".000Z", "Z");
   const verb = now.getTime() < endsAtMs ? "expires" : "expired";
-  return `The token in its kubeconfig ${verb} at ${time}; bind again, or renew the Secret`;
+  return `The token in its kubeconfig ${verb} at ${
+    rfc3339(endsAtMs)
+  }; bind again, or renew the Secret`;
 }
 
 /** Returns how long to wait until the next change of that note, at most a day. */

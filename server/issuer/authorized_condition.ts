@@ -1,3 +1,4 @@
+import { nextCondition } from "../../common/api/conditions.ts";
 import { type Condition, condition, type Grant } from "../../common/api/resources.ts";
 
 /** What the condition depends on besides the Grant. */
@@ -44,26 +45,19 @@ export const isDue = (grant: Grant, nowMs: number): boolean => {
  * never lost the permission has no condition, so that a sweep writes nothing at rest.
  */
 export function authorizedCondition(grant: Grant, judgement: Judgement): Condition | undefined {
-  const present = condition(grant, TYPE);
   const { isAllowed, nowMs } = judgement;
-  if (!present && isAllowed) return undefined;
-  const status = isAllowed ? "True" : "False";
-  const next: Condition = {
-    type: TYPE,
-    status,
-    ...(isAllowed ? ALLOWED : refused(grant, judgement)),
-    lastTransitionTime: present?.status === status
-      ? present.lastTransitionTime
-      : new Date(nowMs).toISOString().replace(/\.\d+Z$/, "Z"),
-    observedGeneration: grant.metadata.generation ?? 0,
-  };
-  const isSame = COMPARED.every((field) => present?.[field] === next[field]);
-  return isSame ? undefined : next;
+  if (!hasAuthorizedCondition(grant) && isAllowed) return undefined;
+  const statement = isAllowed ? ALLOWED : { ...LOST, ...refused(grant, judgement) };
+  return nextCondition(grant, statement, new Date(nowMs));
 }
 
-const COMPARED = ["status", "reason", "message", "observedGeneration"] as const;
-
-const ALLOWED = { reason: "AsExpected", message: "RBAC lets the owner bind the Export" };
+const LOST = { type: TYPE, status: "False" } as const;
+const ALLOWED = {
+  type: TYPE,
+  status: "True",
+  reason: "AsExpected",
+  message: "RBAC lets the owner bind the Export",
+} as const;
 
 /** The messages have no time and no count, so that they stay the same from sweep to sweep. */
 function refused(

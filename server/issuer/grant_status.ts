@@ -1,3 +1,4 @@
+import { conditionFor, isSameCondition } from "../../common/api/conditions.ts";
 import { IAM_API_VERSION } from "../../common/api/groups.ts";
 import {
   type Condition,
@@ -184,19 +185,13 @@ export function statusUpdate(grant: Grant, readiness: Readiness, now: Date): Gra
     serviceAccount: name,
     tokenSecret: tokenSecretName(name),
   };
-  const present = condition(grant, "Ready");
+  const { reason, message } = readiness;
   const status = readiness.ready ? "True" : "False";
-  const ready: Condition = {
-    type: "Ready",
-    status,
-    reason: readiness.reason,
-    message: readiness.message,
-    lastTransitionTime: present?.status === status ? present.lastTransitionTime : rfc3339(now),
-    ...observed(grant),
-  };
+  const ready = conditionFor(grant, { type: "Ready", status, reason, message }, now);
   const related = relatedCondition(grant, readiness.relatedMissing, now);
-  const isSame = saysSo(grant.status, places) && sameCondition(present, ready) &&
-    sameCondition(condition(grant, RELATED_NOT_EXPORTED), related);
+  const isSame = saysSo(grant.status, places) &&
+    isSameCondition(condition(grant, "Ready"), ready) &&
+    isSameCondition(condition(grant, RELATED_NOT_EXPORTED), related);
   if (isSame) return undefined;
   return {
     apiVersion: IAM_API_VERSION,
@@ -215,18 +210,16 @@ function relatedCondition(
   missing: readonly string[] | undefined,
   now: Date,
 ): Condition | undefined {
-  const present = condition(grant, RELATED_NOT_EXPORTED);
-  if (!missing) return present;
+  if (!missing) return condition(grant, RELATED_NOT_EXPORTED);
   if (missing.length === 0) return undefined;
   const { exportName } = grant.spec;
-  return {
+  const statement = {
     type: RELATED_NOT_EXPORTED,
     status: "True",
     reason: "NotOffered",
     message: `Export "${exportName}" does not offer, so no rights are given: ${missing.join(", ")}`,
-    lastTransitionTime: present?.lastTransitionTime ?? rfc3339(now),
-    ...observed(grant),
-  };
+  } as const;
+  return conditionFor(grant, statement, now);
 }
 
 const saysSo = (
@@ -236,12 +229,3 @@ const saysSo = (
   status?.namespace === places.namespace &&
   status.serviceAccount === places.serviceAccount &&
   status.tokenSecret === places.tokenSecret;
-
-const sameCondition = (a: Condition | undefined, b: Condition | undefined): boolean =>
-  a?.status === b?.status && a?.reason === b?.reason && a?.message === b?.message &&
-  a?.observedGeneration === b?.observedGeneration;
-
-const rfc3339 = (time: Date): string => time.toISOString().replace(/\.\d+Z$/, "Z");
-
-const observed = ({ metadata: { generation } }: Grant) =>
-  generation === undefined ? {} : { observedGeneration: generation };

@@ -1,11 +1,6 @@
+import { nextCondition } from "../../common/api/conditions.ts";
 import { CATALOG_API_VERSION } from "../../common/api/groups.ts";
-import {
-  type Condition,
-  condition,
-  type Export,
-  EXPORTS,
-  isDeleting,
-} from "../../common/api/resources.ts";
+import { type Condition, type Export, EXPORTS, isDeleting } from "../../common/api/resources.ts";
 import type { Config } from "../config.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import type { RecordEvent } from "../../common/kube/event_recorder.ts";
@@ -71,27 +66,12 @@ export function readyCondition(
   { missing, warnings = [] }: Findings,
   now: Date,
 ): Condition | undefined {
-  const { generation } = offer.metadata;
-  const present = condition(offer, "Ready");
   const status = missing.length === 0 ? "True" : "False";
   const reason = missing.length === 0 ? "AsExpected" : "APINotExported";
   const message = missing.length === 0
     ? ["All APIs can be bound", ...warnings].join(". ")
     : `These CRDs are missing or lack the label ${LABELS.exported}=true: ${missing.join(", ")}`;
-  if (
-    present?.status === status && present.reason === reason && present.message === message &&
-    present.observedGeneration === generation
-  ) return undefined;
-  return {
-    type: "Ready",
-    status,
-    reason,
-    message,
-    lastTransitionTime: present?.status === status
-      ? present.lastTransitionTime
-      : now.toISOString().replace(/\.\d+Z$/, "Z"),
-    ...(generation === undefined ? {} : { observedGeneration: generation }),
-  };
+  return nextCondition(offer, { type: "Ready", status, reason, message }, now);
 }
 
 const withCondition = (name: string, ready: Condition): Export => ({

@@ -1,5 +1,6 @@
 import { LABELS } from "../../common/api/names.ts";
 import { type Grant, GRANTS, LEASES, type ObjectMeta } from "../../common/api/resources.ts";
+import { rfc3339 } from "../../common/api/times.ts";
 import { type Cache, isLater } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import { isConflict, isNotFound } from "../../common/kube/kube_error.ts";
@@ -11,7 +12,7 @@ import type { Config } from "../config.ts";
 import { boundaryOf, type Heartbeat } from "../provider/heartbeats.ts";
 import type { Moment } from "../provider/lease_watch.ts";
 import type { Boundaries } from "./boundaries.ts";
-import { rfc3339, showsStale } from "./stale_condition.ts";
+import { showsStale } from "./stale_condition.ts";
 import { examine, type Examined, type ExamineDeps, isApproved } from "./staleness.ts";
 
 /** What a sweep does with the Grants that it examined. */

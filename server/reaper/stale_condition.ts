@@ -1,3 +1,4 @@
+import { nextCondition } from "../../common/api/conditions.ts";
 import { ANNOTATIONS, FIELD_MANAGERS } from "../../common/api/names.ts";
 import {
   type Condition,
@@ -7,6 +8,7 @@ import {
   GRANTS,
   type KubeObject,
 } from "../../common/api/resources.ts";
+import { rfc3339 } from "../../common/api/times.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import { isConflict, isNotFound } from "../../common/kube/kube_error.ts";
 import { keyOf } from "../../common/kube/paths.ts";
@@ -87,31 +89,26 @@ export function editFor(
   if (staleness.kind === "unjudged") return {};
   const present = condition(grant, "Stale");
   const presentSince = grant.metadata.annotations?.[ANNOTATIONS.staleSince] ?? null;
-  const generation = grant.metadata.generation ?? 0;
   const isStale = staleness.kind === "stale";
   const saysSo = isStale && present?.reason === staleness.reason && presentSince !== null &&
-    present.observedGeneration === generation;
+    present.observedGeneration === (grant.metadata.generation ?? 0);
   // A consumer whose clock is wrong would cause a write at every heartbeat, without any news.
   if (saysSo && staleness.isMoving && !showsHeld(grant)) return {};
 
-  const next: Condition = {
-    type: "Stale",
-    status: isStale ? "True" : "False",
-    reason: isStale ? staleness.reason : "AsExpected",
-    message: isStale ? staleMessage(staleness, revokes, isHeld) : "The consumer is not overdue",
-    lastTransitionTime: rfc3339(nowMs),
-    observedGeneration: generation,
-  };
-  if (present?.status === next.status) next.lastTransitionTime = present.lastTransitionTime;
-  const isSame = present ? COMPARED.every((field) => present[field] === next[field]) : !isStale;
+  const stale = present || isStale
+    ? nextCondition(grant, {
+      type: "Stale",
+      status: isStale ? "True" : "False",
+      reason: isStale ? staleness.reason : "AsExpected",
+      message: isStale ? staleMessage(staleness, revokes, isHeld) : "The consumer is not overdue",
+    }, new Date(nowMs))
+    : undefined;
   const since = isStale ? rfc3339(staleness.sinceMs) : null;
   return {
-    ...(isSame ? {} : { stale: next }),
+    ...(stale ? { stale } : {}),
     ...(since === presentSince ? {} : { staleSince: since }),
   };
 }
-
-const COMPARED = ["status", "reason", "message", "observedGeneration"] as const;
 
 function staleMessage(
   { reason, sinceMs, mayReap, notBeforeMs }: Stale,
@@ -133,12 +130,6 @@ export const showsStale = (grant: Grant): boolean => condition(grant, "Stale")?.
 /** Returns whether the condition of the Grant says that the reaper holds it. */
 export const showsHeld = (grant: Grant): boolean =>
   condition(grant, "Stale")?.message.endsWith(HELD) ?? false;
-
-const LAST_RFC3339_MS = Date.UTC(9999, 11, 31, 23, 59, 59);
-
-/** Formats a time as RFC 3339 in UTC, cut to whole seconds as Kubernetes does. */
-export const rfc3339 = (ms: number): string =>
-  new Date(Math.min(ms, LAST_RFC3339_MS)).toISOString().replace(/\.\d+Z$/, "Z");
 
 async function writeCondition(
   { kube }: RecordDeps,
