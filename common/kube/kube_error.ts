@@ -53,6 +53,9 @@ export const isTooLarge = (error: unknown): boolean => hasReason(error, "AnswerT
 /** Tells whether a watch was open but silent for too long. */
 export const isSilence = (error: unknown): boolean => hasReason(error, "Silence");
 
+/** Tells whether no connection to the API server came about. */
+export const isUnreachable = (error: unknown): boolean => hasReason(error, "ConnectionFailed");
+
 /** Tells whether the API server or the network failed, so the outcome is unknown. */
 export const isServerFailure = (error: unknown): boolean =>
   error instanceof KubeError && (error.status === 0 || error.status >= 500);

@@ -1,7 +1,7 @@
 import { type Condition, type Grant, isDeleting } from "../../common/api/resources.ts";
 import { errorChain } from "../../common/errors.ts";
 import type { Cache } from "../../common/kube/cache.ts";
-import { isConflict, isNotFound, KubeError } from "../../common/kube/kube_error.ts";
+import { isConflict, isNotFound, isUnreachable } from "../../common/kube/kube_error.ts";
 import { auditLine } from "../../common/log/audit_line.ts";
 import type { Log } from "../../common/log/log.ts";
 import { every } from "../../common/time/every.ts";
@@ -138,9 +138,6 @@ async function writeAll(
   });
   return failed;
 }
-
-const isUnreachable = (error: unknown): boolean =>
-  error instanceof KubeError && error.reason === "ConnectionFailed";
 
 async function askAll(
   { grants, authorizer, log }: AuthorizationSweepDeps,

@@ -1,6 +1,6 @@
 import { type Grant, isDeleting } from "../../common/api/resources.ts";
 import type { Cache } from "../../common/kube/cache.ts";
-import { KubeError } from "../../common/kube/kube_error.ts";
+import { isUnreachable } from "../../common/kube/kube_error.ts";
 import { every } from "../../common/time/every.ts";
 import type { Runnable } from "../../common/time/runnable.ts";
 import { forEachAtOnce } from "../../common/time/slots.ts";
@@ -175,9 +175,6 @@ function decide({ config, hold }: SweepDeps, examined: readonly Examined[], now:
       : { reap: [], keep: examined, held: 0, waiting: 0 },
   };
 }
-
-const isUnreachable = (error: unknown): boolean =>
-  error instanceof KubeError && error.reason === "ConnectionFailed";
 
 const isCurrent = (cache: Pick<Cache<Grant>, "hasSynced" | "brokenForMs">): boolean =>
   cache.hasSynced && cache.brokenForMs() === undefined;
