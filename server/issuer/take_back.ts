@@ -14,6 +14,7 @@ import { isNotFound } from "../../common/kube/kube_error.ts";
 import { METADATA_LIST, type MetadataObject, reduceMetadata } from "../../common/kube/metadata.ts";
 import { keyText } from "../../common/kube/paths.ts";
 import { ANNOTATIONS, LABELS, tokenSecretName } from "../../common/api/names.ts";
+import { forEachAtOnce } from "../../common/time/slots.ts";
 import { TOKEN_SECRET_TYPE } from "./grant_objects.ts";
 import { dropFinalizers } from "./token.ts";
 
@@ -117,11 +118,12 @@ async function present(
 }
 
 async function deleteAll(kube: KubeClient, step: Step, signal: AbortSignal): Promise<void> {
-  const objects = (await present(kube, step, signal)).values();
-  const work = async () => {
-    for (const object of objects) await deleteOne(kube, step.type, object, signal);
-  };
-  await Promise.all(Array.from({ length: DELETES_AT_ONCE }, work));
+  const objects = await present(kube, step, signal);
+  await forEachAtOnce(
+    objects,
+    DELETES_AT_ONCE,
+    (object) => deleteOne(kube, step.type, object, signal),
+  );
 }
 
 async function deleteOne(
