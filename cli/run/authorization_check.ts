@@ -1,5 +1,6 @@
 import type { Catalog, Me } from "../../common/api/wire.ts";
 import { identityHash } from "../../common/api/names.ts";
+import { fewOf } from "../../common/few_of.ts";
 import { type Check, ok } from "./checks.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
@@ -25,7 +26,8 @@ export function authorizationCheck({ subject, kubernetes }: AuthorizedMe, catalo
   if (locked.length === 0) return found;
   return {
     ...found,
-    remedy: `You may not bind ${fewOf(locked)}. An administrator of the provider would apply this` +
+    remedy:
+      `You may not bind ${fewOf(locked, FEW)}. An administrator of the provider would apply this` +
       (locked.length > FEW ? ` for the first ${FEW}` : ""),
     manifests: locked.slice(0, FEW).flatMap((name) => bindManifests(subject, user, name)),
   };
@@ -56,8 +58,3 @@ function bindManifests(subject: string, user: string, exportName: string): objec
     },
   ];
 }
-
-const fewOf = (names: readonly string[]): string =>
-  names.length <= FEW
-    ? names.join(", ")
-    : `${names.slice(0, FEW).join(", ")} and ${names.length - FEW} more`;

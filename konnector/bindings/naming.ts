@@ -1,17 +1,13 @@
-const MOST_NAMED = 10;
+import { fewOf } from "../../common/few_of.ts";
 
-/** Names the first of some objects, and counts the others. */
-function named(objects: readonly string[]): string {
-  const more = objects.length > MOST_NAMED ? ` and ${objects.length - MOST_NAMED} more` : "";
-  return `${objects.slice(0, MOST_NAMED).join(", ")}${more}`;
-}
+const MOST_NAMED = 10;
 
 /** Says which copies stay on a provider that is lost. */
 export const stayingNote = (
   objects: readonly string[],
   related: readonly string[] = [],
 ): string => {
-  const copies = [...related, ...objects.length > 0 ? [named(objects)] : []];
+  const copies = [...related, ...objects.length > 0 ? [fewOf(objects, MOST_NAMED)] : []];
   return `The provider could not be reached, so ${objects.length} objects were released without ` +
     `it. If it comes back, it still has the copies: ${copies.join(", ") || "none"}`;
 };
@@ -23,4 +19,4 @@ export const leftoversNote = (
   areDeleted: boolean,
 ): string =>
   `The provider had ${objects.length} copies of ${api} that have no object on this cluster; they ` +
-  `${areDeleted ? "were deleted" : "are left alone"}: ${named(objects)}`;
+  `${areDeleted ? "were deleted" : "are left alone"}: ${fewOf(objects, MOST_NAMED)}`;

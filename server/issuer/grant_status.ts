@@ -10,6 +10,7 @@ import {
   type KubeObject,
 } from "../../common/api/resources.ts";
 import { boundaryName, FIELD_MANAGERS, LABELS, tokenSecretName } from "../../common/api/names.ts";
+import { fewOf } from "../../common/few_of.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import type { RecordEvent } from "../../common/kube/event_recorder.ts";
 import { KubeError } from "../../common/kube/kube_error.ts";
@@ -67,20 +68,15 @@ export const failed = (message: string): Readiness => ({
   message,
 });
 
+/** More objects than this are counted, but not named. */
+export const MOST_NAMED = 3;
+
 /** Says that the Grant is being revoked, but that these objects are still there. */
 export const leftBehind = (objects: readonly string[]): Readiness => ({
   ready: false,
   reason: "LeftBehind",
-  message: `Revoked, but these objects are still there: ${fewOf(objects)}`,
+  message: `Revoked, but these objects are still there: ${fewOf(objects, MOST_NAMED)}`,
 });
-
-const FEW = 3;
-
-/** Names the first few objects, and counts the others. */
-export const fewOf = (names: readonly string[]): string =>
-  names.length <= FEW
-    ? names.join(", ")
-    : `${names.slice(0, FEW).join(", ")} and ${names.length - FEW} more`;
 
 /** Ends a provisioning that has to wait; after `lookAgainMs` even if no event comes. */
 export class NotYet extends Error {

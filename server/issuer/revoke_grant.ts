@@ -6,10 +6,11 @@ import {
   FIELD_MANAGERS,
 } from "../../common/api/names.ts";
 import { done, type Outcome, requeueAfter } from "../../common/control/controller.ts";
+import { fewOf } from "../../common/few_of.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import { auditLine } from "../../common/log/audit_line.ts";
 import { backoffStep } from "../../common/time/backoff.ts";
-import { about, fewOf, leftBehind, settle, type StatusDeps } from "./grant_status.ts";
+import { about, leftBehind, MOST_NAMED, settle, type StatusDeps } from "./grant_status.ts";
 import { cachesOfRights, type IssuerCaches } from "./issued_caches.ts";
 import { takeBack } from "./take_back.ts";
 
@@ -49,7 +50,7 @@ export async function revokeGrant(
   }
   await removeFinalizer(kube, grant, signal);
   revoking.delete(name);
-  const fields = { ...about(grant), ...(left.length > 0 ? { left: fewOf(left) } : {}) };
+  const fields = { ...about(grant), ...(left.length > 0 ? { left: fewOf(left, MOST_NAMED) } : {}) };
   log.info("Grant revoked", auditLine("grant.revoked", "ok", fields));
   recordEvent(grant, "Normal", "Revoked", "Its rights and its credentials are gone");
   if (left.length > 0) recordEvent(grant, "Warning", "LeftBehind", leftBehind(left).message);
