@@ -3,7 +3,8 @@ import type {
   CustomResourceVersion,
 } from "../../common/api/resources.ts";
 import { newestServed } from "./consumer_crd.ts";
-import { type Narrowing, narrowings, type Schema } from "./narrower_schema.ts";
+import { type Narrowing, narrowings } from "./narrower_schema.ts";
+import type { Schema } from "./schema.ts";
 
 /** What a CRD says about its objects. */
 export type CrdSpec = Pick<CustomResourceDefinition["spec"], "scope" | "names" | "versions">;

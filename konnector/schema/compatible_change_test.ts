@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { CustomResourceVersion } from "../../common/api/resources.ts";
 import { parseLossless } from "../../common/kube/lossless_json.ts";
 import { type CrdSpec, incompatibleChanges } from "./compatible_change.ts";
-import type { Schema } from "./narrower_schema.ts";
+import type { Schema } from "./schema.ts";
 
 const version = (name: string, spec: Schema, more: object = {}): CustomResourceVersion => ({
   name,

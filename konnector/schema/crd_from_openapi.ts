@@ -5,7 +5,7 @@ import type {
 } from "../../common/api/resources.ts";
 import { incompatibleChanges } from "./compatible_change.ts";
 import { compareVersions, CrdRefusedError } from "./consumer_crd.ts";
-import type { Schema } from "./narrower_schema.ts";
+import type { Schema } from "./schema.ts";
 import { type Schemas, structuralSchema } from "./structural_schema.ts";
 
 /** A resource as discovery shows it. */

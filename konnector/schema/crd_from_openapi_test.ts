@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { CrdRefusedError, pulledCrd } from "./consumer_crd.ts";
 import { crdFromOpenApi, type DiscoveredVersion } from "./crd_from_openapi.ts";
-import type { Schema } from "./narrower_schema.ts";
+import type { Schema } from "./schema.ts";
 import { type Schemas, structuralSchema } from "./structural_schema.ts";
 
 const API = { plural: "widgets", group: "example.org" };

@@ -1,5 +1,4 @@
-/** A schema in the form that CRDs have, as JSON. */
-export type Schema = Readonly<Record<string, unknown>>;
+import { ANYTHING, INT_OR_STRING, PRESERVE, type Schema, schemaOf } from "./schema.ts";
 
 /** Where a schema became narrower, and how. */
 export interface Narrowing {
@@ -8,10 +7,6 @@ export interface Narrowing {
   readonly change: string;
 }
 
-const PRESERVE = "x-kubernetes-preserve-unknown-fields";
-const INT_OR_STRING = "x-kubernetes-int-or-string";
-/** Accepts and keeps every value. */
-const ANY: Schema = { [PRESERVE]: true };
 /** No API server takes schemas that are nested deeper. */
 const DEEPEST = 100;
 
@@ -39,9 +34,11 @@ export function* narrowings(
     else yield { path: `${path}.${name}`, change: "is gone, so that it would be lost" };
   }
   if (others && !wantedOthers) yield { path, change: "keeps no other fields any more" };
-  else if (others && wantedOthers && wantedOthers !== ANY) yield* inner(others, wantedOthers, ".*");
+  else if (others && wantedOthers && wantedOthers !== ANYTHING) {
+    yield* inner(others, wantedOthers, ".*");
+  }
   const items = schemaOf(after["items"]);
-  if (items) yield* inner(schemaOf(before["items"]) ?? ANY, items, "[]");
+  if (items) yield* inner(schemaOf(before["items"]) ?? ANYTHING, items, "[]");
 }
 
 /** Finds what became narrower about a value itself, not about the values in it. */
@@ -138,7 +135,7 @@ const propertiesOf = (schema: Schema): Readonly<Record<string, Schema>> =>
 /** Returns what fields that are not listed may be; undefined if they are not kept. */
 function otherFields(schema: Schema): Schema | undefined {
   const additional = schema["additionalProperties"];
-  return additional === true || schema[PRESERVE] === true ? ANY : schemaOf(additional);
+  return additional === true || schema[PRESERVE] === true ? ANYTHING : schemaOf(additional);
 }
 
 /** Every int-or-string may carry this junctor, which adds nothing to it. */
@@ -158,11 +155,6 @@ function rulesOf(schema: Schema): string[] {
 
 const uniqueness = (schema: Schema): string =>
   canonical([schema["x-kubernetes-list-type"], schema["x-kubernetes-list-map-keys"]]);
-
-const schemaOf = (value: unknown): Schema | undefined =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-    ? value as Schema
-    : undefined;
 
 const stringsOf = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];

@@ -1,11 +1,9 @@
-import type { Schema } from "./narrower_schema.ts";
 import { CrdRefusedError } from "./consumer_crd.ts";
+import { ANYTHING, INT_OR_STRING, PRESERVE, type Schema, schemaOf } from "./schema.ts";
 
 /** The schemas of an OpenAPI document, by name. */
 export type Schemas = Readonly<Record<string, Schema>>;
 
-const PRESERVE = "x-kubernetes-preserve-unknown-fields";
-const ANYTHING: Schema = { [PRESERVE]: true };
 const ANY_OBJECT: Schema = { type: "object", [PRESERVE]: true };
 
 /** Fields of a schema that a CRD may have, besides those with schemas in them. */
@@ -32,7 +30,7 @@ const KEPT = [
   "nullable",
   PRESERVE,
   "x-kubernetes-embedded-resource",
-  "x-kubernetes-int-or-string",
+  INT_OR_STRING,
   "x-kubernetes-list-map-keys",
   "x-kubernetes-list-type",
   "x-kubernetes-map-type",
@@ -46,8 +44,8 @@ const KNOWN: readonly (readonly [end: string, schema: Schema])[] = [
   [".meta.v1.Time", { type: "string", format: "date-time" }],
   [".meta.v1.MicroTime", { type: "string", format: "date-time" }],
   [".meta.v1.FieldsV1", ANY_OBJECT],
-  [".util.intstr.IntOrString", { "x-kubernetes-int-or-string": true }],
-  [".api.resource.Quantity", { "x-kubernetes-int-or-string": true }],
+  [".util.intstr.IntOrString", { [INT_OR_STRING]: true }],
+  [".api.resource.Quantity", { [INT_OR_STRING]: true }],
   [".pkg.runtime.RawExtension", ANY_OBJECT],
   [".apiextensions.v1.JSON", ANYTHING],
 ];
@@ -92,7 +90,7 @@ export function structuralSchema(root: Schema, schemas: Schemas): Schema {
       if (schema[key] !== undefined && isPlain(schema[key])) result[key] = schema[key];
     }
     const hasType = typeof result["type"] === "string" ||
-      result["x-kubernetes-int-or-string"] === true;
+      result[INT_OR_STRING] === true;
     if (!hasType) result[PRESERVE] = true;
     const isEmbedded = result["x-kubernetes-embedded-resource"] === true;
     return isEmbedded ? withoutCommonFields(result) : result;
@@ -162,8 +160,3 @@ function asRoot(schema: Schema): Schema {
     },
   };
 }
-
-const schemaOf = (value: unknown): Schema | undefined =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-    ? value as Schema
-    : undefined;
