@@ -48,6 +48,14 @@ const isText = (value: unknown) => typeof value === "string";
 const isNumber = (value: unknown) => typeof value === "number";
 const isFlag = (value: unknown) => typeof value === "boolean";
 
+/** Reads the fields of a value that may be anything. */
+export const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null ? { ...value } : {};
+
+/** Reads the strings of a value that may be anything. */
+export const textsIn = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
+
 /** A string. */
 export const text = (description?: string): Shape<string> =>
   leaf({ type: "string" }, description, isText, "is no text");

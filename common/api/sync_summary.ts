@@ -1,24 +1,22 @@
+import { fieldsOf, type Infer, refined, request, text } from "../shape.ts";
 import { ESCAPED_CHARACTERS } from "../unsafe_characters.ts";
 import { isDnsLabel, isDnsSubdomain, parseApiName } from "./names.ts";
+import { SYNC_TOTALS, type SyncTotals } from "./wire.ts";
 
+const PROBLEM = request("An object that is not synced, and why", {
+  api: refined(text("<plural>.<group>"), (api) => parseApiName(api) !== undefined, "is no API"),
+  name: refined(text(), isDnsSubdomain, "is no name"),
+  reason: refined(
+    text("One word, such as Rejected or ForeignObjectExists"),
+    (reason) => /^[A-Za-z]{1,64}$/.test(reason),
+    "is no word",
+  ),
+}, {
+  namespace: refined(text("Absent for cluster-scoped objects"), isDnsLabel, "is no namespace"),
+  message: text(),
+});
 /** An object that is not synced, and why. */
-export interface SyncProblem {
-  /** `<plural>.<group>` */
-  readonly api: string;
-  /** Absent for cluster-scoped objects. */
-  readonly namespace?: string;
-  readonly name: string;
-  /** One word, such as `Rejected` or `ForeignObjectExists`. */
-  readonly reason: string;
-  readonly message: string;
-}
-
-/** How many objects are in which state. */
-export interface SyncTotals {
-  readonly objects: number;
-  readonly conflicts: number;
-  readonly rejected: number;
-}
+export type SyncProblem = Infer<typeof PROBLEM> & { readonly message: string };
 
 /** What a konnector tells the provider about the objects of one Connection. */
 export interface SyncSummary extends SyncTotals {
@@ -46,18 +44,16 @@ export function summaryText({ objects, conflicts, rejected, problems }: SyncSumm
  * Reads the summary in a Lease, which any tenant can write. Returns undefined if it is not one.
  * Leaves malformed problems out, bounds every text, and never throws.
  */
-export function parseSummary(text: unknown): SyncSummary | undefined {
-  if (typeof text !== "string" || text.length > LONGEST_SUMMARY) return undefined;
-  let given: unknown;
+export function parseSummary(written: unknown): SyncSummary | undefined {
+  if (typeof written !== "string" || written.length > LONGEST_SUMMARY) return undefined;
   try {
-    given = JSON.parse(text);
+    const given: unknown = JSON.parse(written);
+    const { problems } = fieldsOf(given);
+    const listed = Array.isArray(problems) ? problems.slice(0, MOST_PROBLEMS) : [];
+    return { ...SYNC_TOTALS.parse(given, ""), problems: listed.flatMap(problemOf) };
   } catch {
     return undefined;
   }
-  const { objects, conflicts, rejected, problems } = fieldsOf(given);
-  if (!isCount(objects) || !isCount(conflicts) || !isCount(rejected)) return undefined;
-  const listed = Array.isArray(problems) ? problems.slice(0, MOST_PROBLEMS) : [];
-  return { objects, conflicts, rejected, problems: listed.flatMap(problemOf) };
 }
 
 /** Puts a text on one line, without characters that are invisible or control a terminal. */
@@ -68,19 +64,10 @@ function oneLine(text: string, longest: number): string {
 }
 
 function problemOf(given: unknown): SyncProblem[] {
-  const { api, namespace, name, reason, message = "" } = fieldsOf(given);
-  const isOne = isText(api) && parseApiName(api) !== undefined && isText(name) &&
-    isDnsSubdomain(name) && isText(reason) && /^[A-Za-z]{1,64}$/.test(reason) && isText(message);
-  if (!isOne) return [];
-  const problem = { api, name, reason, message: oneLine(message, LONGEST_MESSAGE) };
-  if (namespace === undefined) return [problem];
-  return isText(namespace) && isDnsLabel(namespace) ? [{ ...problem, namespace }] : [];
+  try {
+    const { message = "", ...problem } = PROBLEM.parse(given, "");
+    return [{ ...problem, message: oneLine(message, LONGEST_MESSAGE) }];
+  } catch {
+    return [];
+  }
 }
-
-const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null ? value as Record<string, unknown> : {};
-
-const isText = (value: unknown): value is string => typeof value === "string";
-
-const isCount = (value: unknown): value is number =>
-  Number.isSafeInteger(value) && Number(value) >= 0;

@@ -13,6 +13,7 @@ import {
   nonempty,
   oneOf,
   record,
+  refined,
   request,
   text,
   time,
@@ -30,20 +31,18 @@ export const PROVIDER_INFO = record({
 /** Who offers this, and how to sign in. */
 export type ProviderInfo = Infer<typeof PROVIDER_INFO>;
 
+const SUBJECT = { subject: name("Identifies the person or account") };
 const IDENTITY_DETAILS = {
   displayName: text("Name for people"),
   groups: list(text("Group; a permission only if the provider's RBAC decides")),
 };
 /** The identity in a session and in a Grant. */
-export const IDENTITY = record(
-  { subject: name("Identifies the person or account") },
-  IDENTITY_DETAILS,
-);
+export const IDENTITY = record(SUBJECT, IDENTITY_DETAILS);
 /** A person or an account: the subject identifies. Groups count only if RBAC decides. */
 export type Identity = Infer<typeof IDENTITY>;
 
 /** `GET /api/me` */
-export const ME = record({ subject: name("Identifies the person or account") }, {
+export const ME = record(SUBJECT, {
   ...IDENTITY_DETAILS,
   kubernetes: record({
     user: text("User name"),
@@ -141,11 +140,17 @@ const SYNCED_API = record({ name: text("<plural>.<group>") }, {
 /** An API of a Grant, and how many of its objects a cluster synced. */
 export type SyncedApi = Infer<typeof SYNCED_API>;
 
-const SYNC_TOTALS = record({
-  objects: count("Number of objects on the consumer"),
-  conflicts: count("Number of objects in conflict with others on the provider"),
-  rejected: count("Number of objects that the provider refused, or with a wrong annotation"),
+const total = (description: string) =>
+  refined(count(description), (n) => Number.isSafeInteger(n) && n >= 0, "is no count");
+
+/** The totals in a heartbeat, which any tenant can write, and in the answer about clusters. */
+export const SYNC_TOTALS = record({
+  objects: total("Number of objects on the consumer"),
+  conflicts: total("Number of objects in conflict with others on the provider"),
+  rejected: total("Number of objects that the provider refused, or with a wrong annotation"),
 });
+/** How many objects of a Connection are in which state. */
+export type SyncTotals = Infer<typeof SYNC_TOTALS>;
 
 const CLUSTER_GRANT = record({
   grant: text("Name of the Grant"),
@@ -215,7 +220,7 @@ export type BindResult = Infer<typeof BIND_RESULT>;
 /** `GET /api/bundle/{token}` as JSON */
 export const BUNDLE = record({ bundle: list(anything({ type: "object" })) });
 /** The Secret, Connection and ClusterBinding to apply, in this order; the reader checks them. */
-export type Bundle = Infer<typeof BUNDLE>;
+export type BundleBody = Infer<typeof BUNDLE>;
 
 /** Body of `POST /api/apply` */
 export const APPLY_REQUEST = request("The Export or the konnector to apply to a consumer cluster", {

@@ -1,3 +1,4 @@
+import { textsIn } from "../../common/shape.ts";
 import { ANYTHING, INT_OR_STRING, PRESERVE, type Schema, schemaOf } from "./schema.ts";
 
 /** Where a schema became narrower, and how. */
@@ -124,8 +125,8 @@ function* narrowerBounds(before: Schema, after: Schema): Generator<string> {
 
 /** Lists the fields that must be there from now on, and that the API server does not fill in. */
 const newlyRequired = (before: Schema, after: Schema): string[] =>
-  stringsOf(after["required"]).filter((name) =>
-    !stringsOf(before["required"]).includes(name) &&
+  textsIn(after["required"]).filter((name) =>
+    !textsIn(before["required"]).includes(name) &&
     propertiesOf(after)[name]?.["default"] === undefined
   );
 
@@ -155,9 +156,6 @@ function rulesOf(schema: Schema): string[] {
 
 const uniqueness = (schema: Schema): string =>
   canonical([schema["x-kubernetes-list-type"], schema["x-kubernetes-list-map-keys"]]);
-
-const stringsOf = (value: unknown): string[] =>
-  Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
 
 /** Reads a number, also one that is too large for JavaScript and is kept as its text. */
 function numberOf(value: unknown): number | undefined {

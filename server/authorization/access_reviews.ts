@@ -1,6 +1,7 @@
 import type { KubeClient } from "../../common/kube/client.ts";
 import { KubeError } from "../../common/kube/kube_error.ts";
 import type { XbindError } from "../../common/errors.ts";
+import { fieldsOf } from "../../common/shape.ts";
 import { deadline } from "../../common/time/deadline.ts";
 import { unavailable } from "../errors.ts";
 import { Kept } from "./kept.ts";
@@ -106,7 +107,3 @@ const reasonOf = ({ status }: KubeError): string => {
   if (status === 401 || status === 403) return "the gateway may not create access reviews there";
   return status === 0 ? "the provider did not answer" : "the provider refused the review";
 };
-
-/** Reads the fields of a value that may be anything. */
-export const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null ? { ...value } : {};

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { EXPORT_ACCESS, fieldsOf } from "./access_reviews.ts";
+import { fieldsOf, textsIn } from "../../common/shape.ts";
+import { EXPORT_ACCESS } from "./access_reviews.ts";
 
 /** Names of Exports; `all` includes Exports created later. */
 export type Names = "all" | ReadonlySet<string>;
@@ -51,9 +52,6 @@ function namesFor(verb: string, rules: readonly Readonly<Record<string, unknown>
 
 const has = (list: unknown, word: string): boolean =>
   textsIn(list).some((each) => each === word || each === "*");
-
-const textsIn = (value: unknown): string[] =>
-  Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
 
 const keyOf = (names: CatalogRights["bind"]): string =>
   typeof names === "string"

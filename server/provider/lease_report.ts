@@ -1,5 +1,6 @@
 import { ANNOTATIONS, isClusterName } from "../../common/api/names.ts";
-import { parseSummary, type SyncProblem, type SyncTotals } from "../../common/api/sync_summary.ts";
+import { parseSummary, type SyncProblem } from "../../common/api/sync_summary.ts";
+import type { SyncTotals } from "../../common/api/wire.ts";
 
 /** What a heartbeat Lease says about its cluster. A tenant wrote it: show it, never rely on it. */
 export interface LeaseReport {

@@ -4,6 +4,7 @@ import { providerFailed, XbindError } from "../../../common/errors.ts";
 import { unauthenticated, unavailable } from "../../errors.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
 import { KubeError } from "../../../common/kube/kube_error.ts";
+import { fieldsOf, textsIn } from "../../../common/shape.ts";
 import { sleep, untilAborted } from "../../../common/time/wait.ts";
 import { deadline } from "../../../common/time/deadline.ts";
 import { Rate } from "../../../common/time/rate.ts";
@@ -148,9 +149,6 @@ const detailsIn = (uid: unknown, extra: unknown): Pick<ReviewedIdentity, typeof 
   return Object.keys(details).length > 0 ? { [TOKEN_DETAILS]: details } : {};
 };
 
-const textsIn = (value: unknown): string[] =>
-  Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
-
 const tooSlow = () =>
   new KubeError("Cannot review a token: no answer in time", {
     status: 0,
@@ -159,9 +157,6 @@ const tooSlow = () =>
 
 const impossible = (reason: string, cause?: unknown) =>
   providerFailed("verify the provider token", reason, cause);
-
-const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null ? { ...value } : {};
 
 const expiryOf = (token: string): number => {
   try {
