@@ -11,7 +11,7 @@ import {
   applyObjects,
   type ConsumerWrites,
   DISCOVERY_WAIT_MS,
-  whenServed,
+  whenAllServed,
 } from "../../common/consumer/apply_objects.ts";
 import { type Bundle, bundleObjects, consumerNamespace } from "../../common/consumer/bundle.ts";
 import { bundleNamed } from "../consumer/check_bundle.ts";
@@ -61,7 +61,7 @@ export async function runExport(io: Io, exportName: string, options: ExportOptio
       ? await planKonnector(gateway, options.konnectorImage, signal)
       : undefined;
     const writes = writesTo(io, consumer, signal);
-    if (!plan) await whenServed(writes, CORE_KINDS, 0);
+    if (!plan) await whenAllServed(writes, CORE_KINDS, 0);
     const expected = await expectedGrant(gateway, exportName, signal);
     const bound = plan && await boundNeeds(consumer.kube, options.boundGroups, signal);
     const foundationFor = (needs: Needs = NO_NEEDS) =>
@@ -137,7 +137,7 @@ async function applyAll(
   const { installer, cli } = FIELD_MANAGERS;
   await applyObjects(writes, foundation, plan ? installer : cli);
   // Do not send credentials to a cluster that cannot use them.
-  await whenServed(writes, CORE_KINDS, DISCOVERY_WAIT_MS);
+  await whenAllServed(writes, CORE_KINDS, DISCOVERY_WAIT_MS);
   const [, ...conditioned] = await applyObjects(writes, bundleObjects(bundle), cli);
   return conditioned;
 }

@@ -16,9 +16,7 @@ import {
 } from "../api/resources.ts";
 import type { KubeClient } from "../kube/client.ts";
 import { isForbidden, isNotFound, KubeError } from "../kube/kube_error.ts";
-import { collectionPath } from "../kube/paths.ts";
-import { Backoff } from "../time/backoff.ts";
-import { sleep } from "../time/wait.ts";
+import { whenServed } from "../kube/when_served.ts";
 
 /** A consumer cluster to write to, and how the caller reports progress and failures. */
 export interface ConsumerWrites {
@@ -41,7 +39,6 @@ export class NotServedError extends Error {
 
 /** How long to wait until a cluster serves kinds whose CRDs were just installed. */
 export const DISCOVERY_WAIT_MS = 10_000;
-const DISCOVERY_BACKOFF = { baseMs: 50, capMs: 500 };
 
 /** Names an object for people: `Kind/name`. */
 export const objectText = ({ kind, metadata }: Pick<KubeObject, "kind" | "metadata">): string =>
@@ -72,18 +69,20 @@ export async function applyObjects(
 }
 
 /** Waits until the cluster serves these kinds; fails when it does not in time. */
-export async function whenServed(
+export async function whenAllServed(
   writes: ConsumerWrites,
   types: readonly ResourceType[],
   waitMs: number,
 ): Promise<void> {
   const end = performance.now() + waitMs;
-  const backoff = new Backoff(DISCOVERY_BACKOFF);
   for (const type of types) {
     await attempt(writes, `a ${type.kind}`, async () => {
-      while (!await serves(writes, type)) {
-        if (performance.now() >= end) throw new NotServedError(type);
-        await sleep(backoff.next(), writes.signal);
+      try {
+        await whenServed(writes.kube, type, end - performance.now(), writes.signal);
+      } catch (error) {
+        if (isNotFound(error)) throw new NotServedError(type);
+        // The right to write a kind does not include listing it.
+        if (!isForbidden(error)) throw error;
       }
     });
   }
@@ -113,17 +112,6 @@ const notTheObject = (object: KubeObject): KubeError =>
     status: 200,
     reason: "InvalidAnswer",
   });
-
-async function serves({ kube, signal }: ConsumerWrites, type: ResourceType): Promise<boolean> {
-  try {
-    await kube.request("GET", `${collectionPath(type)}?limit=1`, undefined, signal);
-    return true;
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    if (isForbidden(error)) return true; // the right to write a kind does not include listing it
-    throw error;
-  }
-}
 
 const BY_KIND = new Map<string, ResourceType>(
   [

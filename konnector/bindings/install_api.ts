@@ -10,6 +10,7 @@ import type { Cache } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import { KubeError } from "../../common/kube/kube_error.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
+import { whenServed } from "../../common/kube/when_served.ts";
 import type { Log } from "../../common/log/log.ts";
 import { incompatibleChanges } from "../schema/compatible_change.ts";
 import {
@@ -18,14 +19,7 @@ import {
   type PulledCrd,
   pulledCrd,
 } from "../schema/consumer_crd.ts";
-import {
-  claimCrd,
-  hasObjects,
-  installCrd,
-  isPulled,
-  removeCrd,
-  whenServed,
-} from "../schema/install_crd.ts";
+import { claimCrd, hasObjects, installCrd, isPulled, removeCrd } from "../schema/install_crd.ts";
 import { may, type Right } from "../rights.ts";
 import { reasonOf, refusalOf } from "../sync/refusals.ts";
 
@@ -48,6 +42,7 @@ export interface InstalledCrd extends Pick<PulledCrd, "type" | "hash"> {
   readonly problem?: SchemaFault | undefined;
 }
 
+const SERVED_WAIT_MS = 10_000;
 const INSTALL: Right = {
   verb: "patch",
   group: "apiextensions.k8s.io",
@@ -164,7 +159,7 @@ async function write(
         return pulled;
       case "installed":
         log.info("installed a CRD", { api, version: type.version, hash });
-        await whenServed(consumer, type, signal);
+        await whenServed(consumer, type, SERVED_WAIT_MS, signal);
         return pulled;
       case "deleting":
         return beingDeleted(api);

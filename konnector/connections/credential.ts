@@ -1,4 +1,5 @@
 import { type Connection, type Secret, SECRETS } from "../../common/api/resources.ts";
+import { KUBECONFIG_KEY } from "../../common/consumer/bundle.ts";
 import {
   decodeKubeconfig,
   InlineKubeconfigError,
@@ -24,12 +25,10 @@ export class SecretError extends Error {
   }
 }
 
-const DEFAULT_KEY = "kubeconfig";
-
 /** Reads the kubeconfig of a Connection. Throws a `SecretError` that quotes nothing of it. */
 export async function readCredential(
   kube: KubeClient,
-  { spec: { kubeconfigSecretRef: { namespace, name, key = DEFAULT_KEY } } }: Connection,
+  { spec: { kubeconfigSecretRef: { namespace, name, key = KUBECONFIG_KEY } } }: Connection,
   allowedNamespaces: readonly string[],
   signal: AbortSignal,
 ): Promise<Credential> {

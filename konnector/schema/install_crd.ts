@@ -1,16 +1,9 @@
 import { ANNOTATIONS, FIELD_MANAGERS, LABELS } from "../../common/api/names.ts";
-import {
-  CRDS,
-  type CustomResourceDefinition,
-  isDeleting,
-  type ResourceType,
-} from "../../common/api/resources.ts";
+import { CRDS, type CustomResourceDefinition, isDeleting } from "../../common/api/resources.ts";
 import type { Cache } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
-import { isConflict, isNotFound, KubeError } from "../../common/kube/kube_error.ts";
+import { isConflict, isNotFound } from "../../common/kube/kube_error.ts";
 import { METADATA_LIST, type MetadataObject } from "../../common/kube/metadata.ts";
-import { Backoff } from "../../common/time/backoff.ts";
-import { sleep } from "../../common/time/wait.ts";
 import { CREATE_ONLY } from "../sync/applied_object.ts";
 import type { PulledCrd } from "./consumer_crd.ts";
 
@@ -31,7 +24,6 @@ export type Installed =
   /** The old CRD of that name is being deleted. */
   | "deleting";
 
-const SERVED_WAIT_MS = 10_000;
 const MANAGER = FIELD_MANAGERS.konnector;
 
 /** Returns whether xbind installed a CRD. */
@@ -108,25 +100,5 @@ export async function removeCrd(
     await consumer.delete(CRDS, { name }, uid ? { uid } : {}, signal);
   } catch (error) {
     if (!isNotFound(error)) throw error;
-  }
-}
-
-/** Resolves once the consumer serves an API whose CRD was just written. */
-export async function whenServed(
-  consumer: KubeClient,
-  type: ResourceType,
-  signal: AbortSignal,
-): Promise<void> {
-  const backoff = new Backoff({ baseMs: 50, capMs: 500 });
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(SERVED_WAIT_MS)]);
-  while (true) {
-    try {
-      await consumer.listPage(type, {}, { signal: limit });
-      return;
-    } catch (error) {
-      // For a new API the server answers 404 at first, then 429.
-      if (!(error instanceof KubeError) || ![404, 429, 503].includes(error.status)) throw error;
-      await sleep(backoff.next(), limit);
-    }
   }
 }

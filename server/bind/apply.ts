@@ -9,7 +9,7 @@ import {
   DISCOVERY_WAIT_MS,
   NotServedError,
   objectText,
-  whenServed,
+  whenAllServed,
 } from "../../common/consumer/apply_objects.ts";
 import { consumerNamespace } from "../../common/consumer/bundle.ts";
 import { konnectorManifest } from "../../common/consumer/konnector_manifest.ts";
@@ -94,7 +94,7 @@ export async function applyToConsumer(
   await applyObjects(writes, foundation, manager);
   if (bundle.length > 0) {
     // Do not send credentials to a cluster that cannot use them.
-    await whenServed(writes, [CONNECTIONS, CLUSTER_BINDINGS], discoveryWaitMs);
+    await whenAllServed(writes, [CONNECTIONS, CLUSTER_BINDINGS], discoveryWaitMs);
     await checkBind(); // all this took up to a minute
     await applyObjects(writes, bundle, FIELD_MANAGERS.gateway);
   }
