@@ -1,10 +1,11 @@
 import { CORE_GROUP } from "../common/api/groups.ts";
 import { errorChain } from "../common/errors.ts";
 import type { KubeClient } from "../common/kube/client.ts";
+import { type Right, rightText } from "../common/kube/rights.ts";
 import type { Log } from "../common/log/log.ts";
 import { every } from "../common/time/every.ts";
 import { all, type Runnable } from "../common/time/runnable.ts";
-import { lackedRights, type Right, rightText } from "./rights.ts";
+import { lackedRights } from "./rights.ts";
 
 /** What checking the konnector's rights on this cluster needs. */
 export interface ConsumerRightsOptions {

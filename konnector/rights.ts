@@ -1,14 +1,6 @@
 import type { KubeClient } from "../common/kube/client.ts";
 import { isForbidden } from "../common/kube/kube_error.ts";
-
-/** What an account may do. Without a namespace: in all of them. */
-export interface Right {
-  readonly verb: string;
-  readonly group: string;
-  readonly resource: string;
-  readonly subresource?: string;
-  readonly namespace?: string;
-}
+import { may, reviewSelf, type Right } from "../common/kube/rights.ts";
 
 /** A rule that gives rights, as a SelfSubjectRulesReview lists it. */
 export interface HeldRule {
@@ -16,24 +8,6 @@ export interface HeldRule {
   readonly apiGroups?: readonly string[];
   readonly resources?: readonly string[];
   readonly resourceNames?: readonly string[];
-}
-
-const REVIEWS = "/apis/authorization.k8s.io/v1";
-
-/** Asks a cluster whether our account there has a right. Any account may ask. */
-export async function may(
-  kube: KubeClient,
-  right: Right,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const spec = { resourceAttributes: right };
-  const { allowed } = await review<{ allowed?: boolean }>(
-    kube,
-    "SelfSubjectAccessReview",
-    spec,
-    signal,
-  );
-  return allowed === true;
 }
 
 /** Returns the verbs among these that our account lacks for a resource of the core group. */
@@ -58,7 +32,7 @@ export async function heldRules(
   namespace: string,
   signal: AbortSignal,
 ): Promise<{ readonly rules: readonly HeldRule[]; readonly isIncomplete: boolean }> {
-  const { resourceRules = [], incomplete } = await review<
+  const { resourceRules = [], incomplete } = await reviewSelf<
     { resourceRules?: readonly HeldRule[]; incomplete?: boolean }
   >(kube, "SelfSubjectRulesReview", { namespace }, signal);
   return { rules: resourceRules, isIncomplete: incomplete === true };
@@ -90,11 +64,6 @@ export async function lackedRights(
   }
 }
 
-/** Names a right, such as `patch widgets/status`. */
-export const rightText = ({ verb, resource, subresource, namespace }: Right): string =>
-  `${verb} ${resource}${subresource ? `/${subresource}` : ""}` +
-  (namespace ? ` in the namespace ${namespace}` : "");
-
 /** Returns whether a rule gives a right on every object. */
 function gives(rule: HeldRule, { verb, group, resource, subresource }: Right): boolean {
   const { verbs, apiGroups, resources, resourceNames = [] } = rule;
@@ -106,18 +75,3 @@ function gives(rule: HeldRule, { verb, group, resource, subresource }: Right): b
 /** Returns whether a list in a rule has a value, or `*`. */
 export const includes = (held: readonly string[] = [], wanted: string): boolean =>
   held.includes("*") || held.includes(wanted);
-
-async function review<T>(
-  kube: KubeClient,
-  kind: string,
-  spec: object,
-  signal: AbortSignal,
-): Promise<T | Record<string, never>> {
-  const { status } = await kube.request<{ readonly status?: T }>(
-    "POST",
-    `${REVIEWS}/${kind.toLowerCase()}s`,
-    { apiVersion: "authorization.k8s.io/v1", kind, spec },
-    signal,
-  );
-  return status ?? {};
-}

@@ -1,35 +1,21 @@
-import type { KubeObject, ResourceType } from "../../common/api/resources.ts";
+import type { KubeObject } from "../../common/api/resources.ts";
 import { resourceTypeOf } from "../../common/consumer/apply_objects.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import { isForbidden, isNotFound } from "../../common/kube/kube_error.ts";
+import { may, type Right, rightText } from "../../common/kube/rights.ts";
 import { CliError } from "../cli_error.ts";
 import { clusterText } from "./consumer_failure.ts";
 import type { Consumer } from "./connect_consumer.ts";
 
-/** A right on the consumer cluster. */
-export interface Right {
-  readonly verb: "get" | "create" | "patch" | "delete";
-  readonly type: ResourceType;
-  readonly namespace?: string | undefined;
-  readonly name?: string | undefined;
-}
-
 /** Lists the rights to apply these objects: to create and to patch each. */
 export function rightsToApply(objects: readonly KubeObject[]): Right[] {
   const rights = objects.flatMap((object): Right[] => {
-    const type = resourceTypeOf(object);
+    const { group, plural: resource } = resourceTypeOf(object);
     const { name, namespace } = object.metadata;
-    return [{ verb: "create", type, namespace }, { verb: "patch", type, namespace, name }];
+    const place = { group, resource, namespace };
+    return [{ verb: "create", ...place }, { verb: "patch", ...place, name }];
   });
   return [...new Map(rights.map((right) => [JSON.stringify(right), right])).values()];
-}
-
-/** Describes a right, such as `create secrets in namespace "xbind"`. */
-export function rightText({ verb, type, namespace }: Right): string {
-  const what = type.group === "" ? type.plural : `${type.plural}.${type.group}`;
-  return namespace === undefined
-    ? `${verb} ${what}`
-    : `${verb} ${what} in namespace "${namespace}"`;
 }
 
 /** Describes the rights that the user lacks, each once. */
@@ -58,19 +44,8 @@ export async function requireRights(
 }
 
 async function isAllowed(kube: KubeClient, right: Right, signal: AbortSignal): Promise<boolean> {
-  const { verb, type: { group, plural: resource }, namespace, name } = right;
   try {
-    const { status } = await kube.request<{ status?: { allowed?: boolean } }>(
-      "POST",
-      "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-      {
-        apiVersion: "authorization.k8s.io/v1",
-        kind: "SelfSubjectAccessReview",
-        spec: { resourceAttributes: { verb, group, resource, namespace, name } },
-      },
-      signal,
-    );
-    return status?.allowed === true;
+    return await may(kube, right, signal);
   } catch (error) {
     // When the cluster does not answer the question, just try.
     if (isForbidden(error) || isNotFound(error)) return true;

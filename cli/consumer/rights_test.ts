@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { CONSUMER_NAMESPACE } from "../../common/api/names.ts";
+import { rightText } from "../../common/kube/rights.ts";
 import { bundleNamed } from "./check_bundle.ts";
-import { rightsToApply, rightText } from "./rights.ts";
+import { rightsToApply } from "./rights.ts";
 
 Deno.test("rightsToApply() lists each right once", () => {
   const rights = rightsToApply([...bundleNamed("a"), ...bundleNamed("a")]);

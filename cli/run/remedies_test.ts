@@ -33,9 +33,9 @@ const OTHER_WORDS = [
     "Fail",
     "FromConsumer",
   ],
-  ...["FromProvider", "GET", "Namespaced", "None", "Once", "OpenAPI", "Orphan", "POST"],
+  ...["FromProvider", "GET", "Namespaced", "None", "Once", "OpenAPI", "Orphan"],
   ...["Binding", "ClusterBinding", "ConfigMap", "CustomResourceDefinition", "Lease"],
-  ...["LogicalCluster", "Namespace", "Secret", "SelfSubjectAccessReview"],
+  ...["LogicalCluster", "Namespace", "Secret"],
   ...["SelfSubjectRulesReview", "CrdRefusedError", "MalformedError", "SecretError"],
 ];
 

@@ -10,6 +10,7 @@ import type { Cache } from "../../common/kube/cache.ts";
 import type { KubeClient } from "../../common/kube/client.ts";
 import { KubeError } from "../../common/kube/kube_error.ts";
 import type { MetadataObject } from "../../common/kube/metadata.ts";
+import { may, type Right } from "../../common/kube/rights.ts";
 import { whenServed } from "../../common/kube/when_served.ts";
 import type { Log } from "../../common/log/log.ts";
 import { incompatibleChanges } from "../schema/compatible_change.ts";
@@ -20,7 +21,6 @@ import {
   pulledCrd,
 } from "../schema/consumer_crd.ts";
 import { claimCrd, hasObjects, installCrd, isPulled, removeCrd } from "../schema/install_crd.ts";
-import { may, type Right } from "../rights.ts";
 import { reasonOf, refusalOf } from "../sync/refusals.ts";
 
 /** What installing an API works with. */

@@ -1,5 +1,5 @@
 import type { ProviderLink } from "../connections/provider_link.ts";
-import { may } from "../rights.ts";
+import { may } from "../../common/kube/rights.ts";
 import type { BoundType, NamespaceCoverage } from "../sync/sync_context.ts";
 import type { ApiCoverage } from "./coverage.ts";
 

@@ -9,7 +9,7 @@ import { isPulled } from "../schema/install_crd.ts";
 import { hashOf } from "../sync/records.ts";
 import { reasonOf } from "../sync/refusals.ts";
 import type { ApiState } from "./apis.ts";
-import { missingOnConsumer } from "./consumer_rights.ts";
+import { missingOnConsumer } from "./missing_on_consumer.ts";
 import { type ApiCoverage, coverageOf } from "./coverage.ts";
 import { installApi, isFault, neverPulled, usePaused } from "./install_api.ts";
 import { reachOf } from "./reach.ts";
@@ -116,8 +116,8 @@ async function pullAndSync(
   }
   const missing = await missingOnConsumer(deps.consumer, installed.type, signal);
   if (missing.length > 0) {
-    const message = `The konnector may not ${missing.join(", ")} in the group ` +
-      `${installed.type.group} on this cluster; give it the rights with: kubectl bind connect`;
+    const message = `The konnector may not ${missing.join(", ")} on this cluster; ` +
+      "give it the rights with: kubectl bind connect";
     apis.pause(api, { coverage, reason: "Forbidden", message, isDenied: true });
     return requeueAfter(deniedRetryMs());
   }

@@ -164,9 +164,8 @@ Deno.test("a konnector with rights on bound groups works there, and names what i
     const found = await denied(true);
     const message = condition(found, "PermissionDenied")?.message ?? "";
     const { plural, group } = second.type;
-    for (
-      const part of [`list ${plural}`, `patch ${plural}/status`, group, "kubectl bind connect"]
-    ) {
+    const name = `${plural}.${group}`;
+    for (const part of [`list ${name}`, `patch ${name}/status`, "kubectl bind connect"]) {
       assert.ok(message.includes(part), message);
     }
     assert.equal(condition(found, "Ready")?.reason, "Forbidden");
@@ -217,7 +216,7 @@ Deno.test("a konnector names the rights that it lacks, and does without the righ
   };
 
   await t.step("without the Secrets it is not ready, and says so", async () => {
-    const place = "secrets in the namespace xbind";
+    const place = 'secrets in namespace "xbind"';
     const missing = `list ${place}, watch ${place}, patch ${place}`;
     const text = new RegExp(`^not ready: the konnector may not ${missing} on this cluster; `);
     await starts(rolesWith(groups, "secrets", ["get"]), 503, text);
@@ -225,7 +224,8 @@ Deno.test("a konnector names the rights that it lacks, and does without the righ
 
   await t.step("without the right to install CRDs it is ready, and says so", async () => {
     const crds = "customresourcedefinitions";
-    const text = new RegExp(`^ok, but .* may not create ${crds}, patch ${crds}, delete ${crds} on`);
+    const all = `${crds}\\.apiextensions\\.k8s\\.io`;
+    const text = new RegExp(`^ok, but .* may not create ${all}, patch ${all}, delete ${all} on`);
     await starts(rolesWith(groups, crds, ["get", "list", "watch"]), 200, text);
   });
 

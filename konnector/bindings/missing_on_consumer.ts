@@ -1,5 +1,6 @@
 import type { KubeClient } from "../../common/kube/client.ts";
-import { lackedRights, type Right, rightText } from "../rights.ts";
+import { type Right, rightText } from "../../common/kube/rights.ts";
+import { lackedRights } from "../rights.ts";
 import type { BoundType } from "../sync/sync_context.ts";
 
 /** What the sync of an API does with the objects on the consumer. */
@@ -13,7 +14,7 @@ const NEEDED: readonly Pick<Right, "verb" | "subresource">[] = [
 
 /**
  * Lists the rights on the objects of an API that the konnector lacks on this cluster, such as
- * `patch widgets/status`.
+ * `patch widgets.example.org/status`.
  */
 export async function missingOnConsumer(
   consumer: KubeClient,
