@@ -62,13 +62,27 @@ export class Slots {
    */
   async enter(key: string, signal: AbortSignal): Promise<Disposable> {
     signal.throwIfAborted();
-    const share = this.#shares.get(key) ?? { running: 0, waiters: [] };
+    const share = this.#shareOf(key);
     this.#makeRoom(share);
     this.#taken++;
     this.#shares.set(key, share);
     if (this.#runsAtOnce(share)) this.#start(share);
     else await this.#turn(share, signal);
     return this.#slot(key, share);
+  }
+
+  /** Returns a slot if the key may run now without taking the place of a waiter. */
+  tryEnter(key: string): Disposable | undefined {
+    const share = this.#shareOf(key);
+    if (!this.#runsAtOnce(share) || this.#taken >= this.#bounds.total) return undefined;
+    this.#taken++;
+    this.#shares.set(key, share);
+    this.#start(share);
+    return this.#slot(key, share);
+  }
+
+  #shareOf(key: string): Share {
+    return this.#shares.get(key) ?? { running: 0, waiters: [] };
   }
 
   #makeRoom(share: Share): void {

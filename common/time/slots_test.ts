@@ -140,6 +140,35 @@ Deno.test("Slots with bounds never takes back a slot in use, and leaves some for
   assert.deepEqual(await states(newcomer, late), ["runs", "refused: all"]);
 });
 
+Deno.test("Slots.tryEnter() takes a free slot, and never waits", async () => {
+  for (const slots of [new Slots(2), bounded(4, 2, 1)]) {
+    const first = slots.tryEnter("a");
+    const second = slots.tryEnter("a");
+    assert.ok(first && second);
+    assert.equal(slots.tryEnter("a"), undefined);
+    const waiter = new Visitor(slots, "a");
+    await settled();
+    assert.equal(waiter.state, "waits");
+    const other = slots.tryEnter("b");
+    assert.ok(other, "another key has slots of its own");
+    first[Symbol.dispose]();
+    await settled();
+    assert.equal(waiter.state, "runs");
+    assert.equal(slots.tryEnter("a"), undefined, "the waiter came first");
+    for (const slot of [second, other]) slot[Symbol.dispose]();
+    waiter.leave();
+    assert.deepEqual([slots.taken, slots.keys], [0, 0]);
+  }
+});
+
+Deno.test("Slots.tryEnter() does not take the place of a waiter", async () => {
+  const slots = bounded(3, 1, 2);
+  const largest = ["a", "a", "a"].map((key) => new Visitor(slots, key));
+  await settled();
+  assert.equal(slots.tryEnter("b"), undefined);
+  assert.deepEqual(largest.map(({ state }) => state), ["runs", "waits", "waits"]);
+});
+
 Deno.test("forEachAtOnce() runs every item, in order, a limited number at a time", async () => {
   const begun: number[] = [];
   const ends: (() => void)[] = [];

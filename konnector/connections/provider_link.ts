@@ -5,6 +5,7 @@ import type { KubeTarget } from "../../common/kube/kube_target.ts";
 import { type BeforeSend, Transport } from "../../common/kube/transport.ts";
 import type { Log } from "../../common/log/log.ts";
 import { all, type ChildController, childController } from "../../common/time/runnable.ts";
+import { Slots } from "../../common/time/slots.ts";
 import { errorChain } from "../../common/errors.ts";
 import { VERSION } from "../../common/version.ts";
 import { reasonOf } from "../sync/refusals.ts";
@@ -73,7 +74,7 @@ export class ProviderLink implements Disposable {
   #comparesVersions: boolean | undefined;
   #heartbeatDenied: string | undefined;
   #beatAtMs: number | undefined;
-  #pulls = 0;
+  readonly #pulls = new Slots(MOST_PULLS);
 
   private constructor(
     options: LinkOptions,
@@ -169,9 +170,7 @@ export class ProviderLink implements Disposable {
 
   /** Reserves one of the few simultaneous pulls of CRDs; undefined if all are in use. */
   reservePull(): Disposable | undefined {
-    if (this.#pulls >= MOST_PULLS) return undefined;
-    this.#pulls++;
-    return { [Symbol.dispose]: () => void this.#pulls-- };
+    return this.#pulls.tryEnter("all");
   }
 
   /** Why the provider cannot be used now; undefined if it can. */
