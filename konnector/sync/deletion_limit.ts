@@ -2,7 +2,10 @@
 const MOST_A_MINUTE = 10;
 const MINUTE_MS = 60_000;
 
-/** Limits how many leftovers are deleted in any minute, of all APIs together. */
+/**
+ * Limits how many leftovers are deleted in any minute, of all APIs together. A `Rate` cannot promise
+ * that: after a rest, it lets a whole burst through besides the turns of that minute.
+ */
 export class DeletionLimit {
   readonly #now: () => number;
   #takenAt: number[] = [];
