@@ -72,6 +72,7 @@ export async function manager(deps: ManagerDeps): Promise<Runnable> {
     ownCaches.push(...Object.values(issued).filter((cache) => !shared.includes(cache)));
     needed.push(exports, ...ownCaches);
     const issuerLog = log.named("issuer");
+    // Not that of the gateway: a caller that uses up its reviews there must not escape the sweep.
     const authorizer = config.authorization === "Kubernetes"
       ? new Authorizer({ kube, prefixes: config })
       : undefined;
