@@ -1,6 +1,6 @@
 const encoder = new TextEncoder();
 
-/** Prints a line on stdout. */
-export function say(line: string): void {
-  Deno.stdout.writeSync(encoder.encode(`${line}\n`));
+/** Prints a line on stdout, or elsewhere. */
+export function say(line: string, out: typeof Deno.stderr = Deno.stdout): void {
+  out.writeSync(encoder.encode(`${line}\n`));
 }

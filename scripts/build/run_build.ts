@@ -1,3 +1,5 @@
+import { say } from "../say.ts";
+
 /** Exit codes of the build programs. */
 export const BUILD_EXIT = {
   ok: 0,
@@ -25,11 +27,11 @@ export async function runBuild(what: string, build: () => Promise<number>): Prom
     return await build();
   } catch (error) {
     if (error instanceof BuildError) {
-      complain(error.message);
+      say(error.message, Deno.stderr);
       return error.exitCode;
     }
     if (!isSystemFailure(error)) throw error;
-    complain(`Cannot build ${what}: ${error.message}`);
+    say(`Cannot build ${what}: ${error.message}`, Deno.stderr);
     return BUILD_EXIT.failed;
   }
 }
@@ -38,10 +40,6 @@ export async function runBuild(what: string, build: () => Promise<number>): Prom
 const isSystemFailure = (error: unknown): error is Error =>
   error instanceof Error &&
   ("code" in error || Object.values(Deno.errors).some((kind) => error instanceof kind));
-
-function complain(line: string): void {
-  Deno.stderr.writeSync(new TextEncoder().encode(`${line}\n`));
-}
 
 /** Exit code of a process that a signal ended, as shells report it. */
 const INTERRUPTED = 130;
