@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { rfc3339 } from "../../common/api/times.ts";
 import type { LockedPackage } from "./locked_packages.ts";
 
 /** A program, and the packages that its own sources import. */
@@ -71,7 +72,7 @@ export function spdxDocument(materials: Materials): string {
     SPDXID: DOCUMENT,
     name: title,
     creationInfo: {
-      created: new Date(dateSeconds * 1000).toISOString().replace(/\.\d+Z$/, "Z"),
+      created: rfc3339(dateSeconds * 1000),
       creators: [`Tool: xbind-build-${version}`],
     },
     packages: [
