@@ -1,10 +1,10 @@
+import { type Fields, isFields } from "./fields.ts";
+
 /** The generation of one content on both sides. */
 export interface Generations {
   readonly provider: number;
   readonly consumer: number;
 }
-
-type Fields = Record<string, unknown>;
 
 /**
  * Rewrites `observedGeneration` in a provider's status, at the top and in conditions, to the
@@ -27,6 +27,3 @@ function translateFields(fields: Fields, { provider, consumer }: Generations): F
   const translated = observed >= provider ? consumer : consumer - (provider - observed);
   return { ...fields, observedGeneration: Math.max(translated, 0) };
 }
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
