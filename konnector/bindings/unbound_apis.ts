@@ -1,10 +1,12 @@
-import { isDeleting } from "../../common/api/resources.ts";
+import { ANNOTATIONS } from "../../common/api/names.ts";
+import { type Connection, isDeleting } from "../../common/api/resources.ts";
 import { done, type Outcome, requeueAfter } from "../../common/control/controller.ts";
 import { isServerFailure } from "../../common/kube/kube_error.ts";
 import type { Links } from "../connections/links.ts";
 import { isCredentialRefused } from "../connections/provider_link.ts";
 import type { ConsumerCaches } from "../consumer_caches.ts";
 import { CrdRefusedError } from "../schema/consumer_crd.ts";
+import { isPulled } from "../schema/install_crd.ts";
 import {
   installApi,
   type InstallDeps,
@@ -86,16 +88,22 @@ export async function pullUnbound(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const { caches, links, unbound } = deps;
-  const [connection] = unbound.wanting(api)
+  const [oldest] = unbound.wanting(api)
     .map((name) => caches.connections.get({ name }))
     .filter((each) => each !== undefined && !isDeleting(each))
     .toSorted((a, b) => ageOf(a) < ageOf(b) ? -1 : 1);
-  if (!connection) {
+  if (!oldest) {
     unbound.forget(api);
     return done;
   }
+  const holder = holderOf(deps, api);
+  const connection = holder ?? oldest;
   const link = links.get(connection.metadata.name);
-  if (!link?.hasSynced || link.awayMs() !== undefined) return done; // the link wakes it
+  if (!link?.hasSynced || link.awayMs() !== undefined) {
+    // For other Connections its CRD is good enough until then.
+    if (holder && !unbound.isSettled(api)) unbound.settle(api, undefined);
+    return done; // the link wakes it
+  }
   try {
     const crd = await link.readCrd(api, signal);
     if (!crd) return done; // its event wakes the Connection
@@ -109,6 +117,20 @@ export async function pullUnbound(
     else if (!isServerFailure(error) || link.awayMs() === undefined) throw error;
     return done; // a change, or a link that works again, wakes it
   }
+}
+
+/**
+ * Returns the Connection that pulled the CRD of an API, as long as it may want it. It keeps the CRD,
+ * so that a restart changes nothing if the link of another Connection opens first.
+ */
+function holderOf({ caches, links }: UnboundDeps, api: string): Connection | undefined {
+  const crd = caches.crds.get({ name: api });
+  const name = crd && isPulled(crd) && crd.metadata.annotations?.[ANNOTATIONS.connection];
+  const connection = name ? caches.connections.get({ name }) : undefined;
+  if (!name || !connection || isDeleting(connection)) return undefined;
+  if (connection.spec.schema?.pullPolicy !== "All") return undefined;
+  const link = links.get(name);
+  return !link?.hasSynced || link.api(api)?.isExported ? connection : undefined;
 }
 
 const ageOf = (object: { metadata: { creationTimestamp?: string; name: string } } | undefined) =>

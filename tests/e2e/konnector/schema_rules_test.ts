@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { FIELD_MANAGERS } from "../../../common/api/names.ts";
+import { ANNOTATIONS, FIELD_MANAGERS } from "../../../common/api/names.ts";
 import {
   type Binding,
   BINDINGS,
@@ -38,7 +38,9 @@ import { RelatedSteps, rule } from "../../support/worlds/related_steps.ts";
 const world = await KonnectorWorld.start();
 const { consumer, provider } = world;
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
-Deno.test.afterEach(() => void (world.providerProxy.faults = () => undefined));
+Deno.test.afterEach(() => {
+  for (const proxy of [world.providerProxy, world.consumerProxy]) proxy.faults = () => undefined;
+});
 
 /** Applies a Connection with an account of the provider that may use one group, and read CRDs. */
 async function connect(
@@ -112,6 +114,37 @@ Deno.test("Auto reads OpenAPI while CRDs are not served, and pulls what pullPoli
   }, { timeoutMs: 60_000, everyMs: 500 });
   await world.isReady(CONNECTIONS, { name });
   await world.hasCondition(CONNECTIONS, { name }, "SchemaInSync", "True");
+});
+
+Deno.test("a CRD that two Connections pull stays with its Connection over a restart", async () => {
+  const { api, group } = await define("twice", EXPORTED);
+  const connections = [
+    await connect("one", group, { pullPolicy: "All" }),
+    await connect("two", group, { pullPolicy: "All" }),
+  ];
+  for (const { metadata: { name } } of connections) {
+    await world.hasCondition(CONNECTIONS, { name }, "SchemaInSync", "True");
+  }
+  const { metadata: { resourceVersion, annotations } } = await consumer.kube.get(CRDS, {
+    name: api,
+  });
+  const holder = annotations?.[ANNOTATIONS.connection] ?? "";
+  const readsSecret = ({ path }: Arrival) => path.endsWith(`/secrets/${holder}`);
+  const { consumerProxy } = world;
+  consumerProxy.faults = (request) =>
+    readsSecret(request) ? { kind: "delay", ms: 2_000 } : undefined;
+  consumerProxy.arrivals.length = 0;
+  await world.restart();
+  await eventually("its link is opened", () => consumerProxy.arrivals.some(readsSecret));
+  await aWhile(3_000);
+  const after = await consumer.kube.get(CRDS, { name: api });
+  assert.equal(after.metadata.resourceVersion, resourceVersion, "nothing is written");
+
+  await consumer.kube.delete(CONNECTIONS, { name: holder });
+  await world.onConsumer(CRDS, { name: api }, ({ metadata: { annotations } }) => {
+    const next = annotations?.[ANNOTATIONS.connection];
+    return next !== undefined && next !== holder;
+  });
 });
 
 /** Changes the versions of a CRD on the provider. */
