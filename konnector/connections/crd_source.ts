@@ -23,11 +23,19 @@ export class CrdSource implements ApiSource {
 
   constructor(kube: KubeClient, reports: SourceReports) {
     this.#kube = kube;
+    let works = false;
     this.#crds = new Cache(crdsOfApis, {
       most: { objects: MOST_CRDS, further: "refused" },
       reports: {
-        connected: () => reports.works(),
-        disconnected: (error) => reports.failed(error),
+        // The watch is also opened again after its timeout, every few minutes. That is no news.
+        connected: () => {
+          if (!works) reports.works();
+          works = true;
+        },
+        disconnected: (error) => {
+          works = false;
+          reports.failed(error);
+        },
       },
     });
     this.#crds.onChange(({ before, after }) => {

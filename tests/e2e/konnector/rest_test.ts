@@ -70,7 +70,11 @@ Deno.test("at rest, the konnector watches, and sends nothing but heartbeats", as
   const [onConsumer = [], onProvider = []] = await konnectorRequests([
     { plane: world.consumerPlane, kube: consumer.kube },
     { plane: world.providerPlane, kube: provider.kube },
-  ], () => sleep(REST_MS));
+  ], async () => {
+    await sleep(REST_MS / 2);
+    for (const proxy of [world.consumerProxy, world.providerProxy]) proxy.endStreams();
+    await sleep(REST_MS / 2);
+  });
   assert.deepEqual(onConsumer.map(requestText), []);
   assert.deepEqual(new Set(onProvider.map(requestText)), new Set(["patch leases"]));
   const most = connections.length * (Math.floor(REST_MS / SHORTEST_BEAT_MS) + 1);

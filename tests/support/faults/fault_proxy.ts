@@ -188,6 +188,11 @@ export class FaultProxy implements AsyncDisposable {
     for (const { request } of this.#streams) request.socket.destroy();
   }
 
+  /** Ends every open watch in good order, as API servers do after its timeout. */
+  endStreams(): void {
+    for (const { answer } of this.#streams) answer.end();
+  }
+
   /** Breaks every connection. */
   cutConnections(): void {
     for (const socket of this.#sockets) socket.destroy();
@@ -323,7 +328,9 @@ export class FaultProxy implements AsyncDisposable {
 
   #forward({ request, answer }: Exchange, body: Buffer, fault: Fault | undefined): void {
     const upstream = this.#send(request, body);
-    const broken = () => request.socket.destroy();
+    const broken = () => {
+      if (!answer.writableEnded) request.socket.destroy();
+    };
     upstream.on("error", broken);
     upstream.on("response", (reply) => {
       reply.on("error", broken);
@@ -350,7 +357,7 @@ export class FaultProxy implements AsyncDisposable {
       : (part: Buffer) => void answer.write(part);
     const forward = (act: () => void) => {
       if (stream.held) stream.held.push(act);
-      else if (!stream.silent) act();
+      else if (!stream.silent && !answer.writableEnded) act();
     };
     reply.on("data", (part: Buffer) => forward(() => write(part)));
     reply.on("end", () => forward(() => answer.end()));
