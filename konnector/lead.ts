@@ -12,6 +12,7 @@ import type { Log } from "../common/log/log.ts";
 import { all, type Runnable } from "../common/time/runnable.ts";
 import { Apis } from "./bindings/apis.ts";
 import { Outages } from "./bindings/lost_provider.ts";
+import { coverNow } from "./bindings/cover_now.ts";
 import { reconcileApi } from "./bindings/reconcile_api.ts";
 import { reconcileBinding } from "./bindings/reconcile_binding.ts";
 import { schemaFaults } from "./bindings/schema_faults.ts";
@@ -77,7 +78,7 @@ export async function lead(deps: LeadDeps, signal: AbortSignal): Promise<void> {
     (api) => queues.apis.add(api),
     (connection) => queues.connections.add(connection),
   );
-  const wake = wakers(caches, queues, unbound);
+  const wake = wakers(caches, queues, unbound, (api) => coverNow({ apis, caches }, api));
   const events = eventRecorder(kube, {
     log,
     manager: FIELD_MANAGERS.konnector,

@@ -20,14 +20,20 @@ export interface Queues {
   readonly related: Queue;
 }
 
-/** Says which keys a change concerns. */
-export function wakers(caches: ConsumerCaches, queues: Queues, unbound: UnboundApis) {
+/** Says which keys a change concerns. Calls `cover` for each API whose bindings changed, at once. */
+export function wakers(
+  caches: ConsumerCaches,
+  queues: Queues,
+  unbound: UnboundApis,
+  cover: (api: string) => void,
+) {
   const bindingsOf = (matches: (binding: AnyBinding) => boolean) =>
     [...allBindings(caches)].filter(matches);
   const wakeBinding = ({ metadata }: AnyBinding) => queues.bindings.add(keyText(metadata));
   const wakeApisOf = (binding: AnyBinding) => {
     for (const { name } of binding.spec.apis) queues.apis.add(name);
   };
+  const coverApisOf = (binding: AnyBinding) => binding.spec.apis.forEach(({ name }) => cover(name));
   const usersOf = (connection: string) =>
     bindingsOf(({ spec }) => spec.connectionRef.name === connection);
   const wakeApisThrough = (connection: string) => {
@@ -43,6 +49,7 @@ export function wakers(caches: ConsumerCaches, queues: Queues, unbound: UnboundA
     usersOf(name).forEach(wakeBinding);
     const isNewSpec = before?.metadata.generation !== after?.metadata.generation;
     const isPauseChanged = before && after && isPaused(before) !== isPaused(after);
+    if (isPauseChanged) usersOf(name).forEach(coverApisOf);
     if (isNewSpec || isPauseChanged) wakeApisThrough(name);
     if (isPauseChanged) queues.related.add(name);
   };
@@ -50,6 +57,7 @@ export function wakers(caches: ConsumerCaches, queues: Queues, unbound: UnboundA
     if (writer) return;
     for (const binding of [before, after]) {
       if (!binding) continue;
+      coverApisOf(binding);
       wakeBinding(binding);
       wakeApisOf(binding);
       queues.connections.add(binding.spec.connectionRef.name);

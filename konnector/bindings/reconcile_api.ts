@@ -2,15 +2,14 @@ import { isDeleting } from "../../common/api/resources.ts";
 import { done, type Outcome, requeueAfter } from "../../common/control/controller.ts";
 import { isForbidden, isServerFailure } from "../../common/kube/kube_error.ts";
 import { isCredentialRefused, type ProviderLink } from "../connections/provider_link.ts";
-import { allBindings, connectionFacts } from "../consumer_caches.ts";
 import { deniedRetryMs } from "../denied_retry.ts";
 import { CrdRefusedError } from "../schema/consumer_crd.ts";
 import { isPulled } from "../schema/install_crd.ts";
 import { hashOf } from "../sync/records.ts";
 import { reasonOf } from "../sync/refusals.ts";
-import type { ApiState } from "./apis.ts";
 import { missingOnConsumer } from "./missing_on_consumer.ts";
-import { type ApiCoverage, coverageOf } from "./coverage.ts";
+import { coverageNow, coverNow } from "./cover_now.ts";
+import type { ApiCoverage } from "./coverage.ts";
 import { installApi, isFault, neverPulled, usePaused } from "./install_api.ts";
 import { reachOf } from "./reach.ts";
 import { pauseApi } from "./pause_api.ts";
@@ -24,6 +23,8 @@ const REFUSED_RETRY_MS = 60_000;
 const CRD_RETRY_MS = 1_000;
 /** No event says that a credential may use more namespaces than before. */
 const REACH_LOOK_MS = 300_000;
+/** How soon to try again if the bindings changed meanwhile and no event came. */
+const STALE_LOOK_MS = 100;
 /** How soon to try again if all pulls of a provider are in use. */
 const PULL_LOOK_MS = 100;
 
@@ -33,15 +34,13 @@ export async function reconcileApi(
   api: string,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const { apis, links, caches } = deps;
-  const coverage = coverageOf(api, allBindings(caches), connectionFacts(caches));
+  const { apis, links } = deps;
+  const coverage = coverNow(deps, api);
   if (!coverage) {
     apis.stop(api);
     return await pullUnbound(deps, api, signal);
   }
   deps.unbound.forget(api);
-  // At once, because a pause and an unbind must not wait for the provider.
-  if (isSameConnection(apis.get(api), coverage)) apis.cover(api, coverage);
   const link = links.get(coverage.connection);
   if (!link?.hasSynced) {
     pauseApi(deps, api, { coverage, reason: "Pending", message: "The Connection is not ready" });
@@ -82,9 +81,6 @@ export async function reconcileApi(
   }
 }
 
-const isSameConnection = (state: ApiState | undefined, { connection }: ApiCoverage): boolean =>
-  !state || state.coverage.connection === connection;
-
 async function pullAndSync(
   deps: ApiDeps,
   api: string,
@@ -108,6 +104,9 @@ async function pullAndSync(
     apis.pause(api, { coverage, reason: "Pending", message: `${api} is unbound` });
     return done;
   }
+  // The bindings may change while the provider is asked. What they wanted before is out of date.
+  const isStale = () => coverageNow(deps, api)?.text !== coverage.text;
+  if (isStale()) return requeueAfter(STALE_LOOK_MS);
   const install = coverage.isPaused ? usePaused : installApi;
   const installed = await install({ ...deps, crds: caches.crds }, connection, crd, signal);
   if (isFault(installed)) {
@@ -127,6 +126,7 @@ async function pullAndSync(
     pauseApi(deps, api, { coverage, reason: "Forbidden", message, isDenied: true });
     return requeueAfter(deniedRetryMs());
   }
+  if (isStale()) return requeueAfter(STALE_LOOK_MS);
   startSync(deps, api, coverage, link, installed, hashOf(JSON.stringify(crd.spec)), reach);
   if (installed.problem) return requeueAfter(REFUSED_RETRY_MS);
   return reach.kind === "one" ? requeueAfter(REACH_LOOK_MS) : done;
