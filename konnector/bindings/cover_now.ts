@@ -9,8 +9,10 @@ export interface CoverDeps {
 }
 
 /** Returns the bindings that cover an API now. */
-export const coverageNow = ({ caches }: CoverDeps, api: string): ApiCoverage | undefined =>
-  coverageOf(api, allBindings(caches), connectionFacts(caches));
+export const coverageNow = (
+  { caches }: Pick<CoverDeps, "caches">,
+  api: string,
+): ApiCoverage | undefined => coverageOf(api, allBindings(caches), connectionFacts(caches));
 
 /**
  * Gives the sync of an API the bindings that cover it now, and returns them. A pause or an unbind

@@ -15,7 +15,8 @@ import { relatedLeft, releaseRelated } from "../related/release_related.ts";
 import { removeCrd } from "../schema/install_crd.ts";
 import type { Apis } from "./apis.ts";
 import { type Draining, mostHeld } from "./binding_status.ts";
-import { coverageOf, covers, names } from "./coverage.ts";
+import { coverageNow } from "./cover_now.ts";
+import { covers, names } from "./coverage.ts";
 import { isLost, lostNote, type Outages } from "./lost_provider.ts";
 import { stayingNote } from "./naming.ts";
 import { type Release, releaseObjects } from "./release_objects.ts";
@@ -71,7 +72,7 @@ export async function unbind(
   let left = isIncomplete ? 0 : related;
   // Until the sync knows that the binding is being deleted, it may still take on new objects.
   const isUnaware = binding.spec.apis.some((api) =>
-    apis.get(api.name)?.coverage.text !== coverageOf(api.name, allBindings(caches), facts)?.text
+    apis.get(api.name)?.coverage.text !== coverageNow(deps, api.name)?.text
   );
   for (const api of binding.spec.apis) {
     const known = apis.get(api.name)?.coverage;
