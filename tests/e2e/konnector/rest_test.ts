@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { sleep } from "../../../common/time/wait.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { FIELD_MANAGERS } from "../../../common/api/names.ts";
+import { ANNOTATIONS, FIELD_MANAGERS } from "../../../common/api/names.ts";
 import { CLUSTER_BINDINGS, CRDS, NAMESPACES } from "../../../common/api/resources.ts";
 import { createMetrics } from "../../../common/control/metrics.ts";
 import { createLogger } from "../../../common/log/log.ts";
@@ -252,6 +252,31 @@ Deno.test("two konnectors at once unbind, and leave no copy", async () => {
   await sleep(1_000);
   world.providerProxy.faults = () => undefined;
   assert.deepEqual(await provider.kube.list(type, { namespace }), []);
+});
+
+Deno.test("a pause counts at once, also while a CRD is read from the provider", async () => {
+  const bound = await world.bind("halt");
+  const { type, namespace, name, api } = bound;
+  const key = { namespace, name: "a" };
+  await world.create(bound, "a");
+  await world.onProvider(type, key);
+  delayOneRead(`/customresourcedefinitions/${api}`);
+  world.providerProxy.arrivals.length = 0;
+  await provider.edit(CRDS, { name: api }, { metadata: { labels: { "example.org/new": "true" } } });
+  await eventually(
+    "the CRD is read",
+    () =>
+      world.providerProxy.arrivals.some(({ method, path }) =>
+        method === "GET" && path.includes(`/customresourcedefinitions/${api}`)
+      ),
+  );
+  const paused = { metadata: { annotations: { [ANNOTATIONS.paused]: "true" } } };
+  await consumer.kube.patchFields(CLUSTER_BINDINGS, { name }, paused, FIELD_MANAGERS.installer);
+  await sleep(300);
+  await world.edit("consumer", bound, "a", { spec: { size: 7 } });
+  await sleep(1_000); // the CRD is still being read
+  assert.notEqual((await provider.kube.get(type, key)).spec?.["size"], 7);
+  world.providerProxy.faults = () => undefined;
 });
 
 Deno.test("with an election one konnector works, and another takes over", async () => {
