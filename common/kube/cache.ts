@@ -88,10 +88,11 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
         end: (version) => this.#replace(version),
         upsert: (object, isNew) => {
           const key = keyText(object.metadata);
-          if (!this.#admits(key)) return;
-          if (this.#incoming) return receive(this.#incoming, key, object, isNew);
+          if (!this.#admits(key)) return false;
           const { resourceVersion } = object.metadata;
-          if (this.#isNews(key, resourceVersion)) this.#set(key, object, { isNew });
+          if (this.#incoming) receive(this.#incoming, key, object, isNew);
+          else if (this.#isNews(key, resourceVersion)) this.#set(key, object, { isNew });
+          return true;
         },
         remove: (key, resourceVersion) => {
           if (this.#incoming) return this.#incoming.delete(key);

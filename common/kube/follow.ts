@@ -29,8 +29,11 @@ export interface FollowHandlers<T extends MetadataObject> {
   begin(): void;
   /** The list is complete. Objects that were not in it are gone. */
   end(resourceVersion: string): void;
-  /** `isNew` is false if the server said that the object existed before. */
-  upsert(object: T, isNew: boolean): void;
+  /**
+   * `isNew` is false if the server said that the object existed before. Returns false if there is
+   * no room for the object.
+   */
+  upsert(object: T, isNew: boolean): boolean;
   /** `resourceVersion` is that of the deletion. */
   remove(key: ObjectKey, resourceVersion: string): void;
   /** The watch is open: events arrive as they happen. */
@@ -51,6 +54,10 @@ export interface FollowTiming {
 const DEFAULT_TIMING: FollowTiming = { silenceMs: 90_000, backoff: { baseMs: 100, capMs: 5_000 } };
 /** A watch that was open this long resets the back-off. */
 const STEADY_MS = 1_000;
+
+/** More pages than any list of ours has. Further ones are read slowly. */
+const MANY_PAGES = 1_000;
+const PAGE_PAUSE_MS = 100;
 
 /** Follows whole objects of a kind. */
 export const wholeObjects = <T extends KubeObject>(
@@ -129,7 +136,8 @@ class Follower<T extends MetadataObject> {
       // Some servers send no bookmarks while nothing happens. Only the next watch tells.
       if (this.#standsSince !== undefined && isSilence(error)) return;
       if (isExpired(error)) this.#resourceVersion = undefined;
-      if (this.#resourceVersion === undefined && refusesStreaming(error) && this.#streamsLists) {
+      const needsPages = refusesStreaming(error) || error instanceof NoRoomError;
+      if (this.#resourceVersion === undefined && needsPages && this.#streamsLists) {
         this.#streamsLists = false;
         return;
       }
@@ -157,8 +165,10 @@ class Follower<T extends MetadataObject> {
         } else {
           // Changes, also deletes, may come before the bookmark that ends the initial objects.
           const object = type === "DELETED" ? undefined : this.#decode(item);
-          if (object) this.#handlers.upsert(object, type === "ADDED");
-          else this.#handlers.remove(keyOfRaw(item), versionOf(item) ?? "");
+          if (!object) this.#handlers.remove(keyOfRaw(item), versionOf(item) ?? "");
+          else if (!this.#handlers.upsert(object, type === "ADDED") && isInitial) {
+            throw new NoRoomError();
+          }
         }
         if (!isInitial) this.#resourceVersion = versionOf(item) ?? this.#resourceVersion;
       },
@@ -175,20 +185,24 @@ class Follower<T extends MetadataObject> {
     return this.#standsSince !== undefined && performance.now() - this.#standsSince >= STEADY_MS;
   }
 
+  /** Lists page by page. A list may have no end, so it is cut short when there is no room. */
   async #list(signal: AbortSignal): Promise<void> {
     const { type, selection, metadataOnly } = this.#source;
     const accept = metadataOnly ? { accept: METADATA_LIST } : {};
     let next = "";
-    let resourceVersion: string;
+    let resourceVersion = "";
+    let hasRoom = true;
     this.#handlers.begin();
-    do {
+    for (let pages = 1; hasRoom; pages++) {
       const page = await this.#client.listPage(type, selection, { next, signal, ...accept });
       for (const item of page.items) {
         const object = this.#decode(item);
-        if (object) this.#handlers.upsert(object, true);
+        if (object) hasRoom &&= this.#handlers.upsert(object, true);
       }
       ({ resourceVersion, continue: next } = page);
-    } while (next !== "");
+      if (next === "") break;
+      if (pages >= MANY_PAGES) await sleep(PAGE_PAUSE_MS, signal);
+    }
     this.#handlers.end(resourceVersion);
     this.#resourceVersion = resourceVersion;
   }
@@ -202,6 +216,9 @@ class Follower<T extends MetadataObject> {
     }
   }
 }
+
+/** The initial objects of a watch are too many, so only a list that can be cut short will do. */
+class NoRoomError extends Error {}
 
 const refusesStreaming = (error: unknown): boolean =>
   error instanceof KubeError && [400, 405, 406, 415, 422, 501].includes(error.status);

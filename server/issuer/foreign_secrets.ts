@@ -72,7 +72,7 @@ export const watchForeignSecrets =
     await follow(kube, source, {
       begin: nothing,
       end: nothing,
-      upsert: nothing,
+      upsert: () => true,
       remove: nothing,
       connected: nothing,
       disconnected: nothing, // the watch of the token Secrets tells of an outage
