@@ -8,12 +8,17 @@ export type Dial = (signal: AbortSignal) => Promise<Duplex>;
 /** Shorter than an API server's 90 s, so that no request races with its close. */
 const IDLE_MS = 30_000;
 
+/** Called with the size of every part that was read. Returns how long to read nothing after it. */
+export type Pace = (bytes: number) => number;
+
 /** Options of a pool. */
 export interface ConnectionsOptions {
   /** Whether a connection serves several requests, or one. */
   readonly keep: boolean;
   /** When to close unused connections; half a minute unless a test sets it. */
   readonly idleMs?: number;
+  /** Slows a server down that sends too much. By default none is. */
+  readonly pace?: Pace | undefined;
 }
 
 /** Connections to one server. Each serves one request at a time; the newest goes first. */
@@ -22,12 +27,14 @@ export class Connections implements Disposable {
   readonly #all = new Set<Connection>();
   readonly #idle: Connection[] = [];
   readonly #idleMs: number;
+  readonly #pace: Pace | undefined;
   #keeps: boolean;
   #isClosed = false;
   #look: ReturnType<typeof setInterval> | undefined;
 
-  constructor(dial: Dial, { keep, idleMs = IDLE_MS }: ConnectionsOptions) {
+  constructor(dial: Dial, { keep, idleMs = IDLE_MS, pace }: ConnectionsOptions) {
     this.#dial = dial;
+    this.#pace = pace;
     this.#keeps = keep;
     this.#idleMs = idleMs;
   }
@@ -47,7 +54,7 @@ export class Connections implements Disposable {
       socket.destroy();
       throw brokenOff();
     }
-    const connection = new Connection(socket, () => this.#forget(connection));
+    const connection = new Connection(socket, () => this.#forget(connection), this.#pace);
     this.#all.add(connection);
     return connection;
   }
@@ -101,12 +108,17 @@ export class Connection {
   idleSinceMs = 0;
   readonly #socket: Duplex;
   readonly #onGone: () => void;
+  readonly #pace: Pace | undefined;
   #exchange: Exchange | undefined;
   #isReusable = true;
+  /** How long to read nothing after the last part. */
+  #restMs = 0;
+  #pause: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(socket: Duplex, onGone: () => void) {
+  constructor(socket: Duplex, onGone: () => void, pace?: Pace) {
     this.#socket = socket;
     this.#onGone = onGone;
+    this.#pace = pace;
     socket.on("data", (bytes: Buffer) => this.#take(bytes));
     socket.on("end", () => this.#end());
     socket.on("error", (cause) => this.destroy(cause));
@@ -133,6 +145,7 @@ export class Connection {
   destroy(cause?: Error): void {
     this.#isReusable = false;
     this.#onGone();
+    clearTimeout(this.#pause);
     this.#socket.destroy();
     const exchange = this.#exchange;
     this.#exchange = undefined;
@@ -149,6 +162,21 @@ export class Connection {
       return this.destroy(cause as Error);
     }
     if (this.#exchange && exchange.answer.isComplete) this.#finish(exchange);
+    this.#rest(bytes.length);
+  }
+
+  /** Stops reading for as long as the pace demands. */
+  #rest(bytes: number): void {
+    this.#restMs = this.#pace?.(bytes) ?? 0;
+    if (this.#restMs === 0 || this.#pause !== undefined || !this.isOpen) return;
+    // Not at once: Deno never resumes a connection that is paused while it passes on a part.
+    this.#pause = setTimeout(() => {
+      this.#socket.pause();
+      this.#pause = setTimeout(() => {
+        this.#pause = undefined;
+        this.#socket.resume();
+      }, this.#restMs);
+    });
   }
 
   #end(): void {

@@ -26,6 +26,7 @@ export async function startTls(
       socket,
     });
     failInsteadOfThrowing(secured);
+    pauseBelow(secured, socket);
     await whenReady(secured, "secureConnect", signal);
     return secured;
   } catch (error) {
@@ -47,6 +48,19 @@ function failInsteadOfThrowing(socket: TLSSocket): void {
       socket.destroy(event === "secure" ? new UnreadableCertificates(cause) : cause as Error);
       return true;
     }
+  };
+}
+
+/** Pauses the connection under TLS. Deno's TLS itself reads on into memory while it is paused. */
+function pauseBelow(secured: TLSSocket, socket: Duplex): void {
+  const resume = secured.resume;
+  secured.pause = () => {
+    socket.pause();
+    return secured;
+  };
+  secured.resume = () => {
+    if (socket.isPaused()) socket.resume();
+    return Reflect.apply(resume, secured, []);
   };
 }
 

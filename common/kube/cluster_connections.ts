@@ -1,5 +1,5 @@
 import type { LookupFunction } from "node:net";
-import { Connections } from "../http/connections.ts";
+import { Connections, type Pace } from "../http/connections.ts";
 import { type ConnectThroughProxy, dialTo } from "../http/dial.ts";
 import type { TlsMaterial } from "./credentials.ts";
 import type { KubeTarget } from "./kube_target.ts";
@@ -10,13 +10,14 @@ export interface ClusterConnectionsOptions {
   readonly lookup?: LookupFunction | undefined;
   /** Set only by the command-line client. */
   readonly connectThroughProxy?: ConnectThroughProxy | undefined;
+  readonly pace?: Pace | undefined;
 }
 
 /** Opens connections to the target's server. `ca` replaces the system's roots. */
 export function clusterConnections(
   target: KubeTarget,
   tls: TlsMaterial,
-  { keep, lookup, connectThroughProxy }: ClusterConnectionsOptions,
+  { keep, lookup, connectThroughProxy, pace }: ClusterConnectionsOptions,
 ): Connections {
   const base = new URL(target.server);
   const { proxyUrl } = target;
@@ -28,5 +29,5 @@ export function clusterConnections(
     rejectUnauthorized: !target.insecureSkipTlsVerify,
     ...(target.tlsServerName ? { serverName: target.tlsServerName } : {}),
   };
-  return new Connections(dialTo({ base, secure, proxy, lookup }), { keep });
+  return new Connections(dialTo({ base, secure, proxy, lookup }), { keep, pace });
 }

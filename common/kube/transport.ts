@@ -1,5 +1,5 @@
 import type { LookupFunction } from "node:net";
-import type { Connections } from "../http/connections.ts";
+import type { Connections, Pace } from "../http/connections.ts";
 import { type Deadline, deadline, roughly } from "../time/deadline.ts";
 import type { ConnectThroughProxy } from "../http/dial.ts";
 import type { AnswerHead, OnHead } from "../http/answer.ts";
@@ -27,6 +27,8 @@ export interface TransportOptions {
   readonly maxInFlight?: number;
   /** The longest answer. */
   readonly maxAnswerBytes?: number;
+  /** Slows the server down if it sends too much. By default it is not. */
+  readonly pace?: Pace;
   /** Resolves the server's host name instead of the system. Not called for an IP address. */
   readonly lookup?: LookupFunction;
   /** Called for every answer, and with status 0 for requests without one. */
@@ -191,9 +193,9 @@ export class Transport implements Disposable {
     if (fault && known) return known;
     if (fault) throw new ConfigFileError(this.target.origin, fault);
     known?.calls.retire();
-    const { connectThroughProxy, lookup } = this.#options;
+    const { connectThroughProxy, lookup, pace } = this.#options;
     const connections = (keep: boolean) =>
-      clusterConnections(this.target, tls, { keep, lookup, connectThroughProxy });
+      clusterConnections(this.target, tls, { keep, lookup, connectThroughProxy, pace });
     this.#pool = { tls, calls: connections(true), streams: connections(false) };
     return this.#pool;
   }

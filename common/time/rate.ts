@@ -42,6 +42,13 @@ export class Rate {
     return { taken, waitMs };
   }
 
+  /** Takes any amount at once. Returns how long to wait before taking more. */
+  spend(key: string, amount: number): number {
+    const left = this.#left(key) - amount;
+    this.#keep(key, left);
+    return Math.max(0, -left / this.#perSecond * 1000);
+  }
+
   /** Undoes one `take`. */
   giveBack(key: string): void {
     this.#keep(key, Math.min(this.#burst, this.#left(key) + 1));

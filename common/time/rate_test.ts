@@ -41,6 +41,16 @@ Deno.test("Rate.take() returns how long to wait, and does not count a refusal", 
   assert.equal(taken, 2);
 });
 
+Deno.test("Rate.spend() takes what it is told, and returns when the debt is paid", () => {
+  const { clock, rate } = rateAt({ perSecond: 100, burst: 1_000 });
+  assert.equal(rate.spend("ada", 900), 0);
+  assert.equal(rate.spend("ada", 150), 500);
+  assert.equal(rate.spend("ada", 10), 600);
+  clock.ms += 700;
+  assert.equal(rate.spend("ada", 10), 0);
+  assert.equal(rate.spend("bob", 1_000), 0);
+});
+
 Deno.test("Rate.take() reserves later turns up to the longest wait", () => {
   const { rate } = rateAt({ perSecond: 10, burst: 10 });
   const waits = Array.from({ length: 35 }, () => rate.take("ada", 2_000));

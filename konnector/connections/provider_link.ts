@@ -4,6 +4,7 @@ import { isForbidden, KubeError } from "../../common/kube/kube_error.ts";
 import type { KubeTarget } from "../../common/kube/kube_target.ts";
 import { type BeforeSend, Transport } from "../../common/kube/transport.ts";
 import type { Log } from "../../common/log/log.ts";
+import { Rate } from "../../common/time/rate.ts";
 import { all, type ChildController, childController } from "../../common/time/runnable.ts";
 import { Slots } from "../../common/time/slots.ts";
 import { errorChain } from "../../common/errors.ts";
@@ -46,11 +47,14 @@ export interface LinkOptions {
   readonly onClock: (aheadMs: number) => void;
 }
 
+const MIB = 1024 * 1024;
 const MAX_IN_FLIGHT = 32;
 /** Limits the workers that wait for one provider, so that a silent one does not block others. */
 const MOST_PULLS = 4;
 /** Several times the largest object that Kubernetes stores. */
-const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+const MAX_ANSWER_BYTES = 8 * MIB;
+/** Enough to list 500,000 objects at full speed. An endless stream then gets a part of a core. */
+const PACE = { burst: 1024 * MIB, perSecond: 8 * MIB };
 
 /** The way to one provider: client, APIs and heartbeat. A changed kubeconfig needs a new link. */
 export class ProviderLink implements Disposable {
@@ -108,10 +112,12 @@ export class ProviderLink implements Disposable {
   static async open(options: LinkOptions, signal: AbortSignal): Promise<ProviderLink> {
     const { target, beforeWrite, onAnswer } = options;
     const clock = new ProviderClock();
+    const rate = new Rate(PACE);
     const transport = new Transport(target, {
       userAgent: `xbind-konnector/${VERSION}`,
       maxInFlight: MAX_IN_FLIGHT,
       maxAnswerBytes: MAX_ANSWER_BYTES,
+      pace: (bytes) => rate.spend("provider", bytes),
       onAnswer,
       onHead: ({ header }, begunAtMs) => clock.heard(header("date"), begunAtMs, Date.now()),
     });
