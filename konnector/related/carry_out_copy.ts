@@ -1,6 +1,7 @@
 import { type Outcome, requeueAfter } from "../../common/control/controller.ts";
 import { KubeError } from "../../common/kube/kube_error.ts";
 import type { ObjectKey } from "../../common/kube/paths.ts";
+import { backoffStep } from "../../common/time/backoff.ts";
 import type { Fights } from "../sync/fights.ts";
 import { reasonOf, refusalOf } from "../sync/refusals.ts";
 import { MalformedError, type WantedCopy } from "./copy_of.ts";
@@ -25,6 +26,8 @@ export interface CopyTurn {
 
 /** How soon to look again if no event comes. */
 export const LOOK_AGAIN_MS = 5_000;
+/** The event of the change comes, unless the cluster lies. So each look comes later. */
+const MISSED_READ = { baseMs: LOOK_AGAIN_MS, capMs: 300_000 };
 
 /** Carries a step out. Returns undefined if the next step can follow at once. */
 export async function carryOutCopy(
@@ -75,10 +78,13 @@ async function read(
   const waitMs = copy ? 0 : context.namespaces.waitMs(turn.at.namespace ?? "");
   if (waitMs > 0) return requeueAfter(waitMs);
   const found = await readSource(context, turn.at, source, turn.signal);
-  if (found === "changed") return requeueAfter(LOOK_AGAIN_MS);
+  const notes = notesFor(context, turn.key);
+  const { missedReads = 0 } = notes;
+  notes.missedReads = found === "changed" ? missedReads + 1 : 0;
+  if (found === "changed") return requeueAfter(backoffStep(missedReads, MISSED_READ));
   turn.readVersion = source.metadata.resourceVersion;
   if (found !== "barred") turn.wanted = found;
-  else notesFor(context, turn.key).barredVersion = source.metadata.resourceVersion;
+  else notes.barredVersion = source.metadata.resourceVersion;
 }
 
 /** Creates the copy. If another writer keeps deleting it, not too often. */

@@ -40,6 +40,8 @@ export interface CopyNotes {
   /** Another writer deleted the copy. */
   isLost?: boolean;
   problem?: Problem | undefined;
+  /** How often in a row the source was not found as its watch had reported it. */
+  missedReads?: number;
 }
 
 /** One kind of one Connection: what the sync of its copies works with. */

@@ -65,6 +65,9 @@ const relatedObject = (name: string) => ({
   metadata: { name, namespace: "default", uid: name, resourceVersion: "5" },
 });
 
+/** The times at which the ConfigMap was read that is in a watch only. */
+export const ghostReads: number[] = [];
+
 /** Hostile providers, each with what a consumer sees of it. */
 export const HOSTILE_PROVIDERS: readonly HostileProvider[] = [
   {
@@ -95,6 +98,18 @@ export const HOSTILE_PROVIDERS: readonly HostileProvider[] = [
     ends: ["ClusterBinding", "Pending"],
   },
   {
+    what: "a ConfigMap that is in the watch, but cannot be read",
+    copies: "configmaps",
+    answers: {
+      inRelatedWatch: (send) => send(watchLine("ADDED", relatedObject("ghost"))),
+      related: () => {
+        ghostReads.push(performance.now());
+        return "{}";
+      },
+    },
+    ends: ["ClusterBinding", "AsExpected"],
+  },
+  {
     what: "a Secret of 100 MB",
     copies: "secrets",
     answers: {
@@ -123,6 +138,11 @@ export const HOSTILE_PROVIDERS: readonly HostileProvider[] = [
         ),
     },
     ends: ["Connection", "ProviderUnreachable"],
+  },
+  {
+    what: "pages of lists without objects and without end",
+    answers: { pages: () => [] },
+    ends: ["Connection", "Pending"],
   },
   {
     what: "1,000 exported CRDs",

@@ -21,7 +21,11 @@ import { type Bound, KonnectorWorld } from "../../support/worlds/konnector_world
 import { isGone } from "../../support/worlds/two_sides.ts";
 import { rule } from "../../support/worlds/related_steps.ts";
 import { HOSTILE_STATUSES } from "../../testdata/hostile_statuses.ts";
-import { HOSTILE_PROVIDERS, type HostileProvider } from "../../testdata/hostile_providers.ts";
+import {
+  ghostReads,
+  HOSTILE_PROVIDERS,
+  type HostileProvider,
+} from "../../testdata/hostile_providers.ts";
 
 const world = await KonnectorWorld.start();
 Deno.test.afterAll(() => world[Symbol.asyncDispose]());
@@ -98,6 +102,11 @@ Deno.test("hostile providers harm only themselves", async (t) => {
       await world.create({ type: customType(api) as Bound["type"], namespace }, "bait");
     }
     await syncs(good);
+  });
+  await t.step("what no read finds is read less and less often", async () => {
+    await eventually("three reads", () => ghostReads.length >= 3);
+    const [, second = 0, third = 0] = ghostReads; // the second comes 5 s after the first
+    assert.ok(third - second > 9_000, `read at ${ghostReads}`);
   });
   await t.step("memory stays bounded", () => {
     const used = new ProcessView(world.konnector.pid).peakResidentBytes();
