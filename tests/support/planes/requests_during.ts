@@ -21,7 +21,7 @@ export async function requestsDuring(
   return events.filter(({ verb, user: { username } }) => verb !== "watch" && username === user);
 }
 
-/** Returns all requests to each plane that were answered during `run`, from the audit logs. */
+/** Returns all requests to each plane that came and were answered during `run`. */
 export async function eventsDuring(
   planes: readonly Watched[],
   run: () => Promise<unknown>,
@@ -44,6 +44,9 @@ async function eventsBetween(
   return await eventually("the audit log is complete", async () => {
     const events = await auditEvents(plane, ({ stage }) => stage === "ResponseComplete");
     const end = events.findIndex(isMark(last));
-    return end >= 0 && events.slice(events.findIndex(isMark(first)) + 1, end);
+    const begun = events.find(isMark(first))?.requestReceivedTimestamp ?? "";
+    // A request from before may be answered, and so logged, after the first mark.
+    return end >= 0 &&
+      events.slice(0, end).filter((event) => event.requestReceivedTimestamp > begun);
   });
 }
