@@ -27,6 +27,6 @@ async function textFrom(file: string, offset: number): Promise<string> {
   return await new Response(log.readable).text();
 }
 
-/** Tells whether a request is a write. */
+/** Returns whether a request is a write. */
 export const isWrite = ({ verb, objectRef }: AuditEvent): boolean =>
   !["get", "list", "watch"].includes(verb) && !objectRef?.resource?.endsWith("reviews");

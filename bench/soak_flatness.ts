@@ -17,6 +17,6 @@ export function quarter(values: readonly number[], nth: 1 | 2 | 3 | 4): number[]
     .filter((value) => !Number.isNaN(value));
 }
 
-/** Tells whether the last quarter is like the second. The first is the warm-up. */
+/** Returns whether the last quarter is like the second. The first is the warm-up. */
 export const isFlat = (key: keyof SoakSample, values: readonly number[]): boolean =>
   median(quarter(values, 4)) <= TOLERANCE[key] * median(quarter(values, 2));

@@ -58,7 +58,7 @@ interface ReadFlag {
 
 const isFlag = (arg: string): boolean => arg.startsWith("-") && arg !== "-";
 
-/** Tells whether the next word is this flag's value. */
+/** Returns whether the next word is this flag's value. */
 export const takesNext = ({ flag, value }: ReadFlag): boolean =>
   flag.kind === "value" && value === undefined;
 

@@ -57,6 +57,6 @@ export function testFilesIn(place: string): string[] {
   });
 }
 
-/** Tells whether tests of a file ask for more in `deno task test:soak`. */
+/** Returns whether tests of a file ask for more in `deno task test:soak`. */
 export const hasLongerForm = (file: string): boolean =>
   Deno.readTextFileSync(file).includes("planes/soak.ts");

@@ -1,6 +1,6 @@
 import { CliError } from "../cli_error.ts";
 
-/** Tells whether the value at a path may be another than the model's. */
+/** Returns whether the value at a path may be another than the model's. */
 export type MayDiffer = (path: string, given: unknown) => boolean;
 
 /**
@@ -26,7 +26,7 @@ export function differences(
   return Object.is(given, model) ? [] : [path];
 }
 
-/** Tells whether a value is a JSON object. */
+/** Returns whether a value is a JSON object. */
 export const isMapping = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 

@@ -130,7 +130,7 @@ async function ownGrant(
 
 const HASH_LENGTH = identityHash("").length;
 
-/** Tells whether a name is that of a Grant of this Export, for any identity. */
+/** Returns whether a name is that of a Grant of this Export, for any identity. */
 export function isGrantOf(exportName: string, name: string): boolean {
   const stem = grantName(exportName, "").slice(0, -HASH_LENGTH);
   const hash = name.slice(-HASH_LENGTH);

@@ -1,6 +1,6 @@
 import { isMapping } from "./differences.ts";
 
-/** Tells whether a value of a manifest gives no rights. */
+/** Returns whether a value of a manifest gives no rights. */
 type Test = (value: unknown) => boolean;
 
 const isText: Test = (value) => typeof value === "string";

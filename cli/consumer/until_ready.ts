@@ -92,7 +92,7 @@ class Wait {
   }
 }
 
-/** Tells whether all replicas of this generation run, and none of an earlier one. */
+/** Returns whether all replicas of this generation run, and none of an earlier one. */
 export function isAvailable({ spec, status = {} }: Deployment, generation: number): boolean {
   const { replicas = 1 } = spec;
   const { observedGeneration = 0, replicas: all = 0, updatedReplicas = 0, availableReplicas = 0 } =

@@ -43,7 +43,7 @@ export const findServer = async (
   };
 };
 
-/** Tells whether a text can be a token, which must fit in a header. */
+/** Returns whether a text can be a token, which must fit in a header. */
 export const isToken = (text: string): boolean => /^[\x21-\x7e]{1,16384}$/.test(text);
 
 const checkedToken = (text: string): string => {

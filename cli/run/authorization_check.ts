@@ -9,7 +9,7 @@ const FEW = 10;
 /** The caller, as far as the provider's RBAC decides what the caller may do. */
 export type AuthorizedMe = Me & { readonly kubernetes: NonNullable<Me["kubernetes"]> };
 
-/** Tells whether the provider's RBAC decides. */
+/** Returns whether the provider's RBAC decides. */
 export const isDecidedByRbac = (me: Me): me is AuthorizedMe => me.kubernetes !== undefined;
 
 /** Says by which names the provider knows the caller, and what an administrator would add. */

@@ -131,7 +131,7 @@ const waitForSession = async (
 const NO_SESSION = "That token is not a gateway session, and is not stored. " +
   "To use a token of the provider, set XBIND_TOKEN to it instead of logging in.";
 
-/** Tells whether the user would see a browser that opens on this machine. */
+/** Returns whether the user would see a browser that opens on this machine. */
 const canShowBrowser = ({ env, platform }: Pick<LoginIo, "env" | "platform">): boolean => {
   if (env.SSH_CONNECTION || env.SSH_TTY) return false;
   return platform !== "linux" || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY);

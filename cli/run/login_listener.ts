@@ -10,7 +10,7 @@ export interface LoginListener extends AsyncDisposable {
   readonly redirect: string;
 }
 
-/** Tells whether a token is valid; called again after an invalid one. */
+/** Returns whether a token is valid; called again after an invalid one. */
 export type AcceptToken = (token: string) => Promise<boolean>;
 
 const MAX_URL = 32_768;

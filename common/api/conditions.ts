@@ -30,6 +30,6 @@ export function nextCondition(
 
 const COMPARED = ["status", "reason", "message", "observedGeneration"] as const;
 
-/** Tells whether two conditions say the same, whenever they began to. */
+/** Returns whether two conditions say the same, whenever they began to. */
 export const isSameCondition = (a: Condition | undefined, b: Condition | undefined): boolean =>
   COMPARED.every((field) => a?.[field] === b?.[field]);

@@ -145,7 +145,7 @@ export const boundaryNameOf = (hash: string): string => `xbind-${hash}`;
 
 const BOUNDARY = new RegExp(`^xbind-[0-9a-f]{${IDENTITY_HASH_LENGTH}}$`);
 
-/** Tells whether a namespace of this name is a boundary. */
+/** Returns whether a namespace of this name is a boundary. */
 export const isBoundaryName = (namespace: string): boolean => BOUNDARY.test(namespace);
 
 /** Returns the name of the Grant of an Export and an identity, at most 63 characters. */
@@ -176,16 +176,16 @@ const LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?";
 const DNS_LABEL = new RegExp(`^${LABEL}$`);
 const DNS_SUBDOMAIN = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`);
 
-/** Tells whether the text is a DNS label, as the names of Namespaces are. */
+/** Returns whether the text is a DNS label, as the names of Namespaces are. */
 export const isDnsLabel = (text: string): boolean => text.length <= 63 && DNS_LABEL.test(text);
 
-/** Tells whether the text is a DNS subdomain, as the names of Exports are. */
+/** Returns whether the text is a DNS subdomain, as the names of Exports are. */
 export const isDnsSubdomain = (text: string): boolean =>
   text.length <= 253 && DNS_SUBDOMAIN.test(text);
 
 const CLUSTER_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,61}[A-Za-z0-9])?$/;
 
-/** Tells whether people may call a consumer cluster by this text. */
+/** Returns whether people may call a consumer cluster by this text. */
 export const isClusterName = (text: string): boolean => CLUSTER_NAME.test(text);
 
 /** Returns the name of a cluster that people gave none: the first block of its UID. */
@@ -205,10 +205,10 @@ export const parseApiName = (name: string): ApiName | undefined => {
   return dot > 0 && isDnsLabel(plural) && isDnsSubdomain(group) ? { plural, group } : undefined;
 };
 
-/** Tells whether a group belongs to Kubernetes. */
+/** Returns whether a group belongs to Kubernetes. */
 export const isKubernetesGroup = (group: string): boolean =>
   ["k8s.io", "kubernetes.io"].some((own) => group === own || group.endsWith(`.${own}`));
 
-/** Tells whether a group is one of ours, which no Export may offer. */
+/** Returns whether a group is one of ours, which no Export may offer. */
 export const isReservedGroup = (group: string): boolean =>
   group === "xbind.io" || group.endsWith(".xbind.io");

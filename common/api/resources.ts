@@ -233,21 +233,21 @@ export interface Conditioned {
 export const condition = (object: Conditioned, type: string): Condition | undefined =>
   object.status?.conditions?.find((candidate) => candidate.type === type);
 
-/** Tells whether Ready is True for at least this generation, or without a generation. */
+/** Returns whether Ready is True for at least this generation, or without a generation. */
 export const isReadyFor = (generation: number) => (object: Conditioned): boolean => {
   const ready = condition(object, "Ready");
   if (ready?.status !== "True") return false;
   return (ready.observedGeneration ?? object.metadata.generation ?? 0) >= generation;
 };
 
-/** Tells whether Ready is True for the object's current generation. */
+/** Returns whether Ready is True for the object's current generation. */
 export const isReady = (object: Conditioned): boolean =>
   isReadyFor(object.metadata.generation ?? 0)(object);
 
-/** Tells whether the object is being deleted and waits for finalizers. */
+/** Returns whether the object is being deleted and waits for finalizers. */
 export const isDeleting = (object: { metadata: ObjectMeta }): boolean =>
   object.metadata.deletionTimestamp !== undefined;
 
-/** Tells whether the object has this finalizer. */
+/** Returns whether the object has this finalizer. */
 export const hasFinalizer = (object: { metadata: ObjectMeta }, finalizer: string): boolean =>
   object.metadata.finalizers?.includes(finalizer) ?? false;

@@ -20,7 +20,7 @@ export function selectorText({ matchLabels, matchExpressions }: LabelSelector): 
   return parts.sort((a, b) => compare(a.key, b.key)).map((part) => part.text).join(",");
 }
 
-/** Tells whether a selector matches these labels; an empty selector matches everything. */
+/** Returns whether a selector matches these labels; an empty selector matches everything. */
 export function matchesSelector(
   labels: Readonly<Record<string, string>> | undefined,
   { matchLabels, matchExpressions }: LabelSelector,
@@ -40,12 +40,12 @@ export function selectorSummary(selector: RelatedResourceSelector | undefined): 
   return parts.length > 0 ? parts.join("; ") : undefined;
 }
 
-/** Tells whether a rule has labels or names; an inventory lists objects only of such rules. */
+/** Returns whether a rule has labels or names; an inventory lists objects only of such rules. */
 export const hasSelector = (
   { selector }: Pick<RelatedResource, "selector">,
 ): boolean => Boolean(selector?.labelSelector) || (selector?.names?.length ?? 0) > 0;
 
-/** Tells whether a rule allows this name; a rule without names allows every name. */
+/** Returns whether a rule allows this name; a rule without names allows every name. */
 export const matchesNames = (
   { selector }: Pick<RelatedResource, "selector">,
   name: string,

@@ -15,6 +15,6 @@ export const sealedTypeOf = (text: string): string | undefined => {
   }
 };
 
-/** Tells whether a text has the form of a session token. */
+/** Returns whether a text has the form of a session token. */
 export const isSessionToken = (text: string): boolean =>
   sealedTypeOf(text) === SEALED_TYPES.session;

@@ -101,7 +101,7 @@ async function attempt<T>(
   }
 }
 
-/** Tells whether an answer is about this object: a proxy's login page may have status 200 too. */
+/** Returns whether an answer is about this object: a proxy's login page may have status 200 too. */
 function isSame(answer: unknown, { kind, metadata }: KubeObject): boolean {
   const fields = answer as Partial<KubeObject> | null | undefined;
   return fields?.kind === kind && fields.metadata?.name === metadata.name;

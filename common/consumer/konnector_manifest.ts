@@ -65,7 +65,7 @@ export const withBoundRights = (
   );
 };
 
-/** Tells whether a konnector's ClusterRole ends at the bound APIs. */
+/** Returns whether a konnector's ClusterRole ends at the bound APIs. */
 export const isBoundOnly = ({ rules = [] }: ClusterRole): boolean =>
   !rules.some(({ apiGroups = [] }) => apiGroups.includes("*"));
 

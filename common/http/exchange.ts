@@ -158,7 +158,7 @@ export function inPlainWords(cause: Error): string {
   return PLAIN_WORDS[code] ?? cause.message;
 }
 
-/** Tells whether the server's certificate is not trusted. Do not retry then. */
+/** Returns whether the server's certificate is not trusted. Do not retry then. */
 export function isTrustFault(cause: unknown): boolean {
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   return /CERT|ISSUER|SIGNATURE|ALTNAME/.test(code);

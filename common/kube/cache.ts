@@ -234,7 +234,7 @@ export class Cache<T extends MetadataObject, Index extends string = never> {
     }, signal);
   }
 
-  /** Tells whether there is room for an object. */
+  /** Returns whether there is room for an object. */
   #admits(key: string): boolean {
     const { most } = this.#options;
     const held = this.#incoming ?? this.#objects;
@@ -328,7 +328,7 @@ function receive<T extends MetadataObject>(
   for (const excess of incoming.excessIn(object.metadata.namespace ?? "")) incoming.drop(excess);
 }
 
-/** Tells whether resourceVersion `a` is later than `b`. Both are whole numbers of any length. */
+/** Returns whether resourceVersion `a` is later than `b`. Both are whole numbers of any length. */
 export const isLater = (a: string, b: string): boolean =>
   a.length === b.length ? a > b : a.length > b.length;
 

@@ -86,7 +86,7 @@ const isEstablished = (crd: CustomResourceDefinition): boolean =>
   crd.status?.conditions?.some(({ type, status }) => type === "Established" && status === "True") ??
     false;
 
-/** Tells whether `live` has every field of `wanted`. The API server adds defaults to it. */
+/** Returns whether `live` has every field of `wanted`. The API server adds defaults to it. */
 export function contains(live: unknown, wanted: unknown): boolean {
   if (Array.isArray(wanted)) {
     return Array.isArray(live) && live.length === wanted.length &&

@@ -84,7 +84,7 @@ export class CredentialSource {
     return credentials;
   }
 
-  /** Tells whether there are other credentials than the refused ones. Rereads them if needed. */
+  /** Returns whether there are other credentials than the refused ones. Rereads them if needed. */
   async renewed(refused: Credentials): Promise<boolean> {
     const isRefused = async () => JSON.stringify(await this.current()) === JSON.stringify(refused);
     if (!await isRefused()) return true; // another refused call has renewed them

@@ -213,7 +213,7 @@ function refuseFields(fields: Fields, refused: readonly string[]): void {
   }
 }
 
-/** Tells whether a field is unused: some writers of kubeconfigs leave empty values behind. */
+/** Returns whether a field is unused: some writers of kubeconfigs leave empty values behind. */
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || value === "" ||
   (typeof value === "object" && Object.keys(value).length === 0);

@@ -36,27 +36,27 @@ export class KubeError extends XbindError {
 const hasReason = (error: unknown, ...reasons: string[]): boolean =>
   error instanceof KubeError && reasons.includes(error.reason);
 
-/** Tells whether the object does not exist. */
+/** Returns whether the object does not exist. */
 export const isNotFound = (error: unknown): boolean => hasReason(error, "NotFound");
-/** Tells whether an object of that name exists. */
+/** Returns whether an object of that name exists. */
 export const isAlreadyExists = (error: unknown): boolean => hasReason(error, "AlreadyExists");
-/** Tells whether the object changed since it was read, or a precondition failed. */
+/** Returns whether the object changed since it was read, or a precondition failed. */
 export const isConflict = (error: unknown): boolean => hasReason(error, "Conflict");
-/** Tells whether the resourceVersion or continue token has expired: list again. */
+/** Returns whether the resourceVersion or continue token has expired: list again. */
 export const isExpired = (error: unknown): boolean => hasReason(error, "Expired", "Gone");
-/** Tells whether the caller's account lacks the right. */
+/** Returns whether the caller's account lacks the right. */
 export const isForbidden = (error: unknown): boolean => hasReason(error, "Forbidden");
 
-/** Tells whether the answer was longer than we accept. */
+/** Returns whether the answer was longer than we accept. */
 export const isTooLarge = (error: unknown): boolean => hasReason(error, "AnswerTooLarge");
 
-/** Tells whether a watch was open but silent for too long. */
+/** Returns whether a watch was open but silent for too long. */
 export const isSilence = (error: unknown): boolean => hasReason(error, "Silence");
 
-/** Tells whether no connection to the API server came about. */
+/** Returns whether no connection to the API server came about. */
 export const isUnreachable = (error: unknown): boolean => hasReason(error, "ConnectionFailed");
 
-/** Tells whether the API server or the network failed, so the outcome is unknown. */
+/** Returns whether the API server or the network failed, so the outcome is unknown. */
 export const isServerFailure = (error: unknown): boolean =>
   error instanceof KubeError && (error.status === 0 || error.status >= 500);
 

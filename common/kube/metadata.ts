@@ -16,7 +16,7 @@ export interface KeepMetadata {
   readonly annotations?: readonly string[];
 }
 
-/** Tells whether a label, an annotation or a finalizer is one of ours. */
+/** Returns whether a label, an annotation or a finalizer is one of ours. */
 export const isOurs = (key: string): boolean => /^([^/]+\.)?xbind\.io\//.test(key);
 
 /**

@@ -135,7 +135,7 @@ export class Transport implements Disposable {
     });
   }
 
-  /** Tells, after a 401, whether there are other credentials than the refused ones. */
+  /** Returns, after a 401, whether there are other credentials than the refused ones. */
   async renewCredentials(refusal: TransportAnswer): Promise<boolean> {
     return await this.#credentials.renewed(refusal.credentials);
   }

@@ -76,7 +76,7 @@ export async function watch(
   throw answerError(request, refusal);
 }
 
-/** Tells whether a bookmark ends the initial objects. */
+/** Returns whether a bookmark ends the initial objects. */
 export function endsInitialEvents(bookmark: unknown): boolean {
   const { metadata } = bookmark as { metadata?: { annotations?: Record<string, string> } };
   return metadata?.annotations?.["k8s.io/initial-events-end"] === "true";

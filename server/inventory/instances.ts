@@ -32,7 +32,7 @@ export interface InstanceSources {
   readonly moreProblems?: number;
   /** Returns the Export of a Grant, if the Grant exists. */
   readonly exportOf: (grant: string) => string | undefined;
-  /** Tells whether the caller may see the object; otherwise all are shown. */
+  /** Returns whether the caller may see the object; otherwise all are shown. */
   readonly isVisible?: (metadata: ObjectMeta) => boolean;
   readonly leaveOut?: LeaveOut;
 }
@@ -110,7 +110,7 @@ function* relatedRows(
 }
 
 /**
- * Tells whether an object from a consumer belongs to an Export. The object names its Connection,
+ * Returns whether an object from a consumer belongs to an Export. The object names its Connection,
  * which has the name of its Grant. An object that names no Connection, or one that the consumer
  * renamed, is shown with every Export that it fits.
  */
@@ -121,7 +121,7 @@ function isOf({ exportOf }: InstanceSources, offer: Export, { annotations }: Obj
 }
 
 /**
- * Tells whether a managed object is a copy for this rule. Our konnector copies the labels of the
+ * Returns whether a managed object is a copy for this rule. Our konnector copies the labels of the
  * source; others copy none, and then the labels cannot exclude the copy.
  */
 function isCopyFor(

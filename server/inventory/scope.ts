@@ -106,7 +106,7 @@ const apisOf = (grants: Iterable<Grant>): string[] => [
 ];
 
 /**
- * Tells whether an object belongs to an identity. An object in the boundary does: no Grant of
+ * Returns whether an object belongs to an identity. An object in the boundary does: no Grant of
  * others leads there if the issuer's scope is Namespace. Elsewhere the object must name a Grant of
  * the identity, and must not be in the boundary of another, where that Grant cannot write.
  */

@@ -19,13 +19,13 @@ const REVOKED = "Revoked";
 /** A refusal must be confirmed this much later: an API server that starts may know no roles yet. */
 export const CONFIRM_MS = 30_000;
 
-/** Tells whether the last sweep decided to take the rights of the Grant away. */
+/** Returns whether the last sweep decided to take the rights of the Grant away. */
 export const hasLostRights = (grant: Grant): boolean => {
   const present = condition(grant, TYPE);
   return present?.status === "False" && present.reason === REVOKED;
 };
 
-/** Tells whether the last sweep found that the owner may not bind the Export. */
+/** Returns whether the last sweep found that the owner may not bind the Export. */
 export const showsUnauthorized = (grant: Grant): boolean =>
   condition(grant, TYPE)?.status === "False";
 
@@ -33,7 +33,7 @@ export const showsUnauthorized = (grant: Grant): boolean =>
 export const hasAuthorizedCondition = (grant: Grant): boolean =>
   condition(grant, TYPE) !== undefined;
 
-/** Tells whether a refusal has lasted long enough to take the rights of the Grant away. */
+/** Returns whether a refusal has lasted long enough to take the rights of the Grant away. */
 export const isDue = (grant: Grant, nowMs: number): boolean => {
   const present = condition(grant, TYPE);
   return present?.status === "False" && !hasLostRights(grant) &&

@@ -80,6 +80,6 @@ export const watchForeignSecrets =
     }, signal);
   };
 
-/** Tells whether a Secret is in the namespace of the Grant's own token Secret. */
+/** Returns whether a Secret is in the namespace of the Grant's own token Secret. */
 export const isInBoundaryOf = (grant: Grant, { metadata }: MetadataObject): boolean =>
   metadata.namespace === boundaryName(grant.spec.identity.subject);

@@ -78,7 +78,7 @@ const roles = (type: ResourceType): FollowSource<Remembered> =>
 const bindings = (type: ResourceType): FollowSource<Remembered> =>
   remembered(type, (object) => ({ content: bindingContent(object as RoleBinding) }));
 
-/** Tells whether Kubernetes has put a token into the Secret. */
+/** Returns whether Kubernetes has put a token into the Secret. */
 export const isFilled = ({ metadata }: MetadataObject): boolean =>
   metadata.annotations?.[ACCOUNT_UID_ANNOTATION] !== undefined;
 

@@ -167,7 +167,7 @@ function feedQueues(
 }
 
 /**
- * Tells whether a change is only a write of ours. The answer to a write can also show an earlier
+ * Returns whether a change is only a write of ours. The answer to a write can also show an earlier
  * change by another writer, which the watch does not repeat.
  */
 function isOwn({ before, after, writer }: Change<MetadataObject>): boolean {

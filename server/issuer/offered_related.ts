@@ -21,7 +21,7 @@ export function offeredRelated({ spec }: Grant, offer: Export | undefined): Rela
   };
 }
 
-/** Tells whether two versions of an Export offer the same rights to related resources. */
+/** Returns whether two versions of an Export offer the same rights to related resources. */
 export function offersSameRelated(a: Export | undefined, b: Export | undefined): boolean {
   const words = (offer: Export | undefined) => rulesOf(offer).map(inWords).sort().join();
   return words(a) === words(b);

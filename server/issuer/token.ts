@@ -50,7 +50,7 @@ export async function putToken(
   if (!isTokenOf(account, secrets.get(key))) throw new NotYet("its token", PATIENCE_MS);
 }
 
-/** Tells whether a bind is waiting for this Grant right now. */
+/** Returns whether a bind is waiting for this Grant right now. */
 export const isUrgent = (grant: Grant, nowMs: number): boolean =>
   Date.parse(grant.metadata.annotations?.[ANNOTATIONS.wantedUntil] ?? "") > nowMs;
 

@@ -48,7 +48,7 @@ const applied = async (page: Page): Promise<string[]> =>
   await page.getByRole("list", { name: "Applied objects" }).getByRole("listitem")
     .allInnerTexts();
 
-/** Tells whether the consumer has the credential of a user for a service. */
+/** Returns whether the consumer has the credential of a user for a service. */
 const hasSecret = async (who: string, exportName: string): Promise<boolean> => {
   const name = grantName(exportName, subjectOf(who));
   return await consumer.kube.find(SECRETS, { name, namespace: "xbind" }) !== undefined;

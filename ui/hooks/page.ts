@@ -1,7 +1,7 @@
 // Hooks subscribe in layout effects. Plain effects run in the next frame, even if the component is
 // gone by then, and never run in a hidden tab.
 
-/** Tells whether the page is visible. */
+/** Returns whether the page is visible. */
 export const isVisible = (): boolean => document.visibilityState === "visible";
 
 /** Runs a function later; the returned function cancels it. */

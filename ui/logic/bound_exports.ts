@@ -20,7 +20,7 @@ export function boundExports(
   return bound;
 }
 
-/** Tells whether an unused Grant belongs to the user. */
+/** Returns whether an unused Grant belongs to the user. */
 export const isMine = (
   { grant, identity: displayName }: PendingGrant,
   me: Identity,

@@ -4,7 +4,7 @@ import type { Clusters, SyncedApi } from "../../common/api/wire.ts";
 export const syncedText = ({ syncedCount }: SyncedApi): string =>
   syncedCount === undefined ? "unknown" : String(syncedCount);
 
-/** Tells whether a count is unknown, which needs an explanation. */
+/** Returns whether a count is unknown, which needs an explanation. */
 export const hasUnknown = (apis: readonly SyncedApi[]): boolean =>
   apis.some(({ syncedCount }) => syncedCount === undefined);
 

@@ -19,7 +19,7 @@ const watches = new HeldWatches();
 proxy.faults = (arrival) => watches.fault(arrival) ?? gate.faults(arrival);
 await world.succeed(); // a backend whose watches can be held
 
-/** Tells whether the issuer has stopped its extra reconciles in the first seconds of a Grant. */
+/** Returns whether the issuer has stopped its extra reconciles in the first seconds of a Grant. */
 const isOldEnough = async (grant: Grant): Promise<boolean> => {
   const { metadata } = await kube.get(GRANTS, grant.metadata);
   return Date.now() - Date.parse(metadata.creationTimestamp ?? "") > 3_000;

@@ -104,7 +104,7 @@ function table({ scope, apis, reads = [], writes = [] }: Given): Set<string> {
   return lines;
 }
 
-/** Tells whether the changes below affect a question: then its answer shows that they arrived. */
+/** Returns whether the changes below affect a question: then its answer shows that they arrived. */
 const isAffected = ({ resource = "" }: Question): boolean =>
   /^(widgets|gadgets|sprockets|secrets|configmaps|namespaces|leases|\*)/.test(resource);
 const affected = questions.filter(isAffected);

@@ -44,6 +44,6 @@ export async function suffer(world: FaultWorld, fault: ApiFault): Promise<Suffer
 const rejection = (promise: Promise<unknown>): Promise<never> =>
   promise.then(() => new Promise<never>(() => {}));
 
-/** Tells whether a request lists a whole kind, instead of resuming a watch. */
+/** Returns whether a request lists a whole kind, instead of resuming a watch. */
 export const fillsCache = ({ isWatch, path }: Arrival): boolean =>
   isWatch && path.includes("sendInitialEvents=true");

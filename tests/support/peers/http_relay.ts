@@ -14,7 +14,7 @@ const HOP_BY_HOP = new Set(["connection", "keep-alive", "transfer-encoding", "ho
 export const endToEnd = (headers: http.IncomingHttpHeaders): http.OutgoingHttpHeaders =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP.has(name)));
 
-/** Tells whether a request opens a watch. */
+/** Returns whether a request opens a watch. */
 export const isWatch = ({ url = "" }: Pick<http.IncomingMessage, "url">): boolean =>
   /[?&]watch=(true|1)(&|$)/.test(url);
 

@@ -37,6 +37,6 @@ export async function browse(
   throw new Error(`Too many redirects from ${url}`);
 }
 
-/** Tells whether a URL is the address at which the CLI waits for its token. */
+/** Returns whether a URL is the address at which the CLI waits for its token. */
 export const isLoopbackEnd = (url: URL): boolean =>
   url.hostname === "127.0.0.1" && url.searchParams.has("token");

@@ -62,7 +62,7 @@ export async function allRules(kube: KubeClient, namespace: string): Promise<str
   return each.filter((line) => !line.includes("/selfsubject")).sort();
 }
 
-/** Tells whether a call succeeds or is forbidden; throws any other error. */
+/** Returns whether a call succeeds or is forbidden; throws any other error. */
 export async function isAllowed(call: Promise<unknown>): Promise<boolean> {
   try {
     await call;

@@ -47,7 +47,7 @@ export const rightsIn = (
 export const rightText = ({ part, group, resource, verb }: Right): string =>
   `${part}: ${verb} ${group}/${resource}`;
 
-/** Tells whether a user has a right. */
+/** Returns whether a user has a right. */
 export async function isHeld(kube: KubeClient, user: string, right: Right): Promise<boolean> {
   const { group, verb, names = [], namespace } = right;
   const [resource, subresource] = right.resource.split("/");
@@ -82,7 +82,7 @@ export async function requestsBy(
   });
 }
 
-/** Tells whether one of these requests used a right. */
+/** Returns whether one of these requests used a right. */
 export const isUsed = (right: Right, events: readonly AuditEvent[]): boolean =>
   events.some((event) => {
     const { objectRef: { apiGroup = "", resource, subresource, name = "", namespace } = {} } =

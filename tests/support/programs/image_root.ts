@@ -50,7 +50,7 @@ export async function unpackRoot(layout: string, image: ReadImage, dir: string):
   for (const layer of image.layers) await untar(blobFile(layout, layer), dir);
 }
 
-/** Tells whether this process may mount file systems and change its root. */
+/** Returns whether this process may mount file systems and change its root. */
 export async function mayChroot(): Promise<boolean> {
   if (Deno.build.os !== "linux" || Deno.uid() !== 0) return false;
   try {

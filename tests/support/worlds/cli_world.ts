@@ -45,7 +45,7 @@ export const KONNECTOR = [
 ];
 
 const WRITES = ["create", "update", "patch", "delete", "deletecollection"];
-/** Tells whether a request is a dry run, which stores nothing. */
+/** Returns whether a request is a dry run, which stores nothing. */
 const isDryRun = ({ requestURI }: AuditEvent): boolean => requestURI.includes("dryRun=");
 const isReview = ({ objectRef }: AuditEvent): boolean =>
   objectRef?.resource?.startsWith("selfsubject") ?? false;

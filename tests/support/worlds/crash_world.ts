@@ -175,7 +175,7 @@ export class CrashWorld implements AsyncDisposable {
 const names = (objects: readonly [string, KubeObject][]): string[] =>
   objects.map(([plural, { metadata }]) => `${plural} ${keyText(metadata)}`).sort();
 
-/** Tells whether a call was refused because the rights or the account were deleted. */
+/** Returns whether a call was refused because the rights or the account were deleted. */
 export const isRefused = (call: Promise<unknown>): Promise<boolean> =>
   call.then(
     () => false,

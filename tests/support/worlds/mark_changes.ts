@@ -34,7 +34,7 @@ export const MARK_CHANGES: readonly MarkChange[] = [
   { isRepaired: false, steps: [{ op: "remove", path: "/metadata/annotations" }] },
 ];
 
-/** Tells whether a copy has the labels by which its konnector watches it. */
+/** Returns whether a copy has the labels by which its konnector watches it. */
 export const isLabelled = ({ metadata: { labels, annotations } }: Instance): boolean =>
   labels?.[LABELS.managed] === "true" &&
   labels[LABELS.consumerClusterUid] === annotations?.[ANNOTATIONS.consumerClusterUid];

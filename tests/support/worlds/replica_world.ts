@@ -90,11 +90,11 @@ const isWrite = ({ verb, objectRef }: AuditEvent): boolean =>
   ["create", "update", "patch", "delete"].includes(verb) &&
   !objectRef?.resource?.endsWith("reviews");
 
-/** Tells whether a write changed the leader's Lease. */
+/** Returns whether a write changed the leader's Lease. */
 export const isElection = ({ objectRef }: AuditEvent): boolean =>
   objectRef?.resource === "leases" && objectRef.name === LEASE;
 
-/** Tells whether a write succeeded. */
+/** Returns whether a write succeeded. */
 export const isDone = ({ responseStatus }: AuditEvent): boolean =>
   (responseStatus?.code ?? 500) < 300;
 
