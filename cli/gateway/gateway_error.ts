@@ -103,7 +103,7 @@ export const loginRemedy = ({ server, tokenFromEnv }: Omit<Asked, "what">): stri
     ? `Put a valid token into XBIND_TOKEN, or unset it and run: kubectl bind login ${server}`
     : `Run: kubectl bind login ${server}`;
 
-/** Tells who can help after a refusal by RBAC. */
+/** Says who can help after a refusal by RBAC. */
 export const ASK_FOR_PERMISSION =
   "Ask the provider for the permission; kubectl bind doctor shows the RBAC it would add";
 const BIND_AGAIN = "Run the command again: it asks for a new pickup";

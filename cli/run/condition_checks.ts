@@ -75,7 +75,7 @@ function checksOf(check: string, object: Judged): Check[] {
 /** More objects than this are counted only. */
 const MOST_OBJECTS = 20;
 
-/** Tells each object of a bound API that is in conflict or rejected, and why. */
+/** Lists the objects of bound APIs that are in conflict or rejected, and why. */
 export async function objectChecks(
   { signal }: Pick<Io, "signal">,
   { kube }: Consumer,

@@ -9,9 +9,9 @@ export interface Log {
   /** Writes details for debugging, like `verbose(1, …)`. */
   debug(msg: string, fields?: LogFields): void;
   info(msg: string, fields?: LogFields): void;
-  /** Tells of something that works but that an operator should look at. */
+  /** Reports something that works, but that an operator should look at. */
   warn(msg: string, fields?: LogFields): void;
-  /** Tells of a failure that is not thrown any further; the field `error` has the thrown value. */
+  /** Reports a failure that is not thrown any further; the field `error` has the thrown value. */
   error(msg: string, fields?: LogFields): void;
   /** Writes details only if `--zap-log-level` is a number of at least `verbosity`. */
   verbose(verbosity: number, msg: string, fields?: LogFields): void;

@@ -132,7 +132,7 @@ async function update(
   await apply(context, turn, source, copy);
 }
 
-/** Tells the binding of a fight, and logs it when it begins. */
+/** Reports a fight on the binding, and logs it when it begins. */
 function tellOfFight(
   { tell, log }: RelatedContext,
   fights: Fights,

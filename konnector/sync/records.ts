@@ -193,7 +193,7 @@ export function takeOver(newer: ProviderRecord, older: ProviderRecord): void {
   newer.isSuspect ||= older.isSuspect;
 }
 
-/** Tells whom a provider's object belongs to, seen from an object of the consumer. */
+/** Returns the owner of a provider's object, seen from an object of the consumer. */
 export function ownerOf(
   { clusterUid, objectUid }: Pick<ProviderRecord, "clusterUid" | "objectUid">,
   us: { readonly clusterUid: string; readonly objectUid: string | undefined },

@@ -6,7 +6,7 @@ const ELF_ARCHS: Record<number, Platform["arch"]> = { 0x3e: "amd64", 0xb7: "arm6
 const MACH_O_ARCHS: Record<number, Platform["arch"]> = { 0x01000007: "amd64", 0x0100000c: "arm64" };
 const PE_ARCHS: Record<number, Platform["arch"]> = { 0x8664: "amd64", 0xaa64: "arm64" };
 
-/** Tells the platform of an executable from its first 4 KiB; undefined for other files. */
+/** Reads the platform of an executable from its first 4 KiB; undefined for other files. */
 export function executablePlatform(bytes: Uint8Array): OsAndArch | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   if (bytes.length < 64) return undefined;

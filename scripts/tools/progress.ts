@@ -1,4 +1,4 @@
-/** Tells how far a step is, such as `3 of 9 MB`. */
+/** Reports how far a step is, such as `3 of 9 MB`. */
 export type Report = (detail: string) => void;
 
 /** Shows users the current step and its duration. */

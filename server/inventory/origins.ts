@@ -9,7 +9,7 @@ import { type ClusterReports, clusterReports } from "./cluster_reports.ts";
 import type { LeaveOut } from "./leave_out.ts";
 import { sameIfEqual, type Texts } from "./memo.ts";
 
-/** Tells whose objects are, and what Leases report. It is made of Grants and their Leases only. */
+/** Finds the owners of objects, and what Leases report, from Grants and their Leases only. */
 export interface Origins extends ClusterReports {
   /** The display names of identities. */
   readonly identities: OriginTexts;

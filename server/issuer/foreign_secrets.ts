@@ -36,7 +36,7 @@ export class ForeignSecrets {
     this.#tell();
   }
 
-  /** Tells of the Secrets seen so far, and from now on of each new one. */
+  /** Reports the Secrets seen so far, and from now on each new one. */
   tellTo(deps: TellDeps): void {
     this.#deps = deps;
     this.#tell();

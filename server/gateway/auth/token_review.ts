@@ -27,7 +27,7 @@ export interface TokenReviewDeps {
   readonly pause?: (ms: number) => Promise<void>;
 }
 
-/** Tells who owns a token of the provider. */
+/** Returns the owner of a token of the provider. */
 export interface TokenReviews {
   /** Asks the provider unless the answer is remembered; throws if it refuses or does not answer. */
   review(token: string, signal?: AbortSignal): Promise<Identity>;

@@ -7,7 +7,7 @@ import type { Env } from "../env.ts";
 /** How many requests a second, and how callers are told apart. */
 export interface RateLimitOptions {
   readonly perSecond: number;
-  /** Tells who the caller is, as far as that is known without asking the provider. */
+  /** Returns the caller, as far as it is known without asking the provider. */
   readonly knownCaller: (c: Context<Env>) => Promise<Identity | undefined>;
 }
 
