@@ -2,6 +2,7 @@ import { sleep } from "../../common/time/wait.ts";
 import {
   exportedCrd,
   type HostileAnswers,
+  type JsonText,
   plainCrd,
   watchLine,
 } from "../support/peers/hostile_provider.ts";
@@ -21,6 +22,7 @@ export interface HostileProvider {
 const MIB = 1024 * 1024;
 const PAUSE_MS = 10;
 const CHUNK = "x".repeat(MIB);
+const HUNDRED_MIB: JsonText = ['"', ...Array.from({ length: 100 }, () => CHUNK), '"'];
 const WRONG: readonly string[] = ["null", "7", '"text"', "[]", "{}", '{"spec":7}', '{"spec":null}'];
 const WRONG_METADATA: readonly unknown[] = [
   undefined,
@@ -114,7 +116,7 @@ export const HOSTILE_PROVIDERS: readonly HostileProvider[] = [
     copies: "secrets",
     answers: {
       inRelatedWatch: (send) => send(watchLine("ADDED", relatedObject("huge"))),
-      related: () => `"${"x".repeat(100 * MIB)}"`,
+      related: () => HUNDRED_MIB,
     },
     ends: ["ClusterBinding", "AsExpected"],
   },
@@ -160,7 +162,7 @@ export const HOSTILE_PROVIDERS: readonly HostileProvider[] = [
   },
   {
     what: "a CRD of 100 MB",
-    answers: { crd: () => `"${"x".repeat(100 * MIB)}"` },
+    answers: { crd: () => HUNDRED_MIB },
     ends: ["ClusterBinding", "Rejected"],
   },
   {

@@ -5,22 +5,25 @@ import { crdFor, EXPORTED } from "../planes/issuer_samples.ts";
 /** Sends text on a stream; resolves to false when the client has gone. */
 export type Send = (text: string) => Promise<boolean>;
 
+/** JSON, as a whole, or in parts that are sent as the client takes them. */
+export type JsonText = string | readonly string[];
+
 /** What a hostile provider answers. Everything else it answers as a plain provider does. */
 export interface HostileAnswers {
   /** The UID of its `kube-system`. */
   readonly uid?: unknown;
   /** The names of the CRDs that it exports, besides the bound ones. */
   readonly exports?: readonly string[];
-  /** A CRD, as JSON text; undefined if it never answers. */
-  readonly crd?: (name: string) => string | undefined;
+  /** A CRD; undefined if it never answers. */
+  readonly crd?: (name: string) => JsonText | undefined;
   /** Comes first in the nth watch of CRDs, before its objects. */
   readonly inCrdWatch?: (send: Send, nth: number) => Promise<unknown>;
   /** Comes first in the nth watch of objects. */
   readonly inObjectWatch?: (send: Send, nth: number) => Promise<unknown>;
   /** Comes first in the nth watch of Secrets or ConfigMaps. */
   readonly inRelatedWatch?: (send: Send, nth: number) => Promise<unknown>;
-  /** A Secret or ConfigMap, as JSON text. */
-  readonly related?: () => string;
+  /** A Secret or ConfigMap. */
+  readonly related?: () => JsonText;
   /** Pages of lists that have no end, because watches are refused. */
   readonly pages?: (nth: number) => readonly object[];
   /** The answer to an apply, as JSON text. */
@@ -48,8 +51,13 @@ export async function startHostileProvider(
   return await HostileApiServer.start(async (answer, _, request) => {
     const [path = "", query = ""] = (request.url ?? "").split("?");
     const body = await textOf(request);
-    const json = (text: string, status = 200) =>
-      void answer.writeHead(status, { "Content-Type": "application/json" }).end(text);
+    const json = async (text: JsonText, status = 200) => {
+      answer.writeHead(status, { "Content-Type": "application/json" });
+      if (typeof text === "string") return void answer.end(text);
+      const send = sender(answer);
+      for (const part of text) if (!await send(part)) return;
+      answer.end();
+    };
     const isWatch = query.includes("watch=true");
     if (path === "/apis") return json(`{"groups":[]}`);
     if (path.endsWith("/kube-system")) {
@@ -93,6 +101,17 @@ const storedAs = (sent: string): string => {
   return JSON.stringify(object);
 };
 
+/** Sends no faster than the client reads. */
+function sender(answer: ServerResponse): Send {
+  const closed = new Promise<void>((resolve) => answer.on("close", resolve));
+  return async (text) => {
+    if (answer.destroyed) return false;
+    if (answer.write(text)) return true;
+    await Promise.race([closed, new Promise<void>((resolve) => answer.once("drain", resolve))]);
+    return !answer.destroyed;
+  };
+}
+
 async function stream(
   answer: ServerResponse,
   objects: readonly object[],
@@ -101,13 +120,7 @@ async function stream(
 ): Promise<void> {
   answer.writeHead(200, { "Content-Type": "application/json" });
   answer.flushHeaders();
-  const closed = new Promise<void>((resolve) => answer.on("close", resolve));
-  const send: Send = async (text) => {
-    if (answer.destroyed) return false;
-    if (answer.write(text)) return true;
-    await Promise.race([closed, new Promise<void>((resolve) => answer.once("drain", resolve))]);
-    return !answer.destroyed;
-  };
+  const send = sender(answer);
   await first?.(send, nth);
   for (const object of objects) await send(watchLine("ADDED", object));
   const metadata = { resourceVersion: "6", ...INITIAL_END };
