@@ -209,6 +209,7 @@ class Follower<T extends MetadataObject> {
 
   #decode(item: unknown): T | undefined {
     try {
+      if (!hasMetadata(item)) throw new TypeError("an object has no metadata");
       return this.#source.decode(item);
     } catch (error) {
       this.#handlers.unreadable(error);
@@ -222,6 +223,11 @@ class NoRoomError extends Error {}
 
 const refusesStreaming = (error: unknown): boolean =>
   error instanceof KubeError && [400, 405, 406, 415, 422, 501].includes(error.status);
+
+const hasMetadata = (item: unknown): boolean => {
+  const { metadata } = (item ?? {}) as { metadata?: unknown };
+  return typeof metadata === "object" && metadata !== null;
+};
 
 const keyOfRaw = (item: unknown): ObjectKey => {
   const { name = "", namespace } = (item as { metadata?: Partial<ObjectKey> } | null)?.metadata ??

@@ -59,7 +59,8 @@ export async function watch(
     ...(metadataOnly ? { headers: { Accept: METADATA_OBJECT } } : {}),
   };
   const feed = lineSplitter((line) => {
-    const event = parseLossless(line) as { type: string; object: unknown };
+    const event = parseLossless(line) as { type: string; object: unknown } | null;
+    if (typeof event?.type !== "string") throw new Error(`${attempt}: a line is not an event`);
     if (event.type === "ERROR") throw errorFromEvent(attempt, event.object as KubeStatus);
     callbacks.event(event.type, event.object);
   });

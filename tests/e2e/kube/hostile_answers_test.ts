@@ -111,14 +111,14 @@ Deno.test("Cache reads a list of very many pages slowly", async () => {
     isWatch ? refuse(answer) : page(answer, [])
   );
   const cache = new Cache(metadataObjects(CONFIG_MAPS));
-  using stop = { end: new AbortController(), [Symbol.dispose]: () => stop.end.abort() };
-  const run = cache.run(at.kube, stop.end.signal);
+  const stop = new AbortController();
+  const run = cache.run(at.kube, stop.signal);
   await eventually("1,001 requests", () => at.server.requests > 1_000, { timeoutMs: 60_000 });
   const [begun, before] = [performance.now(), at.server.requests];
   await sleep(1_000);
   const further = at.server.requests - before;
   assert.ok(further <= (performance.now() - begun) / 100 + 1, `${further} pages in a second`);
-  stop.end.abort();
+  stop.abort();
   await run;
 });
 
@@ -144,6 +144,17 @@ Deno.test("Transport reads no faster than its pace", async () => {
   const allowed = 2 * MIB + MIB * (performance.now() - begun) / 1_000;
   // A part is passed on before the pause that it calls for, with the rest of the socket's buffer.
   assert.ok(bytes <= allowed + BUFFERED, `${bytes} bytes of ${allowed}`);
+  stop.abort();
+  await run;
+});
+
+Deno.test("Cache reports a watch that sends nonsense", async () => {
+  await using at = await startEndless((answer) => void answer.writeHead(200).write("null\n"));
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  const cache = new Cache(metadataObjects(CONFIG_MAPS), { reports: { disconnected: resolve } });
+  const stop = new AbortController();
+  const run = cache.run(at.kube, stop.signal);
+  assert.match(String(await promise), /Cannot watch configmaps: a line is not an event/);
   stop.abort();
   await run;
 });
