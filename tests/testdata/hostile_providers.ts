@@ -67,6 +67,14 @@ const relatedObject = (name: string) => ({
   metadata: { name, namespace: "default", uid: name, resourceVersion: "5" },
 });
 
+/** Of more ConfigMaps than 10,000, only 10,000 are copied. */
+const MORE_THAN_COPIED = 10_001;
+
+/** Lines of a watch with this many ConfigMaps. */
+const configMaps = (prefix: string, count: number): string =>
+  Array.from({ length: count }, (_, index) => relatedObject(`${prefix}x${index}`))
+    .map((object) => watchLine("ADDED", object)).join("");
+
 /** The times at which the ConfigMap was read that is in a watch only. */
 export const ghostReads: number[] = [];
 
@@ -92,12 +100,12 @@ export const HOSTILE_PROVIDERS: readonly HostileProvider[] = [
     what: "a watch with ConfigMaps without end",
     copies: "configmaps",
     answers: {
-      inRelatedWatch: endless((nth) =>
-        Array.from({ length: 10 }, (_, index) => `c${nth}x${index}`)
-          .map((name) => watchLine("ADDED", relatedObject(name))).join("")
-      ),
+      inRelatedWatch: async (send) => {
+        await send(configMaps("many", MORE_THAN_COPIED));
+        await endless((nth) => configMaps(`c${nth}`, 10))(send, 1);
+      },
     },
-    ends: ["ClusterBinding", "Pending"],
+    ends: ["ClusterBinding", "AsExpected"],
   },
   {
     what: "a ConfigMap that is in the watch, but cannot be read",
