@@ -173,6 +173,8 @@ Deno.test("a writer that keeps changing our own marks is slowed down too", async
     }
   });
   assert.ok(provider.length <= 4, `${provider.length} applies in 5 s for ${keyText(at)}`);
+  await world.consumer.kube.delete(type, at); // otherwise a konnector repairs it later
+  await world.gone(type, at);
 });
 
 Deno.test("after a restart a conflict is still shown, and nothing is written", async () => {
