@@ -17,7 +17,7 @@ export interface ConnectionsOptions {
   readonly keep: boolean;
   /** When to close unused connections; half a minute unless a test sets it. */
   readonly idleMs?: number;
-  /** Slows a server down that sends too much. By default none is. */
+  /** Slows down a server that sends too much; no limit by default. */
   readonly pace?: Pace | undefined;
 }
 

@@ -27,7 +27,7 @@ export interface TransportOptions {
   readonly maxInFlight?: number;
   /** The longest answer. */
   readonly maxAnswerBytes?: number;
-  /** Slows the server down if it sends too much. By default it is not. */
+  /** Slows down a server that sends too much; no limit by default. */
   readonly pace?: Pace;
   /** Resolves the server's host name instead of the system. Not called for an IP address. */
   readonly lookup?: LookupFunction;

@@ -67,7 +67,7 @@ const relatedObject = (name: string) => ({
   metadata: { name, namespace: "default", uid: name, resourceVersion: "5" },
 });
 
-/** Of more ConfigMaps than 10,000, only 10,000 are copied. */
+/** One more than are copied. */
 const MORE_THAN_COPIED = 10_001;
 
 /** Lines of a watch with this many ConfigMaps. */
@@ -75,7 +75,7 @@ const configMaps = (prefix: string, count: number): string =>
   Array.from({ length: count }, (_, index) => relatedObject(`${prefix}x${index}`))
     .map((object) => watchLine("ADDED", object)).join("");
 
-/** The times at which the ConfigMap was read that is in a watch only. */
+/** When the konnector read the ConfigMap that only the watch has. */
 export const ghostReads: number[] = [];
 
 /** Hostile providers, each with what a consumer sees of it. */

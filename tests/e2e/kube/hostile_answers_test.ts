@@ -9,6 +9,7 @@ import { Rate } from "../../../common/time/rate.ts";
 import { sleep } from "../../../common/time/wait.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { HostileApiServer } from "../../support/peers/hostile_api_server.ts";
+import { sender, watchLine } from "../../support/peers/hostile_provider.ts";
 import { running, TEST_USER_AGENT } from "../../support/planes/kube.ts";
 
 const MIB = 1024 * 1024;
@@ -66,13 +67,8 @@ const refuse = (answer: ServerResponse) => answer.writeHead(400).end("{}");
 /** Sends text again and again, as fast as the client reads it. */
 async function sendForever(answer: ServerResponse, text: () => string): Promise<void> {
   answer.writeHead(200, { "Content-Type": "application/json" });
-  const closed = new Promise<void>((resolve) => answer.on("close", resolve));
-  while (!answer.destroyed) {
-    if (answer.write(text())) await sleep(0);
-    else {
-      await Promise.race([closed, new Promise<void>((resolve) => answer.once("drain", resolve))]);
-    }
-  }
+  const send = sender(answer);
+  while (await send(text())) await sleep(0);
 }
 
 const most = { objects: 12, further: "ignored" } as const;
@@ -93,10 +89,8 @@ Deno.test("Cache reads no more pages of a list than it has room for", async () =
 Deno.test("Cache syncs though a watch sends initial objects without end", async () => {
   await using at = await startEndless((answer, { isWatch, wantsInitial }) => {
     if (wantsInitial) {
-      return sendForever(answer, () => {
-        const lines = fiveNew().map((object) => JSON.stringify({ type: "ADDED", object }));
-        return `${lines.join("\n")}\n`;
-      });
+      const lines = () => fiveNew().map((object) => watchLine("ADDED", object)).join("");
+      return sendForever(answer, lines);
     }
     if (isWatch) return answer.writeHead(200).flushHeaders();
     return page(answer, fiveNew());
@@ -131,7 +125,7 @@ Deno.test("Transport reads no faster than its pace", async () => {
     bytes += part;
     return rate.spend("server", part);
   };
-  const line = `${JSON.stringify({ type: "ADDED", object: named("x".repeat(1_000)) })}\n`;
+  const line = watchLine("ADDED", named("x".repeat(1_000)));
   await using at = await startEndless(
     (answer) => sendForever(answer, () => line.repeat(100)),
     { pace },

@@ -101,8 +101,8 @@ const storedAs = (sent: string): string => {
   return JSON.stringify(object);
 };
 
-/** Sends no faster than the client reads. */
-function sender(answer: ServerResponse): Send {
+/** Returns a function that sends no faster than the client reads. */
+export function sender(answer: ServerResponse): Send {
   const closed = new Promise<void>((resolve) => answer.on("close", resolve));
   return async (text) => {
     if (answer.destroyed) return false;
