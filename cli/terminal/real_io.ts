@@ -79,7 +79,8 @@ const openBrowser: LoginIo["openBrowser"] = (url) => {
 
 /** Longer than any URL with a token; the rest of a longer line is dropped. */
 const MAX_LINE = 65_536;
-const END_OF_INPUT = "\u0004";
+/** Ctrl-D. Linux stores it as NUL if it was typed before the terminal was in raw mode. */
+const END_OF_INPUT = ["\u0004", "\0"];
 const RUBOUT = /[\b\u007f]/;
 
 /**
@@ -104,7 +105,7 @@ async function* stdinLines(signal: AbortSignal): AsyncGenerator<string> {
         if (character === "\n" || character === "\r") {
           yield line;
           line = "";
-        } else if (isTerminal && character === END_OF_INPUT) return;
+        } else if (isTerminal && END_OF_INPUT.includes(character)) return;
         else if (isTerminal && RUBOUT.test(character)) line = line.slice(0, -1);
         else if (line.length < MAX_LINE) line += character;
       }

@@ -86,8 +86,16 @@ Deno.test("kubectl bind unbind", async (t) => {
         2,
         /Cannot unbind Export "widgets": it would delete 3 objects .*\n.*--yes/,
       );
-      for (const answer of ["n\n", "\n", "maybe\n", "\u0004"]) {
-        const asked = await world.onTerminal(["unbind", "widgets"], answer);
+      const answers: [text: string, delay?: number][] = [
+        ["n\n"],
+        ["\n"],
+        ["maybe\n"],
+        ["\u0004"],
+        // By then, script(1) has ended its input as well, and sends nothing more.
+        ["\u0004", 4],
+      ];
+      for (const [answer, delay] of answers) {
+        const asked = await world.onTerminal(["unbind", "widgets"], answer, delay);
         assert.equal(asked.code, 1, asked.stdout);
         assert.match(asked.stdout, told);
         assert.match(asked.stdout, /Unbind "widgets" and delete 3 objects\? \[y\/N\]/);

@@ -204,9 +204,10 @@ export class CliWorld implements AsyncDisposable {
     }
   }
 
-  /** Runs `kubectl bind` on a terminal, and types these answers. */
-  async onTerminal(args: readonly string[], answers: string): Promise<CliResult> {
-    const line = [this.consumerPlane.kubectlPath, "bind", ...args].join(" ");
+  /** Runs `kubectl bind` on a terminal after `delay` seconds, and types these answers at once. */
+  async onTerminal(args: readonly string[], answers: string, delay = 0): Promise<CliResult> {
+    const kubectl = [this.consumerPlane.kubectlPath, "bind", ...args].join(" ");
+    const line = `sleep ${delay}; ${kubectl}`;
     const terminal = ["-qec", line, "/dev/null"];
     const env = this.#env({ TERM: "dumb" });
     return await this.user.runWithPlugin("/usr/bin/script", terminal, { env, stdin: answers });
