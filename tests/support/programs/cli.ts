@@ -7,6 +7,9 @@ import { CLI_RUN_FLAGS } from "../../../scripts/run_flags.ts";
 /** The variable with the folder of the client that the test runner packed. */
 export const CLI_VARIABLE = "XBIND_TEST_CLI";
 
+/** Longer than any command line takes, so that one that waits forever is reported. */
+const LONGEST_RUN_MS = 300_000;
+
 /** The environment and stdin of a command line. */
 export interface CliOptions {
   readonly env?: Readonly<Record<string, string>>;
@@ -177,10 +180,20 @@ export class RunningCli implements AsyncDisposable {
     this.#child.kill(signal);
   }
 
-  /** Waits until the process ends. */
+  /** Waits until the process ends, and kills a process that does not. */
   async ended(): Promise<CliResult> {
+    let isStuck = false;
+    const limit = setTimeout(() => {
+      isStuck = true;
+      this.kill("SIGKILL");
+    }, LONGEST_RUN_MS);
     const { code } = await this.#child.status;
+    clearTimeout(limit);
     await this.#reading;
+    if (isStuck) {
+      const output = `stdout: ${this.stdout}\nstderr: ${this.stderr}`;
+      throw new Error(`Still running after ${LONGEST_RUN_MS / 1000} s; ${output}`);
+    }
     await this.endStdin();
     return { code, stdout: this.stdout, stderr: this.stderr };
   }
