@@ -50,10 +50,20 @@ const END_TO_END_TESTS = ["tests/e2e/", "tests/browser/"];
  */
 const LAZY_COLLECTION = ["GOGC", "400"] as const;
 
-/** Runs deno with these arguments, passes its output through, and returns it. */
+/**
+ * Twice the time of all end-to-end tests on a busy machine. Without a limit, one test that never
+ * ends would also hide the failures of all others.
+ */
+const LONGEST_EVERYDAY_RUN_MS = 55 * 60_000;
+
+/**
+ * Runs deno with these arguments, passes its output through, and returns it. After the time limit,
+ * it is interrupted: `deno test` then lists the failed tests and those that have not ended.
+ */
 async function runDeno(
   args: readonly string[],
   env: Record<string, string> = {},
+  limitMs?: number,
 ): Promise<{ success: boolean; output: string }> {
   const child = new Deno.Command(Deno.execPath(), {
     args: [...args],
@@ -62,6 +72,11 @@ async function runDeno(
     stdout: "piped",
     stderr: "piped",
   }).spawn();
+  const interrupt = () => {
+    say(`Interrupted after ${(limitMs ?? 0) / 60_000} minutes, because a test may never end`);
+    child.kill("SIGINT");
+  };
+  const limit = limitMs === undefined ? undefined : setTimeout(interrupt, limitMs);
   const decoder = new TextDecoder();
   let output = "";
   const pass = async (from: ReadableStream<Uint8Array>, to: typeof Deno.stdout) => {
@@ -75,6 +90,7 @@ async function runDeno(
     pass(child.stdout, Deno.stdout),
     pass(child.stderr, Deno.stderr),
   ]);
+  clearTimeout(limit);
   return { success, output };
 }
 
@@ -92,11 +108,12 @@ async function runTests(
   files: readonly string[],
   options: readonly string[],
   env: Record<string, string> = {},
+  limitMs?: number,
 ): Promise<Tally> {
   // Without files, deno test would run all of them.
   if (files.length === 0) return { passed: 0, failed: 0, skipped: 0 };
   const args = ["test", "-A", "--parallel", "--no-check", ...options, ...files];
-  const { success, output } = await runDeno(args, env);
+  const { success, output } = await runDeno(args, env, limitMs);
   return tallyOf(output, success);
 }
 
@@ -124,7 +141,7 @@ async function runOnControlPlanes({ mode, shard, options }: TestPlan): Promise<T
     const promtool = await promtoolBinary().catch((error) => (say(error.message), ""));
     const chromium = await chromiumBinary().catch((error) => (say(error.message), ""));
     await using planes = await startSharedPlanes();
-    return await runTests(files, options, {
+    const env = {
       ...planes.env,
       [Backend.variable]: backend,
       [Konnector.variable]: konnector,
@@ -134,7 +151,13 @@ async function runOnControlPlanes({ mode, shard, options }: TestPlan): Promise<T
       CHROME_PATH: chromium,
       // Longer forms also measure times, so each has the machine for itself.
       ...(mode === "soak" ? { [SOAK_VARIABLE]: "1", DENO_JOBS: "1" } : { DENO_JOBS: "4" }),
-    });
+    };
+    return await runTests(
+      files,
+      options,
+      env,
+      mode === "soak" ? undefined : LONGEST_EVERYDAY_RUN_MS,
+    );
   } finally {
     await Deno.remove(dir, { recursive: true });
   }
