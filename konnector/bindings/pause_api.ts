@@ -20,8 +20,10 @@ export interface PauseDeps {
   readonly reportsOf: (what: string) => CacheReports;
 }
 
-/** If the link opens within this time, the objects are not followed separately. */
+/** If the provider answers within this time, the objects are not followed separately. */
 const PATIENCE_MS = 5_000;
+/** How often a provider gets this time again because its list makes progress. */
+const MOST_WAITS = 12;
 
 /** Stops the sync of an API. Objects that go meanwhile are released if they can be. */
 export function pauseApi(deps: PauseDeps, api: string, state: ApiState): void {
@@ -40,11 +42,16 @@ export function whileAway(deps: PauseDeps, api: string, state: ApiState): Runnab
   return following(deps, api, ifAway(coverageOf, reason));
 }
 
-/** Runs something after a delay. */
-export const patiently = (run: Runnable): Runnable => async (signal) => {
-  await sleep(PATIENCE_MS, signal);
-  await run(signal);
-};
+/** Runs something after a while without progress, or after a minute with it. */
+export const patiently =
+  (run: Runnable, progress: () => number = () => 0): Runnable => async (signal) => {
+    for (let waits = 0; waits < MOST_WAITS; waits++) {
+      const before = progress();
+      await sleep(PATIENCE_MS, signal);
+      if (progress() === before) break;
+    }
+    await run(signal);
+  };
 
 function following(deps: PauseDeps, api: string, judge: Judge): Runnable {
   const { log, reportsOf } = deps;

@@ -84,17 +84,19 @@ export function startSync(
     },
     onProgress: () => apis.progressed(api),
   });
-  const beside = untilSynced(started, patiently(whileAway(deps, api, unknown(state))));
+  // A long list is no reason to list the consumer's objects twice.
+  const late = patiently(whileAway(deps, api, unknown(state)), () => started.copiesRead);
+  const beside = untilCopiesKnown(started, late);
   apis.start(api, state, { identity, sync: started, beside }, link.signal);
 }
 
 /** A provider whose copies cannot be listed counts as unreachable. */
 const unknown = (state: ApiState): ApiState => ({ ...state, reason: "Pending" });
 
-/** Runs something until both sides are known. */
-const untilSynced = (sync: ApiSync, run: Runnable): Runnable => async (signal) => {
+/** Runs something until the copies are known. */
+const untilCopiesKnown = (sync: ApiSync, run: Runnable): Runnable => async (signal) => {
   using life = childController(signal);
-  const known = sync.whenSynced(life.signal).then(() => life.abort());
+  const known = sync.whenCopiesKnown(life.signal).then(() => life.abort());
   await all(run, () => known)(life.signal);
 };
 

@@ -92,6 +92,7 @@ export class ApiSync {
   readonly #refused = new Tally();
   readonly #leftovers: Leftovers;
   readonly #refusedRetry = new RefusedRetry();
+  #copiesRead = 0;
 
   constructor(options: ApiSyncOptions) {
     const { type, clusterUid, namespace, reports } = options;
@@ -168,10 +169,14 @@ export class ApiSync {
     return this.#context.objects.hasSynced && this.#context.copies.hasSynced;
   }
 
-  /** Resolves once both sides are known. */
-  async whenSynced(signal: AbortSignal): Promise<void> {
+  /** Resolves once the copies are known. */
+  async whenCopiesKnown(signal: AbortSignal): Promise<void> {
     await this.#context.copies.whenSynced(signal);
-    await this.#context.objects.whenSynced(signal);
+  }
+
+  /** How many copies the provider has sent so far. */
+  get copiesRead(): number {
+    return this.#copiesRead;
   }
 
   get counts(): SyncCounts {
@@ -220,6 +225,7 @@ export class ApiSync {
   }
 
   #decodeCopy(item: unknown, copies: Cache<ProviderRecord>): ProviderRecord {
+    this.#copiesRead++;
     const { hasStatusSubresource } = this.type;
     const heardAt = copies.hasSynced ? performance.now() : 0;
     const record = providerRecord(item, { manager: MANAGER, hasStatusSubresource }, heardAt);

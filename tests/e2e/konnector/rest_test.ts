@@ -121,7 +121,7 @@ Deno.test("every look through the records finds what is left to do, and asks not
   });
   const stop = new AbortController();
   const running = sync.run(stop.signal);
-  await sync.whenSynced(stop.signal);
+  await eventually("both sides are known", () => sync.hasSynced);
   await sleep(1_000);
   assert.equal(await provider.kube.find(type, { namespace, name: "a" }), undefined);
   coverage = "sync"; // nobody tells the sync

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { CLUSTER_BINDINGS } from "../../../common/api/resources.ts";
+import type { Arrival } from "../../support/faults/fault_proxy.ts";
 import { everyDayOrSoak } from "../../support/planes/soak.ts";
 import {
   aWhile,
@@ -147,4 +148,24 @@ Deno.test("a restart with many objects reads none one by one, and writes nothing
   const reads = proxies.flatMap(({ arrivals }) => arrivals)
     .filter(({ path }) => path.includes("/object-"));
   assert.deepEqual(reads, [], "no object is read one by one");
+});
+
+Deno.test("a restart reads the objects once, also if the list of the copies takes long", async () => {
+  const bound = await bindWithProbe("slow");
+  const { type } = bound;
+  const names = Array.from({ length: 8 }, (_, index) => `object-${index}`);
+  for (const name of names) await world.create(bound, name);
+  for (const name of names) await world.onProvider(type, keyIn(bound, name));
+  const isWatched = ({ path, isWatch }: Arrival) => isWatch && path.includes(`/${type.plural}?`);
+  world.consumerProxy.arrivals.length = 0;
+  world.providerProxy.faults = (arrival) =>
+    isWatched(arrival) ? { kind: "slow", pauseMs: 1_000 } : undefined;
+  try {
+    await world.restart();
+    await synced(bound);
+  } finally {
+    world.providerProxy.faults = () => undefined;
+    world.providerProxy.cutStreams();
+  }
+  assert.equal(world.consumerProxy.arrivals.filter(isWatched).length, 1);
 });

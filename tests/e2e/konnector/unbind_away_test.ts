@@ -124,6 +124,12 @@ const LOSSES: Readonly<Record<string, (bound: Bound) => Promise<() => Promise<vo
     await world.restart();
     return () => Promise.resolve();
   },
+  "does not list its copies": async ({ type }) => {
+    world.providerProxy.faults = ({ path, isWatch }) =>
+      isWatch && path.includes(`/${type.plural}?`) ? { kind: "stall", afterHead: true } : undefined;
+    await world.restart();
+    return () => Promise.resolve(world.providerProxy.cutStreams());
+  },
 };
 
 for (const [what, lose] of Object.entries(LOSSES)) {

@@ -40,6 +40,8 @@ export type Fault =
   | { readonly kind: "stall"; readonly afterHead?: boolean }
   /** The proxy replaces each line of the answer by the lines that `pass` returns. */
   | { readonly kind: "lines"; readonly pass: (line: string) => string[] }
+  /** The proxy forwards the answer line by line, each after a pause. */
+  | { readonly kind: "slow"; readonly pauseMs: number }
   /**
    * The proxy forwards the request when `pass` calls `forward`, which resolves with the status, or
    * 0 without an answer. If `pass` returns true, the proxy answers; else it breaks the connection.
@@ -349,17 +351,27 @@ export class FaultProxy implements AsyncDisposable {
       answer.on("close", () => this.#streams.delete(stream));
     }
     const headers = endToEnd(reply.headers);
-    if (fault?.kind === "lines") delete headers["content-length"];
+    if (fault?.kind === "lines" || fault?.kind === "slow") delete headers["content-length"];
     answer.writeHead(reply.statusCode ?? 502, headers);
     answer.flushHeaders();
-    const write = fault?.kind === "lines"
-      ? byLines(fault.pass, (text) => answer.write(text))
-      : (part: Buffer) => void answer.write(part);
+    const write = this.#writer(answer, fault);
     const forward = (act: () => void) => {
       if (stream.held) stream.held.push(act);
       else if (!stream.silent && !answer.writableEnded) act();
     };
     reply.on("data", (part: Buffer) => forward(() => write(part)));
     reply.on("end", () => forward(() => answer.end()));
+  }
+
+  #writer(answer: http.ServerResponse, fault: Fault | undefined): (part: Buffer) => void {
+    const write = (text: string | Buffer) => void answer.write(text);
+    if (fault?.kind === "lines") return byLines(fault.pass, write);
+    if (fault?.kind !== "slow") return write;
+    let dueAt = 0;
+    return byLines((line) => [line], (text) => {
+      const now = performance.now();
+      dueAt = Math.max(dueAt, now) + fault.pauseMs;
+      this.#later(dueAt - now, () => write(text));
+    });
   }
 }
