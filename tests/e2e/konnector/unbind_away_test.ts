@@ -227,11 +227,15 @@ async function loseObjects(bound: Bound, ...names: string[]): Promise<void> {
   }
 }
 
-const leftoversOf = async ({ api }: Bound): Promise<string | undefined> => {
+/** Reads a metric of the API's sync. */
+async function syncMetric(
+  what: "leftovers" | "objects",
+  { api }: Bound,
+): Promise<string | undefined> {
   const address = await world.konnector.addressOf("/metrics");
   const text = await (await fetch(`${address}/metrics`)).text();
-  return new RegExp(`xbind_sync_leftovers{api="${api}"} (\\d+)`).exec(text)?.[1];
-};
+  return new RegExp(`xbind_sync_${what}{api="${api}"} (\\d+)`).exec(text)?.[1];
+}
 
 Deno.test("copies without an object are reported, and deleted if the konnector is told so", async () => {
   const bound = await boundWith("left", "kept", "lost");
@@ -253,10 +257,10 @@ Deno.test("copies without an object are reported, and deleted if the konnector i
     );
   });
   assert.deepEqual(reported.provider, []);
-  assert.equal(await leftoversOf(bound), "1");
+  assert.equal(await syncMetric("leftovers", bound), "1");
 
   await world.restart({ flags: ["--leftovers=delete", "--leftovers-interval=3s"] });
-  await eventually("both sides are known", async () => await leftoversOf(bound) !== undefined);
+  await eventually("both sides are known", async () => await syncMetric("objects", bound) === "1");
   world.consumerProxy.faults = ({ path }) =>
     path.includes(type.plural) && path.includes("watch=") ? { kind: "resetBefore" } : undefined;
   world.consumerProxy.cutStreams();

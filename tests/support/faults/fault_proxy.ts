@@ -95,6 +95,8 @@ export class FaultProxy implements AsyncDisposable {
   readonly #dir: string;
   readonly #sockets = new Set<Socket>();
   readonly #streams = new Set<OpenStream>();
+  /** Watches that were forwarded, and that the API server has not accepted yet. */
+  readonly #opening = new Set<http.IncomingMessage>();
   readonly #timers = new Set<ReturnType<typeof setTimeout>>();
   #connections = 0;
   #mostConnections = 0;
@@ -185,8 +187,9 @@ export class FaultProxy implements AsyncDisposable {
     return path;
   }
 
-  /** Breaks every open watch. */
+  /** Breaks every watch that is open, or about to open. */
   cutStreams(): void {
+    for (const request of this.#opening) request.socket.destroy();
     for (const { request } of this.#streams) request.socket.destroy();
   }
 
@@ -333,14 +336,19 @@ export class FaultProxy implements AsyncDisposable {
     const broken = () => {
       if (!answer.writableEnded) request.socket.destroy();
     };
+    if (isWatch(request)) this.#opening.add(request);
     upstream.on("error", broken);
     upstream.on("response", (reply) => {
+      this.#opening.delete(request);
       reply.on("error", broken);
       if (fault?.kind === "resetAfter") reply.on("end", broken).resume();
       else if (fault || isWatch(request)) this.#handOn({ request, answer }, reply, fault);
       else void wholeReply({ request, answer }, reply).then((handOn) => handOn());
     });
-    answer.on("close", () => upstream.destroy());
+    answer.on("close", () => {
+      this.#opening.delete(request);
+      upstream.destroy();
+    });
   }
 
   #handOn(exchange: Exchange, reply: http.IncomingMessage, fault: Fault | undefined): void {
