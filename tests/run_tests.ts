@@ -51,14 +51,14 @@ const END_TO_END_TESTS = ["tests/e2e/", "tests/browser/"];
 const LAZY_COLLECTION = ["GOGC", "400"] as const;
 
 /**
- * Twice the time of all end-to-end tests on a busy machine. Without a limit, one test that never
- * ends would also hide the failures of all others.
+ * Twice the time of all end-to-end tests on a busy machine. Without a limit, a run with one test
+ * that never ends would never say so.
  */
 const LONGEST_EVERYDAY_RUN_MS = 55 * 60_000;
 
 /**
  * Runs deno with these arguments, passes its output through, and returns it. After the time limit,
- * it is interrupted: `deno test` then lists the failed tests and those that have not ended.
+ * it is interrupted: `deno test` then lists the tests that have not ended.
  */
 async function runDeno(
   args: readonly string[],

@@ -125,10 +125,12 @@ export class DaemonProcess implements AsyncDisposable {
     });
   }
 
-  /** Waits for a log line with this message. */
-  logged(msg: string): Promise<LogLine> {
-    return eventually(`the ${this.#name} logs "${msg}"`, () => {
+  /** Waits for a log line with this message. A failure shows the whole log. */
+  async logged(msg: string): Promise<LogLine> {
+    return await eventually(`the ${this.#name} logs "${msg}"`, () => {
       return this.log.find((line) => line.msg === msg);
+    }).catch((cause) => {
+      throw new Error(`No "${msg}" in the log: ${this.lines.join("\n")}`, { cause });
     });
   }
 

@@ -137,6 +137,7 @@ export class KonnectorWorld extends TwoSides implements AsyncDisposable {
     const access = { server: toConsumer.server, caData: btoa(toConsumer.caPem), token };
     await Deno.writeTextFile(kubeconfig, stringify(providerKubeconfig(access)));
     const konnector = await Konnector.start(consumerPlane, { kubeconfig });
+    await konnector.logged("listening");
     return new KonnectorWorld({
       providerPlane,
       consumerPlane,
