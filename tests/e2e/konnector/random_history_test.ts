@@ -59,21 +59,32 @@ async function play(
     });
   }
   await t.step("nothing is written at rest", async () => {
-    await bindingsStay();
+    await atRest();
     const writes = await world.writesDuring(() => sleep(2_000));
     assert.deepEqual(writes, { consumer: [], provider: [] });
   });
 }
 
-/** Waits until a konnector that was started has written what it found to the bindings. */
-async function bindingsStay(): Promise<void> {
+/** Waits until the konnector that was started last has worked off what it found. */
+async function atRest(): Promise<void> {
+  const address = await world.konnector.addressOf("/metrics");
+  await eventually("the konnector syncs", async () => (await syncs(address)).length > 0);
   let last = "";
-  await eventually("the bindings stay as they are", async () => {
+  await eventually("the konnector is at rest", async () => {
     const bindings = await world.consumer.kube.list(CLUSTER_BINDINGS);
+    const versions = bindings.map(({ metadata }) => metadata.resourceVersion);
     const before = last;
-    last = bindings.map(({ metadata }) => metadata.resourceVersion).join();
+    last = [...await metricLines(address, "workqueue_"), ...versions].join();
     return last === before;
   }, { everyMs: 1_000 });
+}
+
+/** The syncs that know both sides. */
+const syncs = (address: string) => metricLines(address, 'workqueue_depth{name="sync/');
+
+async function metricLines(address: string, start: string): Promise<string[]> {
+  const text = await (await fetch(`${address}/metrics`)).text();
+  return text.split("\n").filter((line) => line.startsWith(start));
 }
 
 Deno.test("random histories of users, providers and crashes end as they must", async (t) => {
