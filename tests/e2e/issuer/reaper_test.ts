@@ -179,7 +179,7 @@ Deno.test("--reaper-delete-boundary without --reaper-revoke logs a warning and d
   const grant = await world.ready(await world.grant({ who: "kept" }));
   await stale(grant);
   const wouldRevoke = async () => {
-    const text = await (await fetch(`${await world.backend.addressOf("/metrics")}/metrics`)).text();
+    const text = await world.backend.metrics();
     return Number(/^xbind_grants_would_revoke (\d+)$/m.exec(text)?.[1]);
   };
   const all = await kube.list(GRANTS);

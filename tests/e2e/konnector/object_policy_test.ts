@@ -64,9 +64,8 @@ const pause = (
 const writesOnRestart = (...flags: string[]) =>
   world.writesDuring(async () => {
     await world.restart({ flags });
-    const address = await world.konnector.addressOf("/metrics");
     await eventually("the objects are known", async () => {
-      const text = await (await fetch(`${address}/metrics`)).text();
+      const text = await world.konnector.metrics();
       return new RegExp(`xbind_sync_held_objects{api="${bound.api}"} [1-9]`).test(text);
     });
     await aWhile();

@@ -67,24 +67,21 @@ async function play(
 
 /** Waits until the konnector that was started last has worked off what it found. */
 async function atRest(): Promise<void> {
-  const address = await world.konnector.addressOf("/metrics");
-  await eventually("the konnector syncs", async () => (await syncs(address)).length > 0);
+  await eventually("a sync knows both sides", async () => {
+    return (await metricLines('workqueue_depth{name="sync/')).length > 0;
+  });
   let last = "";
   await eventually("the konnector is at rest", async () => {
     const bindings = await world.consumer.kube.list(CLUSTER_BINDINGS);
     const versions = bindings.map(({ metadata }) => metadata.resourceVersion);
     const before = last;
-    last = [...await metricLines(address, "workqueue_"), ...versions].join();
+    last = [...await metricLines("workqueue_"), ...versions].join();
     return last === before;
   }, { everyMs: 1_000 });
 }
 
-/** The syncs that know both sides. */
-const syncs = (address: string) => metricLines(address, 'workqueue_depth{name="sync/');
-
-async function metricLines(address: string, start: string): Promise<string[]> {
-  const text = await (await fetch(`${address}/metrics`)).text();
-  return text.split("\n").filter((line) => line.startsWith(start));
+async function metricLines(start: string): Promise<string[]> {
+  return (await world.konnector.metrics()).split("\n").filter((line) => line.startsWith(start));
 }
 
 Deno.test("random histories of users, providers and crashes end as they must", async (t) => {

@@ -48,9 +48,8 @@ async function fill(bound: Bound, count: number, prefix = "o"): Promise<void> {
 
 /** Waits until the konnector holds this many objects of an API. */
 async function isKnown({ api }: Bound, count: number): Promise<void> {
-  const address = await world.konnector.addressOf("/metrics");
   await eventually("the objects are known", async () => {
-    const text = await (await fetch(`${address}/metrics`)).text();
+    const text = await world.konnector.metrics();
     return text.includes(`xbind_sync_held_objects{api="${api}"} ${count}\n`);
   });
 }

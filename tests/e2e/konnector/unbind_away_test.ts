@@ -232,8 +232,7 @@ async function syncMetric(
   what: "leftovers" | "objects",
   { api }: Bound,
 ): Promise<string | undefined> {
-  const address = await world.konnector.addressOf("/metrics");
-  const text = await (await fetch(`${address}/metrics`)).text();
+  const text = await world.konnector.metrics();
   return new RegExp(`xbind_sync_${what}{api="${api}"} (\\d+)`).exec(text)?.[1];
 }
 

@@ -144,6 +144,11 @@ export class DaemonProcess implements AsyncDisposable {
     });
   }
 
+  /** Reads the metrics in Prometheus' text format. */
+  async metrics(): Promise<string> {
+    return await (await fetch(`${await this.addressOf("/metrics")}/metrics`)).text();
+  }
+
   /** Sends a signal. */
   signal(signal: Deno.Signal): void {
     this.#child.kill(signal);

@@ -146,7 +146,7 @@ export class IssuerWorld extends TestProvider implements AsyncDisposable {
 
   /** Reads the backend's count of a controller's reconciles. */
   async reconciles(controller: "grant" | "export"): Promise<number> {
-    const text = await (await fetch(`${await this.backend.addressOf("/metrics")}/metrics`)).text();
+    const text = await this.backend.metrics();
     const counts = text.matchAll(
       /^controller_runtime_reconcile_total\{controller="(\w+)",result="\w+"\} (\d+)$/gm,
     );

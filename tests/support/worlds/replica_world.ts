@@ -39,7 +39,7 @@ export class Replica implements AsyncDisposable {
 
   /** Reads its leader metric: 1 for the leader, 0 for a standby. */
   async masterStatus(): Promise<number> {
-    const text = await (await fetch(`${await this.backend.addressOf("/metrics")}/metrics`)).text();
+    const text = await this.backend.metrics();
     const [, value] = new RegExp(`^leader_election_master_status\\{name="${LEASE}"\\} (\\d)$`, "m")
       .exec(text) ?? assert.fail(`no leader_election_master_status in ${text}`);
     return Number(value);
