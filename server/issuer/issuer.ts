@@ -1,4 +1,4 @@
-import { isDeleting } from "../../common/api/resources.ts";
+import { type Grant, isDeleting } from "../../common/api/resources.ts";
 import type { Authorizer } from "../authorization/authorizer.ts";
 import type { Config } from "../config.ts";
 import type { Change } from "../../common/kube/cache.ts";
@@ -116,6 +116,13 @@ function feedQueues(
   /** Puts a Grant that a bind waits for before the others. */
   const addGrant = (name: string, grant = caches.grants.get({ name }), isHalfDone = false) =>
     grants.add(name, { urgent: isHalfDone || grant !== undefined && isUrgent(grant, now()) });
+  /** A revocation reads everything by itself, so it needs no wake-up until an object stays. */
+  const needsNoWakeUp = (grant: Grant) => isDeleting(grant) && !isRevoking(grant.metadata.name);
+  const addGrants = (concerned: Iterable<Grant>) => {
+    for (const grant of concerned) {
+      if (!needsNoWakeUp(grant)) addGrant(grant.metadata.name, grant);
+    }
+  };
   caches.grants.onChange((change) => {
     const grant = change.after ?? change.before;
     if (grant && !isOwn(change)) addGrant(grant.metadata.name, grant);
@@ -124,8 +131,7 @@ function feedQueues(
     const { before, after } = change;
     if (after && !isOwn(change)) exports.add(after.metadata.name);
     if (offersSameRelated(before, after)) return;
-    const name = (after ?? before)?.metadata.name ?? "";
-    for (const grant of caches.grants.find("export", name)) addGrant(grant.metadata.name, grant);
+    addGrants(caches.grants.find("export", (after ?? before)?.metadata.name ?? ""));
   });
   const ofGrant = (change: Change<MetadataObject>, isHalfDone = false) => {
     if (isOwn(change)) return;
@@ -133,8 +139,7 @@ function feedQueues(
       const name = object?.metadata.labels?.[LABELS.grant];
       if (!name) continue;
       const grant = caches.grants.get({ name });
-      // A revocation reads the objects that it deletes by itself, until one does not go away.
-      if (grant && isDeleting(grant) && !isRevoking(name)) continue;
+      if (grant && needsNoWakeUp(grant)) continue;
       addGrant(name, grant, isHalfDone); // without a Grant this is a leftover
     }
   };
@@ -151,8 +156,7 @@ function feedQueues(
   });
   caches.boundaries.onChange((change) => {
     const name = (change.after ?? change.before)?.metadata.name;
-    if (!name || isOwn(change)) return;
-    for (const grant of caches.grants.find("boundary", name)) addGrant(grant.metadata.name, grant);
+    if (name && !isOwn(change)) addGrants(caches.grants.find("boundary", name));
   });
   caches.crds.onChange(({ before, after }) => {
     if (
@@ -161,7 +165,7 @@ function feedQueues(
       return;
     }
     const name = (after ?? before)?.metadata.name ?? "";
-    for (const grant of caches.grants.find("api", name)) addGrant(grant.metadata.name, grant);
+    addGrants(caches.grants.find("api", name));
     for (const { metadata } of caches.exports.find("api", name)) exports.add(metadata.name);
   });
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { CRDS, type Grant, GRANTS, SECRETS } from "../../../common/api/resources.ts";
+import { LABELS } from "../../../common/api/names.ts";
+import { CRDS, type Grant, GRANTS, NAMESPACES, SECRETS } from "../../../common/api/resources.ts";
 import { CrashWorld } from "../../support/worlds/crash_world.ts";
 import { HeldWatches } from "../../support/planes/held_watches.ts";
 import { allRules } from "../../support/planes/issued_rights.ts";
@@ -98,4 +99,40 @@ Deno.test("issuer() finds a token after it lost the answer and the event of the 
   };
   await provider.grant({ who: "eve" });
   await provider.ready(grant).finally(() => watches.release());
+});
+
+Deno.test("issuer() revokes a Grant once if its boundary changes meanwhile", async () => {
+  const boundary = { name: boundaryOf(grantFor({ who: "dan" })) };
+  /** Takes a label off the boundary, and waits until the issuer has put it back for `other`. */
+  const changed = async () => {
+    await provider.edit(NAMESPACES, boundary, {
+      metadata: { labels: { [LABELS.managed]: null } },
+    });
+    await eventually("the boundary is repaired", async () => {
+      const { metadata } = await kube.get(NAMESPACES, boundary);
+      return metadata.labels?.[LABELS.managed];
+    });
+  };
+  const grant = await provider.ready(await provider.grant({ name: "dan-a", who: "dan" }));
+  const other = await provider.ready(await provider.grant({ name: "dan-b", who: "dan" }));
+  const { inspect } = gate;
+  gate.inspect = async (write) => {
+    await inspect(write);
+    if (write.what !== "patch grants") return;
+    watches.hold(NAMESPACES.plural);
+    proxy.arrivals.length = 0;
+  };
+  try {
+    await kube.delete(GRANTS, { name: grant.metadata.name });
+    await world.revoked(grant);
+    await changed();
+    await changed();
+    const ofGrant = proxy.arrivals.filter(({ path }) => path.includes(grant.metadata.name));
+    assert.deepEqual(ofGrant.map(({ method, path }) => `${method} ${path}`), []);
+  } finally {
+    gate.inspect = inspect;
+    watches.release();
+  }
+  await kube.delete(GRANTS, { name: other.metadata.name });
+  await world.revoked(other);
 });
