@@ -42,12 +42,12 @@ export function whileAway(deps: PauseDeps, api: string, state: ApiState): Runnab
   return following(deps, api, ifAway(coverageOf, reason));
 }
 
-/** Runs something after a while without progress, or after a minute with it. */
+/** Runs something after 5 s without progress, or after a minute with it. */
 export const patiently =
-  (run: Runnable, progress: () => number = () => 0): Runnable => async (signal) => {
+  (run: Runnable, progress: () => number = () => 0, wait = sleep): Runnable => async (signal) => {
     for (let waits = 0; waits < MOST_WAITS; waits++) {
       const before = progress();
-      await sleep(PATIENCE_MS, signal);
+      await wait(PATIENCE_MS, signal);
       if (progress() === before) break;
     }
     await run(signal);
