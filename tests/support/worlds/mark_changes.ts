@@ -7,7 +7,8 @@ import type { Instance } from "./two_sides.ts";
 export interface MarkChange {
   /** Whether the copy stays ours and gets the mark back. Otherwise it becomes a foreign object. */
   readonly isRepaired: boolean;
-  readonly steps: readonly PatchStep[];
+  /** Makes the steps; a replaced mark is another one each time. */
+  readonly steps: () => readonly PatchStep[];
 }
 
 const pathOf = (field: "labels" | "annotations", key: string): string =>
@@ -26,12 +27,12 @@ const replace = (key: string): PatchStep => ({
 
 /** The changes of marks that may happen. */
 export const MARK_CHANGES: readonly MarkChange[] = [
-  { isRepaired: true, steps: [remove("labels", LABELS.managed)] },
-  { isRepaired: true, steps: [{ op: "remove", path: "/metadata/labels" }] },
-  { isRepaired: false, steps: [remove("annotations", ANNOTATIONS.consumerObjectUid)] },
-  { isRepaired: false, steps: [replace(ANNOTATIONS.consumerObjectUid)] },
-  { isRepaired: false, steps: [replace(ANNOTATIONS.consumerClusterUid)] },
-  { isRepaired: false, steps: [{ op: "remove", path: "/metadata/annotations" }] },
+  { isRepaired: true, steps: () => [remove("labels", LABELS.managed)] },
+  { isRepaired: true, steps: () => [{ op: "remove", path: "/metadata/labels" }] },
+  { isRepaired: false, steps: () => [remove("annotations", ANNOTATIONS.consumerObjectUid)] },
+  { isRepaired: false, steps: () => [replace(ANNOTATIONS.consumerObjectUid)] },
+  { isRepaired: false, steps: () => [replace(ANNOTATIONS.consumerClusterUid)] },
+  { isRepaired: false, steps: () => [{ op: "remove", path: "/metadata/annotations" }] },
 ];
 
 /** Returns whether a copy has the labels by which its konnector watches it. */

@@ -187,7 +187,7 @@ export class RandomHistory implements AsyncDisposable {
     if (!copy || this.#foreign.size >= MOST_FOREIGN) return;
     const { isRepaired, steps } = this.#pick(MARK_CHANGES);
     const at = keyIn(place, name);
-    const changed = await changeExactly(this.world.provider.kube, place.type, copy, steps);
+    const changed = await changeExactly(this.world.provider.kube, place.type, copy, steps());
     if (isRepaired) return;
     this.observer.guard(changed);
     this.#foreign.set(keyText(copy.metadata), changed);
