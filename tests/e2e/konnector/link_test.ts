@@ -248,7 +248,7 @@ Deno.test("a Connection takes its heartbeat away, also if its link was closed", 
   await consumer.kube.delete(CLUSTER_BINDINGS, { name });
   await isGone(consumer.kube, CLUSTER_BINDINGS, { name });
   world.providerProxy.faults = () => ({ kind: "status", code: 401 });
-  world.providerProxy.cutStreams();
+  world.providerProxy.watches.cut();
   await world.hasCondition(CONNECTIONS, { name }, "Ready", "False", "CredentialsRejected");
   world.providerProxy.faults = () => undefined;
   await consumer.kube.delete(CONNECTIONS, { name });
@@ -277,7 +277,7 @@ Deno.test("a provider that is away is reported after 10 s, and used again when i
   await world.onProvider(type, { namespace, name: "a" });
   const wentAt = performance.now();
   world.providerProxy.faults = () => ({ kind: "resetBefore" });
-  world.providerProxy.cutStreams();
+  world.providerProxy.watches.cut();
   world.providerProxy.arrivals.length = 0;
   await world.edit("consumer", bound, "a", { spec: { size: 2 } });
   await world.create(bound, "b");
@@ -309,7 +309,7 @@ Deno.test("a short outage is not reported", async () => {
   const { name, type, namespace } = bound;
   const before = await consumer.kube.get(CONNECTIONS, { name });
   world.providerProxy.faults = () => ({ kind: "status", code: 503 });
-  world.providerProxy.cutStreams();
+  world.providerProxy.watches.cut();
   await world.create(bound, "a");
   await sleep(3_000);
   world.providerProxy.faults = () => undefined;

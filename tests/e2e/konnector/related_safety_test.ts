@@ -133,7 +133,7 @@ Deno.test("a provider that is away makes no copy go", async () => {
   const copy = await related.has("consumer", "secrets", down, "one");
   await related.has("provider", "secrets", up, "one");
   world.providerProxy.faults = () => ({ kind: "status", code: 503 });
-  world.providerProxy.cutStreams();
+  world.providerProxy.watches.cut();
   await related.write("provider", "secrets", down, "two");
   await related.delete("consumer", "secrets", up);
   const writes = await related.writes(() => aWhile(3_000));
@@ -154,7 +154,7 @@ Deno.test("copies on the consumer go with their binding, also while the provider
   await related.put("provider", "secrets", key, "one", { labels: [label] });
   await related.has("consumer", "secrets", key, "one");
   world.providerProxy.faults = () => ({ kind: "status", code: 503 });
-  world.providerProxy.cutStreams();
+  world.providerProxy.watches.cut();
   await aWhile();
   await consumer.kube.delete(CLUSTER_BINDINGS, { name });
   await isGone(consumer.kube, CLUSTER_BINDINGS, { name });

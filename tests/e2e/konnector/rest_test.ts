@@ -71,7 +71,7 @@ Deno.test("at rest, the konnector watches, and sends nothing but heartbeats", as
     { plane: world.providerPlane, kube: provider.kube },
   ], async () => {
     await sleep(REST_MS / 2);
-    for (const proxy of [world.consumerProxy, world.providerProxy]) proxy.endStreams();
+    for (const proxy of [world.consumerProxy, world.providerProxy]) proxy.watches.end();
     await sleep(REST_MS / 2);
   });
   assert.deepEqual(onConsumer.map(requestText), []);

@@ -165,7 +165,7 @@ Deno.test("a restart reads the objects once, also if the list of the copies take
     await synced(bound);
   } finally {
     world.providerProxy.faults = () => undefined;
-    world.providerProxy.cutStreams();
+    world.providerProxy.watches.cut();
   }
   assert.equal(world.consumerProxy.arrivals.filter(isWatched).length, 1);
 });

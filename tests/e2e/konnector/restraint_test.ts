@@ -35,13 +35,13 @@ Deno.test("a refused credential closes all watches, and is tried once a minute",
   const bound = await world.bind("rejected");
   const { name } = bound;
   await synced(bound, "a");
-  await eventually("the provider is watched", () => providerProxy.openStreams >= 2);
+  await eventually("the provider is watched", () => providerProxy.watches.count >= 2);
   // The watches that stand are not refused: the konnector has to close them itself.
   providerProxy.faults = () => ({ kind: "status", code: 401 });
   await world.edit("consumer", bound, "a", { spec: { size: 2 } });
   await world.hasCondition(CONNECTIONS, { name }, "Connected", "False", "CredentialsRejected");
   await world.hasCondition(CLUSTER_BINDINGS, { name }, "Ready", "False", "CredentialsRejected");
-  await eventually("all watches are closed", () => providerProxy.openStreams === 0);
+  await eventually("all watches are closed", () => providerProxy.watches.count === 0);
 
   providerProxy.arrivals.length = 0;
   await world.edit("consumer", bound, "a", { spec: { size: 3 } });
@@ -137,7 +137,7 @@ Deno.test("a standby opens no connection, and a leader that loses its Lease stop
   await t.step("it stops when another process takes the Lease", async () => {
     await letHold("somebody");
     await world.konnector.logged("leadership lost");
-    await eventually("all watches are closed", () => providerProxy.openStreams === 0);
+    await eventually("all watches are closed", () => providerProxy.watches.count === 0);
     providerProxy.arrivals.length = 0;
     await rests("b");
     assert.deepEqual(providerProxy.arrivals, []);

@@ -292,8 +292,8 @@ Deno.test("a changed version of an API closes the watches of the old one, on bot
   const bound = await world.bind("renewed");
   const { plural } = bound.type;
   const versions = () =>
-    [world.providerProxy, world.consumerProxy].map(({ openPaths }) =>
-      openPaths.flatMap((path) => new RegExp(`/([^/]+)/${plural}\\?`).exec(path)?.[1] ?? [])
+    [world.providerProxy, world.consumerProxy].map(({ watches }) =>
+      watches.paths.flatMap((path) => new RegExp(`/([^/]+)/${plural}\\?`).exec(path)?.[1] ?? [])
     );
   await eventually("both sides are watched", () => versions().flat().length === 2);
   assert.deepEqual(versions(), [["v1"], ["v1"]]);

@@ -152,7 +152,7 @@ Deno.test("a provider that is away costs no line, no Event and no status of an o
     await world.onConsumer(own.type, keyIn(own, name), ({ status }) => !!status?.["phase"]);
   }
   world.providerProxy.faults = () => ({ kind: "resetBefore" });
-  world.providerProxy.cutStreams();
+  world.providerProxy.watches.cut();
   for (const name of names) await world.edit("consumer", own, name, { spec: { size: 2 } });
   await world.create(own, "quiet-new");
   await aWhile(4_000);

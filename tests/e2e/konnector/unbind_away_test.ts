@@ -48,7 +48,7 @@ for (const [what, { reason, fault }] of Object.entries(OUTAGES)) {
     const bound = await boundWith("lost", "a", "b");
     const { name, api, type } = bound;
     world.providerProxy.faults = () => fault;
-    world.providerProxy.cutStreams();
+    world.providerProxy.watches.cut();
     await world.hasCondition(CONNECTIONS, { name }, "Connected", "False", reason);
     await consumer.kube.delete(CLUSTER_BINDINGS, { name });
     const draining = await world.onConsumer(
@@ -87,7 +87,7 @@ Deno.test("an unbind without its provider takes related copies along, and names 
   await related.has("consumer", "secrets", key, "down");
   await related.has("provider", "configmaps", key, "up");
   world.providerProxy.faults = () => ({ kind: "resetBefore" });
-  world.providerProxy.cutStreams();
+  world.providerProxy.watches.cut();
   await world.hasCondition(CONNECTIONS, { name }, "Connected", "False", "ProviderUnreachable");
   await consumer.kube.delete(CLUSTER_BINDINGS, { name });
   await isGone(consumer.kube, CLUSTER_BINDINGS, { name });
@@ -102,12 +102,12 @@ const ORPHAN = { [ANNOTATIONS.deletionPolicy]: "Orphan" };
 const LOSSES: Readonly<Record<string, (bound: Bound) => Promise<() => Promise<void>>>> = {
   "is away": () => {
     world.providerProxy.faults = () => ({ kind: "resetBefore" });
-    world.providerProxy.cutStreams();
+    world.providerProxy.watches.cut();
     return Promise.resolve(() => Promise.resolve());
   },
   "refuses the credential": async (bound) => {
     world.providerProxy.faults = () => ({ kind: "status", code: 401 });
-    world.providerProxy.cutStreams();
+    world.providerProxy.watches.cut();
     const { name } = bound;
     await world.hasCondition(CONNECTIONS, { name }, "Ready", "False", "CredentialsRejected");
     const { metadata: { name: secret, namespace } } = secretOf(bound);
@@ -128,7 +128,7 @@ const LOSSES: Readonly<Record<string, (bound: Bound) => Promise<() => Promise<vo
     world.providerProxy.faults = ({ path, isWatch }) =>
       isWatch && path.includes(`/${type.plural}?`) ? { kind: "stall", afterHead: true } : undefined;
     await world.restart();
-    return () => Promise.resolve(world.providerProxy.cutStreams());
+    return () => Promise.resolve(world.providerProxy.watches.cut());
   },
 };
 
@@ -168,7 +168,7 @@ Deno.test("while only the watch on the provider is broken, objects come and go",
   const { type } = bound;
   world.providerProxy.faults = ({ path, isWatch }) =>
     isWatch && path.includes(type.plural) ? { kind: "resetBefore" } : undefined;
-  world.providerProxy.cutStreams();
+  world.providerProxy.watches.cut();
   await consumer.kube.delete(type, keyIn(bound, "a"));
   await world.gone(type, keyIn(bound, "a"));
   await world.create(bound, "b");
@@ -183,7 +183,7 @@ Deno.test("an unbind waits for a provider that comes back in time, and takes the
   const bound = await boundWith("back", "a");
   const { name, type } = bound;
   world.providerProxy.faults = () => ({ kind: "resetBefore" });
-  world.providerProxy.cutStreams();
+  world.providerProxy.watches.cut();
   await consumer.kube.delete(type, keyIn(bound, "a"));
   assert.match((await told(world, bound, "a", "ProviderUnreachable")).note, /cannot be reached/);
   await consumer.kube.delete(CLUSTER_BINDINGS, { name });
@@ -262,7 +262,7 @@ Deno.test("copies without an object are reported, and deleted if the konnector i
   await eventually("both sides are known", async () => await syncMetric("objects", bound) === "1");
   world.consumerProxy.faults = ({ path }) =>
     path.includes(type.plural) && path.includes("watch=") ? { kind: "resetBefore" } : undefined;
-  world.consumerProxy.cutStreams();
+  world.consumerProxy.watches.cut();
   await aWhile(10_000);
   assert.ok(await provider.kube.find(type, keyIn(bound, "lost")), "a broken watch deletes nothing");
   world.consumerProxy.faults = () => undefined;

@@ -74,7 +74,7 @@ Deno.test("Cache resumes a broken watch without a new list, and misses no change
   const before = at.changes.length;
   at.proxy.arrivals.length = 0;
   at.proxy.faults = () => ({ kind: "resetBefore" });
-  at.proxy.cutStreams();
+  at.proxy.watches.cut();
   await eventually("the cut was noticed", () => at.cache.brokenForMs() !== undefined);
   await at.write("a", "2");
   await at.write("c", "1");
@@ -98,7 +98,7 @@ Deno.test("Cache.brokenForMs() grows during an outage, and is undefined after it
   await using _ = await running(at.cache, at.kube);
   assert.equal(at.cache.brokenForMs(), undefined);
   at.proxy.faults = () => ({ kind: "status", code: 503 });
-  at.proxy.cutStreams();
+  at.proxy.watches.cut();
   await eventually("the outage lasts", () => (at.cache.brokenForMs() ?? 0) > 300);
   assert.equal(at.cache.size, 2);
   await at.remove("b");
@@ -118,7 +118,7 @@ for (const [name, fault] of expiries) {
     await using _ = await running(at.cache, at.kube);
     at.proxy.arrivals.length = 0;
     at.proxy.faults = (request) => listsAll(request) ? undefined : fault;
-    at.proxy.cutStreams();
+    at.proxy.watches.cut();
     await eventually("the cut was noticed", () => at.cache.brokenForMs() !== undefined);
     await at.remove("b");
     await at.write("c", "1");
@@ -140,14 +140,14 @@ Deno.test("Cache replaces a silent watch, and reports no outage", async () => {
   await using at = await cacheBehindProxy(timing);
   await using _ = await running(at.cache, at.kube);
   at.proxy.arrivals.length = 0;
-  at.proxy.silenceStreams();
+  at.proxy.watches.silence();
   await at.write("a", "2");
   await at.remove("b");
   await at.seen("a", "2");
   await at.sameAsLive();
   assert.deepEqual(at.proxy.arrivals.filter(listsAll), []);
   assert.deepEqual(at.disconnections, []);
-  await eventually("the silent watch is gone", () => at.proxy.openStreams === 1);
+  await eventually("the silent watch is gone", () => at.proxy.watches.count === 1);
 });
 
 Deno.test("Cache gives up on a watch that stalls after the response headers", async () => {
@@ -197,7 +197,7 @@ Deno.test("Cache opens at most a few watches a second when the server ends each 
       at.proxy.arrivals.length = 0;
       const startedAt = performance.now();
       at.proxy.faults = () => fault;
-      at.proxy.cutStreams();
+      at.proxy.watches.cut();
       await eventually("three seconds are over", () => performance.now() - startedAt > 3_000);
       const count = at.proxy.arrivals.length;
       assert.ok(count >= 3 && count <= 8, `${count} arrivals in 3 s`);
@@ -236,7 +236,7 @@ Deno.test("Cache resumes a watch that sent invalid JSON", async () => {
   at.proxy.arrivals.length = 0;
   at.proxy.faults = ({ count }) =>
     count === 2 ? { kind: "lines", pass: () => ["<html>"] } : undefined;
-  at.proxy.cutStreams();
+  at.proxy.watches.cut();
   await at.write("a", "2");
   await at.seen("a", "2");
   await at.sameAsLive();
@@ -257,7 +257,7 @@ Deno.test("Cache falls back to paged lists when the server does not stream lists
   at.proxy.arrivals.length = 0;
   at.proxy.faults = () =>
     at.proxy.arrivals.length === 1 ? { kind: "status", code: 410, body: expired } : undefined;
-  at.proxy.cutStreams();
+  at.proxy.watches.cut();
   await at.write("a", "3");
   await at.seen("a", "3");
   await at.sameAsLive();

@@ -26,7 +26,7 @@ async function cacheBehindProxy() {
     proxy,
     async break(fault: Fault) {
       proxy.faults = () => fault;
-      proxy.cutStreams();
+      proxy.watches.cut();
       await eventually("the cache noticed the break", () => cache.brokenForMs() !== undefined);
     },
     async [Symbol.asyncDispose]() {

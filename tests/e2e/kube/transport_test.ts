@@ -76,7 +76,7 @@ Deno.test("Transport does not count watches among the calls in flight", async ()
   using connected = await connect(await proxy.kubeconfig(), { maxInFlight: 1 });
   await using _namespaces = await running(new Cache(wholeObjects(NAMESPACES)), connected.kube);
   await using _configMaps = await running(new Cache(wholeObjects(CONFIG_MAPS)), connected.kube);
-  assert.equal(proxy.openStreams, 2);
+  assert.equal(proxy.watches.count, 2);
   assert.equal((await connected.kube.get(NAMESPACES, key)).metadata.name, "default");
 });
 

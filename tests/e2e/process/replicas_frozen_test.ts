@@ -83,7 +83,7 @@ Deno.test("a leader that was stopped until its Lease expired writes nothing afte
 Deno.test("a leader that loses the API server stops writing, and becomes a standby", async () => {
   const since = new Date().toISOString();
   second.proxy.faults = () => ({ kind: "resetBefore" });
-  second.proxy.cutStreams();
+  second.proxy.watches.cut();
   const during = await grantMany("cut");
   await first.leads(TAKEOVER);
   assert.equal(await second.masterStatus(), 0);

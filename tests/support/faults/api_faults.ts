@@ -65,7 +65,7 @@ const stalled: Pick<ApiFault, "begin" | "lastsMs"> = {
   lastsMs: 4_000,
   begin: ({ proxy }) => {
     proxy.faults = ({ isWatch }) => isWatch ? { kind: "stall", afterHead: true } : undefined;
-    proxy.silenceStreams();
+    proxy.watches.silence();
   },
 };
 
@@ -84,8 +84,8 @@ export const API_FAULTS: readonly ApiFault[] = [
     name: "watches are cut every 2 s",
     lastsMs: 5_000,
     begin: ({ proxy }) => {
-      proxy.cutStreams();
-      cutting = setInterval(() => proxy.cutStreams(), 2_000);
+      proxy.watches.cut();
+      cutting = setInterval(() => proxy.watches.cut(), 2_000);
     },
     end: () => clearInterval(cutting),
   },
@@ -94,7 +94,7 @@ export const API_FAULTS: readonly ApiFault[] = [
     name: "watches stall, then break",
     end: (world) => {
       heal(world);
-      world.proxy.cutStreams();
+      world.proxy.watches.cut();
     },
   },
   {
@@ -102,7 +102,7 @@ export const API_FAULTS: readonly ApiFault[] = [
     lastsMs: 1_000,
     begin: ({ proxy }) => {
       proxy.faults = () => ({ kind: "resetBefore" });
-      proxy.cutStreams();
+      proxy.watches.cut();
     },
     end: async (world) => {
       await compactEtcd(world.plane);

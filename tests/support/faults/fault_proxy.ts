@@ -18,6 +18,7 @@ import {
   wholeBody,
   wholeReply,
 } from "../peers/http_relay.ts";
+import { type Forward, ProxiedWatches } from "./proxied_watches.ts";
 
 /** The fault of one request. */
 export type Fault =
@@ -73,12 +74,6 @@ export interface FaultProxyOptions {
 /** How long an API server keeps an idle connection open. */
 const KEEP_ALIVE_MS = 90_000;
 
-interface OpenStream extends Exchange {
-  silent: boolean;
-  /** Forwards what came while the stream was held; undefined if it is not held. */
-  held?: (() => void)[] | undefined;
-}
-
 /** A TLS proxy in front of a real API server that can break requests. */
 export class FaultProxy implements AsyncDisposable {
   /** Chooses the fault of a request; none by default. */
@@ -87,6 +82,7 @@ export class FaultProxy implements AsyncDisposable {
   dateShiftMs = 0;
   /** All requests in order; tests may empty it. */
   readonly arrivals: Arrival[] = [];
+  readonly watches = new ProxiedWatches();
   readonly #counts = new Map<string, number>();
   readonly #server: https.Server;
   readonly #upstream: { base: URL; agent: https.Agent };
@@ -94,9 +90,6 @@ export class FaultProxy implements AsyncDisposable {
   readonly #certificate: Certificate;
   readonly #dir: string;
   readonly #sockets = new Set<Socket>();
-  readonly #streams = new Set<OpenStream>();
-  /** Watches that were forwarded, and that the API server has not accepted yet. */
-  readonly #opening = new Set<http.IncomingMessage>();
   readonly #timers = new Set<ReturnType<typeof setTimeout>>();
   #connections = 0;
   #mostConnections = 0;
@@ -163,16 +156,6 @@ export class FaultProxy implements AsyncDisposable {
     return this.#mostConnections;
   }
 
-  /** How many watches are open now. */
-  get openStreams(): number {
-    return this.#streams.size;
-  }
-
-  /** The paths of the watches that are open now. */
-  get openPaths(): string[] {
-    return [...this.#streams].map(({ request }) => request.url ?? "");
-  }
-
   /** Writes a kubeconfig for this proxy, with these user and cluster fields; returns its path. */
   async kubeconfig(user: object = {}, cluster: object = {}): Promise<string> {
     const path = join(this.#dir, `${crypto.randomUUID()}.kubeconfig`);
@@ -185,17 +168,6 @@ export class FaultProxy implements AsyncDisposable {
     });
     await Deno.writeTextFile(path, text, { mode: 0o600 });
     return path;
-  }
-
-  /** Breaks every watch that is open, or about to open. */
-  cutStreams(): void {
-    for (const request of this.#opening) request.socket.destroy();
-    for (const { request } of this.#streams) request.socket.destroy();
-  }
-
-  /** Ends every open watch in good order, as API servers do after its timeout. */
-  endStreams(): void {
-    for (const { answer } of this.#streams) answer.end();
   }
 
   /** Breaks every connection. */
@@ -211,25 +183,6 @@ export class FaultProxy implements AsyncDisposable {
       : this.#certificate;
     this.#server.setSecureContext({ cert, key });
     this.cutConnections();
-  }
-
-  /** Keeps every open watch open, but forwards no more events. */
-  silenceStreams(): void {
-    for (const stream of this.#streams) stream.silent = true;
-  }
-
-  /** Holds back the events of every open watch, until `releaseStreams`. */
-  holdStreams(): void {
-    for (const stream of this.#streams) stream.held ??= [];
-  }
-
-  /** Forwards the events that were held back. */
-  releaseStreams(): void {
-    for (const stream of this.#streams) {
-      const { held = [] } = stream;
-      stream.held = undefined;
-      for (const forward of held) forward();
-    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -336,37 +289,28 @@ export class FaultProxy implements AsyncDisposable {
     const broken = () => {
       if (!answer.writableEnded) request.socket.destroy();
     };
-    if (isWatch(request)) this.#opening.add(request);
+    if (isWatch(request)) this.watches.opening({ request, answer });
     upstream.on("error", broken);
     upstream.on("response", (reply) => {
-      this.#opening.delete(request);
       reply.on("error", broken);
       if (fault?.kind === "resetAfter") reply.on("end", broken).resume();
       else if (fault || isWatch(request)) this.#handOn({ request, answer }, reply, fault);
       else void wholeReply({ request, answer }, reply).then((handOn) => handOn());
     });
-    answer.on("close", () => {
-      this.#opening.delete(request);
-      upstream.destroy();
-    });
+    answer.on("close", () => upstream.destroy());
   }
 
   #handOn(exchange: Exchange, reply: http.IncomingMessage, fault: Fault | undefined): void {
     const { request, answer } = exchange;
-    const stream: OpenStream = { ...exchange, silent: fault?.kind === "stall" };
-    if (isWatch(request)) {
-      this.#streams.add(stream);
-      answer.on("close", () => this.#streams.delete(stream));
-    }
+    const isSilent = fault?.kind === "stall";
+    const forward: Forward = isWatch(request)
+      ? this.watches.opened(exchange, { isSilent })
+      : (act) => isSilent || answer.writableEnded || act();
     const headers = endToEnd(reply.headers);
     if (fault?.kind === "lines" || fault?.kind === "slow") delete headers["content-length"];
     answer.writeHead(reply.statusCode ?? 502, headers);
     answer.flushHeaders();
     const write = this.#writer(answer, fault);
-    const forward = (act: () => void) => {
-      if (stream.held) stream.held.push(act);
-      else if (!stream.silent && !answer.writableEnded) act();
-    };
     reply.on("data", (part: Buffer) => forward(() => write(part)));
     reply.on("end", () => forward(() => answer.end()));
   }

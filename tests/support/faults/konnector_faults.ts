@@ -45,7 +45,7 @@ const calls = (
   lastsMs,
   begin: ({ proxy }) => {
     proxy.faults = faultsOf();
-    proxy.cutStreams();
+    proxy.watches.cut();
   },
   end: heal,
 });
@@ -112,8 +112,8 @@ export const KONNECTOR_FAULTS: readonly KonnectorFault[] = [
     on: ["consumer", "provider"],
     lastsMs: everyDayOrSoak(1_500, 6_000),
     begin: ({ proxy }) => {
-      proxy.cutStreams();
-      cutting.set(proxy, setInterval(() => proxy.cutStreams(), 300));
+      proxy.watches.cut();
+      cutting.set(proxy, setInterval(() => proxy.watches.cut(), 300));
     },
     end: ({ proxy }) => clearInterval(cutting.get(proxy)),
   },
@@ -123,19 +123,19 @@ export const KONNECTOR_FAULTS: readonly KonnectorFault[] = [
     lastsMs: everyDayOrSoak(1_500, 6_000),
     begin: ({ proxy }) => {
       proxy.faults = ({ isWatch }) => isWatch ? { kind: "stall", afterHead: true } : undefined;
-      proxy.silenceStreams();
+      proxy.watches.silence();
     },
     end: (site) => {
       heal(site);
-      site.proxy.cutStreams();
+      site.proxy.watches.cut();
     },
   },
   {
     name: "events of watches come late, all at once",
     on: ["consumer", "provider"],
     lastsMs: everyDayOrSoak(2_000, 10_000),
-    begin: ({ proxy }) => proxy.holdStreams(),
-    end: ({ proxy }) => proxy.releaseStreams(),
+    begin: ({ proxy }) => proxy.watches.hold(),
+    end: ({ proxy }) => proxy.watches.release(),
   },
   calls("versions of watches are too old", ["provider"], 1_000, () => ({ isWatch, path }) => {
     return isWatch && !path.includes("sendInitialEvents") ? refusal(410, expired)() : undefined;
@@ -205,7 +205,7 @@ export const LONG_KONNECTOR_FAULTS: readonly KonnectorFault[] = [
     lastsMs: 1_000,
     begin: ({ proxy }) => {
       proxy.faults = () => ({ kind: "resetBefore" });
-      proxy.cutStreams();
+      proxy.watches.cut();
     },
     end: async (site) => {
       await compactEtcd(site.plane);
@@ -220,7 +220,7 @@ export const LONG_KONNECTOR_FAULTS: readonly KonnectorFault[] = [
     lastsMs: 5_000,
     begin: ({ proxy }) => {
       proxy.faults = ({ isWatch }) => isWatch ? { kind: "stall", afterHead: true } : undefined;
-      proxy.silenceStreams();
+      proxy.watches.silence();
     },
     end: heal,
     lingersMs: 100_000,
