@@ -57,10 +57,13 @@ async function requestsFor(namespace: string): Promise<string[]> {
     return all.some(({ objectRef }) => objectRef?.name === mark) && all;
   });
   // Copies of related objects are selected by labels, in all namespaces.
-  return events.filter(({ objectRef, requestURI, userAgent }) =>
+  const requests = events.filter(({ objectRef, requestURI, userAgent }) =>
     userAgent?.startsWith("xbind-konnector/") && !requestURI.includes("labelSelector=") &&
     (objectRef?.namespace ?? namespace) === namespace
-  ).map(({ verb, requestURI }) => `${verb} ${requestURI}`);
+  );
+  // The log has a second event of a watch when it ends, perhaps long after its konnector.
+  const byId = new Map(requests.map(({ auditID, ...request }) => [auditID, request]));
+  return [...byId.values()].map(({ verb, requestURI }) => `${verb} ${requestURI}`);
 }
 
 /** Waits until a Connection is refused for the namespace of its Secret. */
