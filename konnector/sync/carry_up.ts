@@ -112,7 +112,7 @@ async function apply(
   object: ConsumerRecord,
   copy: ProviderRecord | undefined,
 ): Promise<Outcome | undefined> {
-  const { key, at: { namespace }, signal } = turn;
+  const { at: { namespace }, signal } = turn;
   const whole = await contentOf(sync, object, signal);
   if (!whole) return lookAgainSoon(); // it was deleted, and the event is on its way
   try {
@@ -123,7 +123,7 @@ async function apply(
   } catch (error) {
     return refused(sync, turn, object, error);
   }
-  accepted(sync, key, object);
+  accepted(sync, turn, object);
 }
 
 /** Returns whether our finalizer is still on the object: another konnector may have released it. */
@@ -133,11 +133,12 @@ function isHeld({ objects }: SyncContext, { at }: Turn, { metadata }: ConsumerRe
     hasFinalizer(now, SYNCER_FINALIZER);
 }
 
-function accepted(sync: SyncContext, key: string, object: ConsumerRecord): void {
-  const notes = sync.notes.get(key);
-  const { writtenStatusHash } = notes ?? {};
-  if (writtenStatusHash === undefined) sync.notes.delete(key);
-  else sync.notes.set(key, { writtenStatusHash });
+function accepted(sync: SyncContext, { key, at }: Turn, object: ConsumerRecord): void {
+  const { writtenStatusHash, isLost } = sync.notes.get(key) ?? {};
+  sync.notes.delete(key);
+  if (writtenStatusHash !== undefined) notesFor(sync, key).writtenStatusHash = writtenStatusHash;
+  // The watch can report that the new copy was deleted before its creation is answered.
+  if (isLost && !sync.copies.get(at)) notesFor(sync, key).isLost = true;
   if (object.heardAt > 0) sync.onSynced("up", performance.now() - object.heardAt);
   object.heardAt = 0;
   sync.contents.drop(object);

@@ -135,6 +135,31 @@ Deno.test("a copy that is deleted again and again is recreated more slowly", asy
   await world.gone(type, at);
 });
 
+Deno.test("a copy that is deleted before its creation is answered is recreated more slowly too", async () => {
+  const at = keyIn(bound, "shot");
+  let created = 0;
+  world.providerProxy.faults = ({ method, path }) => {
+    if (method !== "PATCH" || !path.includes("/shot?")) return undefined;
+    return {
+      kind: "gate",
+      pass: async (forward) => {
+        await forward();
+        created++;
+        await world.provider.kube.delete(type, at);
+        await aWhile(500); // the watch reports the copy and its end
+        return true;
+      },
+    };
+  };
+  await world.create(bound, "shot");
+  await told(world, bound, "shot", "CopyDeleted");
+  await aWhile(3_000);
+  assert.equal(created, 4, "the first one, and three again at once");
+  world.providerProxy.faults = () => undefined;
+  await world.consumer.kube.delete(type, at);
+  await world.gone(type, at);
+});
+
 Deno.test("a drift that is seen before the answer to our own write is repaired too", async () => {
   const at = keyIn(bound, "crossing");
   await world.create(bound, "crossing");
