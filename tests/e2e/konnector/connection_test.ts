@@ -59,7 +59,8 @@ const clusterUid = async (kube: typeof consumer.kube) =>
 
 Deno.test("a Connection names both clusters and the exported APIs", async () => {
   const { name, api } = await world.bind("both");
-  const { metadata, status = {} } = await consumer.kube.get(CONNECTIONS, { name });
+  const shows = ["SchemaInSync", "True"] as const;
+  const { metadata, status = {} } = await world.hasCondition(CONNECTIONS, { name }, ...shows);
   assert.ok(metadata.finalizers?.includes(CORE_CLEANUP_FINALIZER));
   assert.equal(status.remoteClusterUID, await clusterUid(provider.kube));
   assert.equal(status.localClusterUID, await clusterUid(consumer.kube));

@@ -18,7 +18,7 @@ import { providerKubeconfig } from "../../../common/consumer/bundle.ts";
 import { toYaml } from "../../../common/yaml.ts";
 import { grantFor } from "../../support/planes/issuer_samples.ts";
 import { accountToken, uniqueName } from "../../support/planes/kube.ts";
-import { aWhile, told } from "../../support/worlds/konnector_steps.ts";
+import { aWhile, told, writesAfter } from "../../support/worlds/konnector_steps.ts";
 import {
   type Bound,
   connectionOf,
@@ -132,7 +132,7 @@ Deno.test("a revoked Grant is noticed at rest, and a new bundle resumes the sync
 
   const held = await world.create(bound, "held");
   const bundle = await bindAgain(bound);
-  const writes = await world.writesDuring(async () => {
+  const writes = await writesAfter(world, async () => {
     await world.apply(bundle);
     await world.ready(bound);
     await world.onProvider(type, { namespace, name: "held" });

@@ -12,6 +12,7 @@ import { boundaryOf } from "../../support/planes/issuer_samples.ts";
 import {
   admissionPolicy,
   aWhile,
+  judged,
   keyIn,
   liftPolicy,
   meddle,
@@ -74,34 +75,29 @@ const writesOnRestart = (...flags: string[]) =>
 const errorOf = ({ metadata }: KubeObject) => metadata.annotations?.[ANNOTATIONS.syncError];
 
 Deno.test("a rejection is shown on the object, once, and taken off on success", async () => {
-  const judged = await world.bind("shown");
-  const at = keyIn(judged, "big");
+  const limited = await world.bind("shown");
+  const at = keyIn(limited, "big");
   const policy = await admissionPolicy(world, "Validating", {
     failurePolicy: "Fail",
-    matchConstraints: writesOf(judged),
+    matchConstraints: writesOf(limited),
     validations: [{ expression: "object.spec.size < 10", message: "the size is above the limit" }],
   }, { validationActions: ["Deny"] });
-  await world.create(judged, "small");
-  await world.onProvider(judged.type, keyIn(judged, "small"));
-  await eventually("the policy takes effect", async () => {
-    const { apiVersion, kind } = await provider.kube.get(judged.type, keyIn(judged, "small"));
-    const text = JSON.stringify({ apiVersion, kind, metadata: at, spec: { size: 99 } });
-    return await provider.kube.dryRunCreateText(judged.type, at, text, "xbind-installer")
-      .then(() => false, (error) => /above the limit/.test(String(error)));
-  });
-  const patch = `patch ${judged.type.plural}`;
+  await world.create(limited, "small");
+  await world.onProvider(limited.type, keyIn(limited, "small"));
+  await judged(world, limited, { spec: { size: 99 } }, /above the limit/);
+  const patch = `patch ${limited.type.plural}`;
   const first = await writesAfter(world, async () => {
-    await world.create(judged, "big", { spec: { size: 50 } });
-    await world.onConsumer(judged.type, at, (found) => errorOf(found) !== undefined);
+    await world.create(limited, "big", { spec: { size: 50 } });
+    await world.onConsumer(limited.type, at, (found) => errorOf(found) !== undefined);
   });
   assert.deepEqual(first.consumer, [patch, patch], "the finalizer, then the annotation");
-  const shown = errorOf(await consumer.kube.get(judged.type, at)) ?? "";
+  const shown = errorOf(await consumer.kube.get(limited.type, at)) ?? "";
   assert.match(shown, /^The provider refused it: .*the size is above the limit/);
-  assert.match((await told(world, judged, "big", "Rejected")).note, /above the limit/);
+  assert.match((await told(world, limited, "big", "Rejected")).note, /above the limit/);
 
   const again = await writesAfter(
     world,
-    () => world.edit("consumer", judged, "big", { spec: { size: 51 } }),
+    () => world.edit("consumer", limited, "big", { spec: { size: 51 } }),
   );
   assert.deepEqual(again, { consumer: [], provider: [patch] });
   const restarted = await world.writesDuring(async () => {
@@ -112,20 +108,20 @@ Deno.test("a rejection is shown on the object, once, and taken off on success", 
   assert.deepEqual(restarted, { consumer: [], provider: [patch] });
 
   const accepted = await writesAfter(world, async () => {
-    await world.edit("consumer", judged, "big", { spec: { size: 5 } });
-    await world.onConsumer(judged.type, at, (found) => errorOf(found) === undefined);
+    await world.edit("consumer", limited, "big", { spec: { size: 5 } });
+    await world.onConsumer(limited.type, at, (found) => errorOf(found) === undefined);
   });
   assert.deepEqual(accepted, { consumer: [patch], provider: [patch] });
-  await told(world, judged, "big", "Accepted");
+  await told(world, limited, "big", "Accepted");
 
-  await world.edit("consumer", judged, "big", { spec: { size: 60 } });
-  await world.onConsumer(judged.type, at, (found) => errorOf(found) !== undefined);
+  await world.edit("consumer", limited, "big", { spec: { size: 60 } });
+  await world.onConsumer(limited.type, at, (found) => errorOf(found) !== undefined);
   await world.kill();
   await liftPolicy(world, "Validating", policy);
-  await aWhile();
+  await judged(world, limited, { spec: { size: 60 } }, /"size":60/);
   await world.restart();
-  await world.onProvider(judged.type, at, ({ spec }) => spec?.["size"] === 60);
-  await world.onConsumer(judged.type, at, (found) => errorOf(found) === undefined);
+  await world.onProvider(limited.type, at, ({ spec }) => spec?.["size"] === 60);
+  await world.onConsumer(limited.type, at, (found) => errorOf(found) === undefined);
 });
 
 Deno.test("CreateOnly creates the copy, and applies no later change", async () => {
@@ -201,9 +197,9 @@ Deno.test("a paused object is left alone on both sides", async () => {
   const paused = await writesAfter(world, async () => {
     await annotate("still", { [ANNOTATIONS.paused]: "true" });
     await world.edit("consumer", bound, "still", { spec: { size: 2 } });
-    await world.edit("provider", bound, "still", { status: { phase: "Up" } }, "status");
     await consumer.kube.delete(type, at);
     await told(world, bound, "still", "Paused");
+    await world.edit("provider", bound, "still", { status: { phase: "Up" } }, "status");
   });
   assert.deepEqual(paused, NOTHING);
   assert.deepEqual((await provider.kube.get(type, at)).spec, { size: 1 });

@@ -34,6 +34,8 @@ async function play(
   t: Deno.TestContext,
   history: History,
   violations: () => Promise<readonly string[]>,
+  /** The names of the konnector's queues for the objects of the history. */
+  queues: readonly string[],
 ): Promise<void> {
   const random = randomFrom(SEED + 1);
   for (let round = 1; round <= ROUNDS; round++) {
@@ -59,16 +61,17 @@ async function play(
     });
   }
   await t.step("nothing is written at rest", async () => {
-    await atRest();
+    await atRest(queues);
     const writes = await world.writesDuring(() => sleep(2_000));
     assert.deepEqual(writes, { consumer: [], provider: [] });
   });
 }
 
 /** Waits until the konnector that was started last has worked off what it found. */
-async function atRest(): Promise<void> {
-  await eventually("a sync knows both sides", async () => {
-    return (await metricLines('workqueue_depth{name="sync/')).length > 0;
+async function atRest(queues: readonly string[]): Promise<void> {
+  await eventually("the syncs know both sides", async () => {
+    const depths = await metricLines("workqueue_depth{");
+    return queues.every((name) => depths.some((line) => line.includes(`name="${name}"`)));
   });
   let last = "";
   await eventually("the konnector is at rest", async () => {
@@ -89,14 +92,20 @@ Deno.test("random histories of users, providers and crashes end as they must", a
   const namespaces = [bound.namespace, await world.namespace("random")];
   await using observer = await SyncObserver.start(world, bound);
   await using history = new RandomHistory(world, bound, observer, namespaces, SEED);
-  await play(t, history, () => observer.violations());
+  await play(t, history, () => observer.violations(), [`sync/${bound.api}`]);
 });
 
 Deno.test("random histories of related objects end as they must", async (t) => {
   const label = uniqueName("random");
-  const bound = await world.bind("related", { relatedResources: rulesFor(label) });
+  const relatedResources = rulesFor(label);
+  const bound = await world.bind("related", { relatedResources });
   const history = new RandomCopies(world, label, bound.namespace, SEED);
-  await play(t, history, () => Promise.resolve(history.violations));
+  await play(t, history, () => Promise.resolve(history.violations), [
+    `sync/${bound.api}`,
+    ...relatedResources.map(({ resource, direction }) =>
+      `related/${resource}/${direction}/${bound.name}`
+    ),
+  ]);
 });
 
 Deno.test("the observer and the models notice what a konnector does wrong", async () => {

@@ -8,10 +8,12 @@ import {
   type ResourceType,
 } from "../../../common/api/resources.ts";
 import type { ObjectKey } from "../../../common/kube/paths.ts";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { everyDayOrSoak } from "../../support/planes/soak.ts";
 import {
   admissionPolicy,
   aWhile,
+  judged,
   keyIn,
   liftPolicy,
   meddleWith,
@@ -50,7 +52,8 @@ Deno.test("an object that the provider refuses says why, and is synced once it m
       messageExpression: "'size ' + string(object.spec.size) + ' is above the limit'",
     }],
   }, { validationActions: ["Deny"] });
-  await aWhile(2_000); // the policy takes effect
+  const probe = { ...bound, namespace: "default" };
+  await judged(world, probe, { spec: { size: 50 } }, /above the limit/);
   const refused = await world.writesDuring(async () => {
     await world.create(bound, "big", { spec: { size: 50 } });
     const { note } = await told(world, bound, "big", "Rejected");
@@ -69,18 +72,23 @@ Deno.test("an object that the provider refuses says why, and is synced once it m
     const { metadata: { uid } } = await world.create(bound, "again", { spec: { size: 50 } });
     await told(world, bound, "again", "Rejected", uid);
     await world.consumer.kube.delete(type, keyIn(bound, "again"));
+    await world.gone(type, keyIn(bound, "again"));
   }
 
   await world.edit("consumer", bound, "big", { spec: { size: 60 } });
-  await aWhile();
+  await world.onConsumer(type, at, ({ metadata }) => {
+    return metadata.annotations?.[ANNOTATIONS.syncError]?.includes("size 60") === true;
+  });
   assert.deepEqual((await world.provider.kube.get(type, at)).spec, { size: 9 });
-  const metrics = await fetch(new URL("/metrics", await world.konnector.addressOf("/metrics")));
-  assert.ok((await metrics.text()).includes(`xbind_sync_refused{api="${bound.api}"} 1\n`));
+  await eventually("one object is refused", async () => {
+    const metrics = await world.konnector.metrics();
+    return metrics.includes(`xbind_sync_refused{api="${bound.api}"} 1\n`);
+  });
   await world.edit("provider", bound, "big", { status: { ok: true } }, "status");
   await world.onConsumer(type, at, ({ status }) => status?.["ok"] === true);
 
   await liftPolicy(world, "Validating", policy);
-  await aWhile(2_000); // the policy ends
+  await judged(world, probe, { spec: { size: 61 } }, /"size":61/);
   await world.edit("consumer", bound, "big", { spec: { size: 61 } });
   await world.onProvider(type, at, ({ spec }) => spec?.["size"] === 61);
   await world.onConsumer(type, at, ({ metadata }) => {
@@ -103,7 +111,7 @@ Deno.test("a field that admission changes is accepted as stored", async () => {
       },
     }],
   }, {});
-  await aWhile(2_000); // the policy takes effect
+  await judged(world, { ...bound, namespace: "default" }, { spec: { size: 1 } }, /"size":7/);
   await world.create(bound, "opener");
   await world.onProvider(type, keyIn(bound, "opener"), ({ spec }) => spec?.["size"] === 7);
   const { provider } = await writesAfter(world, async () => {
@@ -153,7 +161,8 @@ Deno.test("an immutable field is refused; with the annotation the copy is replac
       { expression: "object.spec.size < 10", message: "the size is above the limit" },
     ],
   }, { validationActions: ["Deny"] });
-  await aWhile(2_000); // the policy takes effect
+  const probe = { ...bound, namespace: "default" };
+  await judged(world, probe, { spec: { zone: "north", size: 50 } }, /above the limit/);
   await world.create(bound, "a", { spec: { zone: "north", size: 1 } });
   const { metadata: { uid } } = await world.onProvider(type, at);
   await world.edit("consumer", bound, "a", { spec: { zone: "south", size: 1 } });

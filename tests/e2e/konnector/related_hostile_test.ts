@@ -11,7 +11,7 @@ import {
 } from "../../../common/api/resources.ts";
 import { uniqueName } from "../../support/planes/kube.ts";
 import { heapOf, READABLE_HEAP } from "../../support/programs/heap.ts";
-import { admissionPolicy, aWhile } from "../../support/worlds/konnector_steps.ts";
+import { admissionPolicy, aWhile, judged } from "../../support/worlds/konnector_steps.ts";
 import { type Bound, KonnectorWorld } from "../../support/worlds/konnector_world.ts";
 import { isGone } from "../../support/worlds/two_sides.ts";
 import { RelatedSteps, rule } from "../../support/worlds/related_steps.ts";
@@ -159,7 +159,8 @@ Deno.test("a refused Secret is reported without the words of the provider", asyn
   const bound = await world.bind("quote", {
     relatedResources: [rule("secrets", "FromConsumer", { names: [name] })],
   });
-  await aWhile(); // the API server learns of a policy after a moment
+  const data = { value: btoa("probe") };
+  await judged(world, { type: SECRETS as unknown as Bound["type"], namespace }, { data }, /no: /);
   await related.put("consumer", "secrets", { namespace, name }, "the-password");
   const told = await world.hasCondition(
     CLUSTER_BINDINGS,

@@ -141,13 +141,15 @@ Deno.test("at most 32 calls to the consumer are in flight", async () => {
   let [inFlight, most] = [0, 0];
   const pass = async (forward: () => Promise<number>) => {
     most = Math.max(most, ++inFlight);
+    // A sync has 16 workers. The syncs may begin one after another.
+    await eventually("two syncs write", () => most > 16).catch(() => {});
     await sleep(300);
     inFlight--;
     await forward();
     return true;
   };
-  world.consumerProxy.faults = ({ method }) =>
-    method === "PATCH" ? { kind: "gate", pass } : undefined;
+  world.consumerProxy.faults = ({ method, path }) =>
+    method === "PATCH" && path.includes("/o-") ? { kind: "gate", pass } : undefined;
   await world.restart();
   for (const { type, namespace } of bounds) {
     await eventually("all objects have copies", async () => {
@@ -222,13 +224,13 @@ Deno.test("two konnectors at once end in the same state", async () => {
 });
 
 /** Delays the next read of a path, so that one of two konnectors learns of it later. */
-function delayOneRead(path: string): void {
+function delayOneRead(path: string, delay = () => sleep(2_000)): void {
   let isDone = false;
   world.providerProxy.faults = (arrival) => {
     if (isDone || arrival.method !== "GET" || !arrival.path.includes(path)) return undefined;
     isDone = true;
     const pass = async (forward: () => Promise<number>) => {
-      await sleep(2_000);
+      await delay();
       return await forward() > 0;
     };
     return { kind: "gate", pass };
@@ -259,7 +261,8 @@ Deno.test("a pause counts at once, also while a CRD is read from the provider", 
   const key = { namespace, name: "a" };
   await world.create(bound, "a");
   await world.onProvider(type, key);
-  delayOneRead(`/customresourcedefinitions/${api}`);
+  const asserted = Promise.withResolvers<void>();
+  delayOneRead(`/customresourcedefinitions/${api}`, () => asserted.promise);
   world.providerProxy.arrivals.length = 0;
   await provider.edit(CRDS, { name: api }, { metadata: { labels: { "example.org/new": "true" } } });
   await eventually(
@@ -271,10 +274,11 @@ Deno.test("a pause counts at once, also while a CRD is read from the provider", 
   );
   const paused = { metadata: { annotations: { [ANNOTATIONS.paused]: "true" } } };
   await consumer.kube.patchFields(CLUSTER_BINDINGS, { name }, paused, FIELD_MANAGERS.installer);
-  await sleep(300);
+  await world.hasCondition(CLUSTER_BINDINGS, { name }, "Ready", "False", "Paused");
   await world.edit("consumer", bound, "a", { spec: { size: 7 } });
   await sleep(1_000); // the CRD is still being read
   assert.notEqual((await provider.kube.get(type, key)).spec?.["size"], 7);
+  asserted.resolve();
   world.providerProxy.faults = () => undefined;
 });
 
@@ -300,6 +304,7 @@ Deno.test("with an election one konnector works, and another takes over", async 
   const { provider: writes } = await world.writesDuring(async () => {
     await world.create(bound, "two");
     await world.onProvider(type, { namespace, name: "two" });
+    await sleep(1_000);
   });
   assert.deepEqual(writes, [`patch ${type.plural}`]);
   first.signal("SIGKILL");

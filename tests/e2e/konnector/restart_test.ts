@@ -19,14 +19,14 @@ Deno.test.afterAll(() => world[Symbol.asyncDispose]());
 async function restartAfter(
   bound: Bound,
   meanwhile: () => Promise<unknown>,
-  settled: () => void = () => {},
+  settled: () => unknown = () => {},
 ): Promise<string[]> {
   await world.kill();
   await meanwhile();
   const writes = await world.writesDuring(async () => {
     await world.restart();
     await synced(bound);
-    settled();
+    await settled();
     await aWhile(2_000);
   });
   return ofObjects(writes);
@@ -85,14 +85,15 @@ Deno.test("what changed on the provider while the konnector was down is repaired
     await meddle(world, bound, "removed", [{ op: "remove", path: "/spec/deep" }]);
     await world.provider.kube.delete(type, keyIn(bound, "gone"));
     await world.edit("provider", bound, "status", { status: { phase: "Up" } }, "status");
+  }, async () => {
+    for (const name of ["changed", "listed", "removed", "gone"]) {
+      await world.onProvider(type, keyIn(bound, name), ({ spec }) => {
+        return JSON.stringify(spec?.["deep"]) === JSON.stringify(content.spec.deep);
+      });
+    }
+    const at = keyIn(bound, "status");
+    await world.onConsumer(type, at, ({ status }) => status?.["phase"] === "Up");
   });
-  for (const name of ["changed", "listed", "removed", "gone"]) {
-    await world.onProvider(type, keyIn(bound, name), ({ spec }) => {
-      return JSON.stringify(spec?.["deep"]) === JSON.stringify(content.spec.deep);
-    });
-  }
-  const { status } = await world.consumer.kube.get(type, keyIn(bound, "status"));
-  assert.deepEqual(status, { phase: "Up" });
   const applies = writes.filter((write) => write === `patch ${type.plural}`);
   assert.equal(applies.length, 4, writes.join(", "));
 });

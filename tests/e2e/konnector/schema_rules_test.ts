@@ -204,11 +204,12 @@ Deno.test("a status that this cluster prunes or refuses is written once", async 
   await editVersions(bound, withStatus(ANYTHING));
 
   await t.step("fields that its schema lacks are dropped", async () => {
-    await eventually("the provider keeps the field", async () => {
-      const { status } = await setStatus({ phase: "New", extra: Math.random() });
-      return status?.["extra"] !== undefined;
+    const phase = await eventually("the provider keeps the field", async () => {
+      const next = uniqueName("phase");
+      const { status } = await setStatus({ phase: next, extra: true });
+      return status?.["extra"] === true && next;
     });
-    await world.onConsumer(type, at, ({ status }) => status?.["phase"] === "New");
+    await world.onConsumer(type, at, ({ status }) => status?.["phase"] === phase);
     const writes = await writesAfter(world, async () => {
       await setStatus({ phase: "Ready", extra: true });
       await world.onConsumer(type, at, ({ status }) => status?.["phase"] === "Ready");
@@ -222,7 +223,10 @@ Deno.test("a status that this cluster prunes or refuses is written once", async 
     const writes = ofObjects(
       await writesAfter(world, async () => {
         await world.restart();
-        await world.konnector.addressOf("/readyz");
+        await eventually("the object is known", async () => {
+          const metrics = await world.konnector.metrics();
+          return metrics.includes(`xbind_sync_held_objects{api="${bound.api}"} 1\n`);
+        });
         await aWhile(1_000);
       }),
     );
@@ -329,9 +333,11 @@ Deno.test("a cluster-scoped API in a Binding is rejected, and not synced", async
 
 /** Replaces the finalizers of a namespace on the consumer. */
 async function setFinalizers(name: string, ...finalizers: string[]): Promise<void> {
-  const { apiVersion, kind, metadata } = await consumer.kube.get(NAMESPACES, { name });
-  const changed = { apiVersion, kind, metadata, spec: { finalizers } };
-  await consumer.kube.request("PUT", `/api/v1/namespaces/${name}/finalize`, changed);
+  await eventually(`the finalizers of ${name} are replaced`, async () => {
+    const { apiVersion, kind, metadata } = await consumer.kube.get(NAMESPACES, { name });
+    const changed = { apiVersion, kind, metadata, spec: { finalizers } };
+    return await consumer.kube.request("PUT", `/api/v1/namespaces/${name}/finalize`, changed);
+  });
 }
 
 Deno.test("copies for a namespace that is being deleted wait, and ask seldom", async () => {

@@ -167,7 +167,7 @@ export const KONNECTOR_FAULTS: readonly KonnectorFault[] = [
   {
     ...calls("every call is answered 403", ["consumer"], 1_500, () => refusal(403, forbidden)),
     // A missing right of the provider is asked for again every 30 s.
-    lingersMs: everyDayOrSoak(0, 60_000),
+    lingersMs: everyDayOrSoak(15_000, 60_000),
   },
   calls(`every call takes ${SLOW_MS} ms`, ["provider"], 2 * SLOW_MS, () => {
     return () => ({ kind: "delay", ms: SLOW_MS });

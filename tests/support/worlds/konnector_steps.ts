@@ -2,7 +2,7 @@ import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import type { FieldManager } from "../../../common/api/names.ts";
 import { EVENTS, type ResourceType } from "../../../common/api/resources.ts";
 import type { PatchStep } from "../../../common/kube/client.ts";
-import { type ObjectKey, objectPath } from "../../../common/kube/paths.ts";
+import { collectionPath, type ObjectKey, objectPath } from "../../../common/kube/paths.ts";
 import { type Connected, uniqueName } from "../planes/kube.ts";
 import type { Bound, KonnectorWorld } from "./konnector_world.ts";
 import type { Instance, Place } from "./two_sides.ts";
@@ -126,6 +126,32 @@ export async function admissionPolicy(
     await provider.kube.request("POST", `/apis/${ADMISSION}/${policyPlural(kind)}`, object);
   }
   return name;
+}
+
+/**
+ * Waits until admission on the provider judges a new object like this: it takes effect late. The
+ * verdict is the admitted object as JSON, or the refusal.
+ */
+export async function judged(
+  { provider }: Pick<KonnectorWorld, "provider">,
+  { type, namespace }: Place,
+  content: object,
+  verdict: RegExp,
+): Promise<void> {
+  const { group, version, kind } = type;
+  const path = `${collectionPath(type, type.namespaced ? namespace : undefined)}?dryRun=All`;
+  const metadata = { name: uniqueName("judged") };
+  const apiVersion = group ? `${group}/${version}` : version;
+  await eventually(`admission says ${verdict}`, async () => {
+    const said = await provider.kube.request("POST", path, {
+      apiVersion,
+      kind,
+      metadata,
+      ...content,
+    })
+      .then((admitted) => JSON.stringify(admitted), String);
+    return verdict.test(said);
+  });
 }
 
 /** Ends an admission policy on the provider. */

@@ -28,6 +28,8 @@ export interface Place {
 }
 
 const MANAGER = FIELD_MANAGERS.installer;
+/** An API server learns of rights late, and a konnector that lacks one retries after up to 35 s. */
+const PATIENCE: Patience = { timeoutMs: 60_000 };
 
 /** The objects of a consumer and a provider: writes and reads them, and waits for them. */
 export class TwoSides {
@@ -157,7 +159,7 @@ async function satisfied<T extends KubeObject>(
     return await eventually(`${type.kind} ${key.name} on the ${side}`, async () => {
       last = await kube.get(type, key);
       return predicate(last) && last;
-    });
+    }, PATIENCE);
   } catch (error) {
     throw new Error(`${error}; last seen: ${JSON.stringify(last)}`, { cause: error });
   }
