@@ -111,6 +111,7 @@ for (const size of Object.keys(SIZES) as (keyof typeof SIZES)[]) {
         await t.step(place.slice(0, 40), async () => {
           await page.goto(`/${place}`);
           await page.locator(".card, .cluster").first().waitFor();
+          await page.locator(".who").filter({ hasText: /\S/ }).waitFor();
           const dialog = page.getByRole("dialog");
           if (place.includes("export=")) await dialog.getByText(/No objects yet|oooo/).waitFor();
           if (place.includes("bind=")) {

@@ -94,6 +94,8 @@ export class TestBrowser implements AsyncDisposable {
       });
       assert.deepEqual(visit.troubles, []);
     } finally {
+      // A handler that awaits an answer would fail after the end of its page.
+      for (const page of context.pages()) await page.unrouteAll({ behavior: "ignoreErrors" });
       await context.close();
     }
   }
