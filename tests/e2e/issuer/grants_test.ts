@@ -4,9 +4,11 @@ import { IAM_API_VERSION } from "../../../common/api/groups.ts";
 import {
   condition,
   CRDS,
+  EXPORTS,
   type Grant,
   GRANTS,
   hasFinalizer,
+  isReady,
   NAMESPACES,
   type RoleBinding,
 } from "../../../common/api/resources.ts";
@@ -114,7 +116,7 @@ Deno.test("issuer() provisions a Grant with any valid name", async (t) => {
   };
   for (const [name, sample] of Object.entries(samples)) {
     await t.step(name, async () => {
-      const grant = await world.grant({ who: "names", ...sample });
+      const grant = await world.ready(await world.grant({ who: "names", ...sample }));
       await opens(grant, "example.org/widgets");
       assert.equal((await world.issuedObjects(grant)).size, 7);
     });
@@ -170,7 +172,10 @@ Deno.test("issuer() keeps granted APIs whose CRD lost the label, and adds labell
   await world.define(api);
   const before = await world.grant({ who: "before", apis: [api] });
   await world.ready(before);
+  /** Its condition tells what the issuer knows of the API. */
+  const offered = await world.offerReady("labelled", [api]);
   await world.label(api, null);
+  await world.unready(EXPORTS, offered, "APINotExported");
   const after = await world.grant({ who: "after", apis: [api] });
   await world.unready(GRANTS, after, "APINotExported", /: labelled\.example\.org$/);
   await opens(after);
@@ -186,7 +191,11 @@ Deno.test("issuer() keeps granted APIs whose CRD lost the label, and adds labell
   await world.ready(after);
   await opens(after, "example.org/labelled");
 
+  await eventually("the Export is Ready again", async () => {
+    return isReady(await world.kube.get(EXPORTS, offered.metadata));
+  });
   await world.kube.delete(CRDS, { name: api });
+  await world.unready(EXPORTS, offered, "APINotExported");
   const late = await world.grant({ who: "late", apis: [api] });
   await world.unready(GRANTS, late, "APINotExported");
   await world.ready(before);
@@ -270,7 +279,7 @@ Deno.test("issuer() removes the reaper's mark from the boundary of a new Grant",
       await world.ready(await world.grant({ who: "spared", exportName: "others" }));
     });
     const unmarked = writes.indexOf(`patch namespaces ${key.name}`);
-    const ready = writes.findIndex((write) => write.startsWith("patch grants/status"));
+    const ready = writes.findLastIndex((write) => write.startsWith("patch grants/status"));
     assert.ok(unmarked >= 0 && unmarked < ready, `${writes}`);
     const { metadata } = await world.kube.get(NAMESPACES, key);
     assert.equal(metadata.annotations?.[ANNOTATIONS.reapBoundary], undefined);

@@ -41,6 +41,8 @@ Deno.test("reaper() marks the boundary, deletes the Grant, then the boundary", a
 
   const steps = requests
     .filter(({ verb, objectRef }) => /patch|delete/.test(verb) && !objectRef?.subresource)
+    // A sweep that has not seen the last write yet repeats it, and gets a conflict.
+    .filter(({ responseStatus }) => responseStatus?.code !== 409)
     .map(({ verb, objectRef }) => `${verb} ${objectRef?.resource}`);
   assert.deepEqual(steps, [
     "patch grants",
@@ -63,7 +65,7 @@ Deno.test("reaper() keeps the boundary of an identity with a live Grant", async 
   const silent = await world.grant({ readyAtMs: Date.now() - LONG });
   const live = await world.grant({ exportName: "redis" });
   await using consumer = world.beating(live, 100);
-  const reaper = await world.reaper(REAP);
+  const reaper = await world.reaper({ ...REAP, reaperTtlMs: 4_000 });
   reaper.run();
   await eventually("the silent Grant is gone", async () => !await world.stored(silent));
   const swept = reaper.counts.length;
@@ -130,6 +132,7 @@ Deno.test("reaper() reaps nothing while many consumers are silent together", asy
   await t.step("it holds all Grants, and their conditions say so", async () => {
     await eventually("all conditions say so", () => areHeld(grants));
     await eventually("it counts all as held", () => reaper.counts.at(-1)?.held === 12);
+    await world.upToDate(reaper);
     const swept = reaper.counts.length;
     const requests = await world.reaperRequests(() =>
       eventually("many sweeps pass", () => reaper.counts.length > swept + 20)
@@ -212,7 +215,7 @@ Deno.test("sweep() finishes the work of an earlier process", async (t) => {
     },
   }, FIELD_MANAGERS.installer);
   const find = ({ metadata: { name } }: Namespace) => world.kube.find(NAMESPACES, { name });
-  const reaper = await world.reaper(REAP);
+  const reaper = await world.reaper({ ...REAP, reaperTtlMs: 60_000 });
   await world.upToDate(reaper);
   const counts = await reaper.sweep();
 

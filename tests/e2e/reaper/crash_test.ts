@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { type Grant, isDeleting, NAMESPACES } from "../../../common/api/resources.ts";
 import { LABELS } from "../../../common/api/names.ts";
+import { beating } from "../../support/planes/beating.ts";
 import { CrashWorld } from "../../support/worlds/crash_world.ts";
 import { boundaryOf } from "../../support/planes/issuer_samples.ts";
 import { type KillPoint, pointText } from "../../support/faults/write_gate.ts";
@@ -28,6 +29,22 @@ const WRITES: readonly Omit<KillPoint, "when">[] = [
   { what: "delete namespaces" },
 ];
 
+/** Makes a Grant whose consumer is alive until it is disposed. */
+async function living(who: string): Promise<{ grant: Grant; consumer: AsyncDisposable }> {
+  const grant = await provider.grant({ who });
+  await eventually("the first heartbeat is written", async () => {
+    await world.beat(grant);
+    return true;
+  });
+  const consumer = beating(() => world.beat(grant), 200);
+  try {
+    return { grant: await provider.ready(grant), consumer };
+  } catch (error) {
+    await consumer[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
 /** Waits until a Grant and its objects are gone, and its boundary is being deleted. */
 async function reaped(grant: Grant): Promise<void> {
   await world.revoked(grant);
@@ -39,8 +56,11 @@ async function reaped(grant: Grant): Promise<void> {
 }
 
 Deno.test("reaper() marks the boundary, deletes the Grant, then the boundary", async () => {
-  const grant = await provider.ready(await provider.grant({ who: "recorded" }));
-  const writes = await world.writesOf(() => reaped(grant));
+  const { grant, consumer } = await living("recorded");
+  const writes = await world.writesOf(async () => {
+    await consumer[Symbol.asyncDispose]();
+    await reaped(grant);
+  });
   const steps = writes.filter((what) => /grants|namespaces/.test(what));
   assert.deepEqual(steps.slice(0, 4), WRITES.slice(0, 4).map(({ what }) => what));
   assert.deepEqual(steps.slice(4).sort(), ["delete namespaces", "patch grants"]);
@@ -53,8 +73,8 @@ Deno.test("reaper() reaps a Grant after a restart when it was killed at any writ
   ]);
   for (const [round, point] of points.entries()) {
     await t.step(`killed ${pointText(point)}`, async () => {
-      const grant = await provider.ready(await provider.grant({ who: `victim-${round}` }));
-      await world.killedAt(point, () => Promise.resolve());
+      const { grant, consumer } = await living(`victim-${round}`);
+      await world.killedAt(point, () => Promise.resolve(consumer[Symbol.asyncDispose]()));
       await world.succeed();
       await reaped(grant);
       assert.deepEqual(world.backend.log.filter(({ level }) => level === "error"), []);
