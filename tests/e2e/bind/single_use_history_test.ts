@@ -82,7 +82,7 @@ async function live(who: string, until: number): Promise<void> {
 
 async function breakThings(until: number): Promise<{ gateways: number; apiServers: number }> {
   const counts = { gateways: 0, apiServers: 0 };
-  while (Date.now() < until) {
+  while (Date.now() < until || counts.gateways < 5) {
     await sleep(KILL_EVERY_MS);
     const site = world.sites[counts.gateways++ % 2 ? 1 : 0];
     await site.kill();

@@ -9,6 +9,8 @@ import { startConnectProxy } from "../../support/peers/proxy_servers.ts";
 import { startTlsFront } from "../../support/peers/tls_front.ts";
 
 const HOST = new URL(GATEWAY_URL).hostname;
+/** Without an issuer, since tests that share the provider make Grants of their own. */
+const NO_ISSUER = { flags: ["--enable-issuer=false"] };
 
 Deno.test("kubectl bind login works with a real identity provider", async () => {
   await using idp = await IdentityProvider.start();
@@ -28,7 +30,7 @@ Deno.test("kubectl bind login works with a real identity provider", async () => 
 });
 
 Deno.test("--ca-file replaces the system's authorities, and login remembers it", async () => {
-  await using gateway = await Gateway.start(await sharedProvider());
+  await using gateway = await Gateway.start(await sharedProvider(), NO_ISSUER);
   await using front = await startTlsFront(gateway.url, ["127.0.0.1"]);
   const { token } = await gateway.login();
   const server = `https://127.0.0.1:${front.port}`;
@@ -57,7 +59,7 @@ Deno.test("--ca-file replaces the system's authorities, and login remembers it",
 });
 
 Deno.test("HTTPS_PROXY carries the calls to the gateway, unless NO_PROXY names it", async () => {
-  await using gateway = await Gateway.start(await sharedProvider());
+  await using gateway = await Gateway.start(await sharedProvider(), NO_ISSUER);
   await using front = await startTlsFront(gateway.url, [HOST]);
   await using proxy = await startConnectProxy(undefined, `127.0.0.1:${front.port}`);
   const { token } = await gateway.login();

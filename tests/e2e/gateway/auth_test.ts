@@ -121,10 +121,10 @@ Deno.test("protected endpoints accept only sessions", async (t) => {
 });
 
 Deno.test("a session ends with --session-ttl", async () => {
-  const flags = [...FLAGS, "--session-ttl=3s"];
+  const flags = [...FLAGS, "--session-ttl=6s"];
   await using gateway = await Gateway.start(plane, { flags });
   const { token, cookies } = await gateway.login();
-  assert.ok(cookies.some((cookie) => /^xbind_session=.*; Max-Age=3;/.test(cookie)), `${cookies}`);
+  assert.ok(cookies.some((cookie) => /^xbind_session=.*; Max-Age=6;/.test(cookie)), `${cookies}`);
   await gateway.read<Identity>(token, "/api/me");
   await eventually("the session has ended", async () => {
     return await failure(await gateway.as(token, "/api/me"), 401, /the session has expired/);

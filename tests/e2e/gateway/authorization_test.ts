@@ -176,6 +176,11 @@ Deno.test("a gateway that asks name by name shows and allows the same", async (t
   await checkMatrix(t, gateway);
   await t.step("rights to all Exports take two reviews", async () => {
     await world.allow("dora", ["get", "bind"], [], `--user=${userName("dora")}`);
+    for (const verb of ["get", "bind"]) {
+      await eventually(`RBAC allows ${verb}`, () => {
+        return world.canI("dora", [], verb, "exports.catalog.xbind.io");
+      });
+    }
     const token = await sessions.seal("dora");
     const before = (await world.reviews(gateway.account)).length;
     for (let i = 0; i < 20; i++) await gateway.read(token, "/api/catalog");
@@ -226,9 +231,11 @@ Deno.test("a change of RBAC takes effect within 10 s, for pickups too", async (t
     ]);
     assert.equal(await bindStatus(), 404);
     await refusedPickup(/lacks the verb "bind"/);
-    const [line] = gateway.backend.log.filter(({ code }) => code === "pickup");
-    assert.equal(line?.outcome, "FORBIDDEN");
-    assert.equal(line?.subject, sealedSubject("fay"));
+    const line = await eventually("the pickup is logged", () => {
+      return gateway.backend.log.find(({ code }) => code === "pickup");
+    });
+    assert.equal(line.outcome, "FORBIDDEN");
+    assert.equal(line.subject, sealedSubject("fay"));
   });
   await t.step("the right to bind what may not be seen is no right", async () => {
     await allow(["bind"]);

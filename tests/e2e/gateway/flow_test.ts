@@ -247,7 +247,7 @@ Deno.test("a consumer logs in, binds, picks up, installs and is seen by its prov
   });
 
   await t.step("a cluster is live for twice the duration of its Lease", async () => {
-    await konnector.beat(1);
+    await konnector.beat(3);
     const before = await gateway.as(token, "/api/clusters");
     const tag = before.headers.get("ETag") ?? "";
     await before.body?.cancel();

@@ -266,7 +266,7 @@ Deno.test("Inventory.clusters() shows a silent cluster as not live without any e
   const offer = await world.offer("pg", ["a"], { apis: [{ name: world.api("a") }] });
   const grant = await world.grant(offer, "ada");
   await using at = await world.inventory();
-  await world.beat(grant, `1-${world.id}`, { leaseDurationSeconds: 1 });
+  await world.beat(grant, `1-${world.id}`, { leaseDurationSeconds: 3 });
   const isLive = (live: boolean) => ({ clusters }: Clusters) => clusters[0]?.live === live;
   const ask = () => at.inventory.clusters();
   await answerWhen<Clusters>("the cluster is live", ask, isLive(true));

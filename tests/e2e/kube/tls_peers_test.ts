@@ -5,7 +5,7 @@ import { Transport } from "../../../common/kube/transport.ts";
 import { connectThroughProxy } from "../../../common/http/connect_through_proxy.ts";
 import { Backend } from "../../support/programs/backend.ts";
 import { CliUser } from "../../support/programs/cli.ts";
-import { sharedProvider } from "../../support/planes/control_planes.ts";
+import { ownPlane } from "../../support/planes/control_planes.ts";
 import { failure, Gateway, postJson } from "../../support/worlds/gateway_world.ts";
 import { INSPECTABLE, Inspector } from "../../support/programs/inspector.ts";
 import { temporaryDir } from "../../support/planes/kube.ts";
@@ -19,7 +19,9 @@ import {
 import { ProcessView } from "../../support/programs/process_view.ts";
 import { base64, configOf, submitted } from "../../testdata/hostile_kubeconfigs/parts.ts";
 
-const plane = await sharedProvider();
+// Its backends issue Grants, so other tests must not share this plane.
+const plane = await ownPlane();
+Deno.test.afterAll(() => plane[Symbol.asyncDispose]());
 const authority = await OddAuthority.create();
 /** Every program here runs with this variable, because it must not turn the TLS checks off. */
 const WEAKENED = { NODE_TLS_REJECT_UNAUTHORIZED: "0" };

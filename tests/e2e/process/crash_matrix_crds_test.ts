@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import { serviceCrds } from "../../../common/api/crd_manifests.ts";
 import { CRDS, EXPORTS, GRANTS } from "../../../common/api/resources.ts";
 import { contains } from "../../../common/kube/crds.ts";
@@ -73,9 +74,13 @@ class Site implements AsyncDisposable {
   /** Edits every CRD, as an administrator should not. */
   async edit(): Promise<void> {
     const { kube } = this.#admin;
-    for (const { metadata: { name, resourceVersion = "" } } of await kube.list(CRDS)) {
-      const patch = { metadata: { resourceVersion }, spec: { names: { categories: ["edited"] } } };
-      await kube.mergePatch(CRDS, { name }, patch, FIELD_MANAGERS.installer);
+    for (const { metadata: { name } } of await kube.list(CRDS)) {
+      await eventually(`${name} is edited`, async () => {
+        const { metadata: { resourceVersion = "" } } = await kube.get(CRDS, { name });
+        const spec = { names: { categories: ["edited"] } };
+        const patch = { metadata: { resourceVersion }, spec };
+        return await kube.mergePatch(CRDS, { name }, patch, FIELD_MANAGERS.installer);
+      });
     }
   }
 

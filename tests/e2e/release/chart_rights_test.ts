@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { ControlPlane } from "../../../scripts/controlplane/control_plane.ts";
 import type { AuditEvent } from "../../../scripts/controlplane/audit_events.ts";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import {
@@ -91,7 +92,7 @@ Deno.test("the backend has enough rights in one release of the chart:", async (t
     assert.deepEqual(refused(events), []);
   });
   for (const verb of UNSEEN) {
-    await t.step(`needs ${verb}`, () => assertNeeded(admin.kube, verb));
+    await t.step(`needs ${verb}`, () => assertNeeded(plane, admin.kube, release.user, verb));
   }
   await t.step("stops", () => assertStops(backend));
 });
@@ -142,7 +143,12 @@ Deno.test("with authorization, the backend may ask about callers, and nothing as
 });
 
 /** Asserts that the issuer's next Grant fails without a verb, and restores the verb. */
-async function assertNeeded(kube: KubeClient, verb: string): Promise<void> {
+async function assertNeeded(
+  plane: ControlPlane,
+  kube: KubeClient,
+  user: string,
+  verb: string,
+): Promise<void> {
   const key = { name: "xbind-backend-issuer" };
   const { rules = [] } = await kube.get(CLUSTER_ROLES, key);
   const setRules = async (changed: ClusterRole["rules"]) => {
@@ -158,6 +164,10 @@ async function assertNeeded(kube: KubeClient, verb: string): Promise<void> {
     ...rule,
     verbs: rule.verbs.filter((each) => each !== verb),
   })));
+  await eventually("the API server knows of it", async () => {
+    const { stdout } = await plane.kubectl(["auth", "can-i", verb, "clusterroles", `--as=${user}`]);
+    return stdout.trim() === "no";
+  });
   const { name } = (await makeGrant(kube, { who: verb })).metadata;
   await eventually(`Grant ${name} fails`, async () => {
     const ready = condition(await kube.get(GRANTS, { name }), "Ready");

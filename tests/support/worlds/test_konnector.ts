@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { parse, parseAllDocuments } from "yaml";
+import { eventually } from "../../../scripts/controlplane/eventually.ts";
 import {
+  type ClusterBinding,
   type KubeObject,
   type Lease,
   LEASES,
@@ -40,7 +42,13 @@ export class TestKonnector implements Disposable {
     const file = join(dir.path, "kubeconfig");
     await Deno.writeTextFile(file, kubeconfig);
     const boundary = parse(kubeconfig).contexts[0].context.namespace;
-    return new TestKonnector(secret?.metadata.name ?? "", boundary, uid, await connect(file));
+    const provider = await connect(file);
+    const questions = [{ group: LEASES.group, resource: LEASES.plural, verb: "patch" }];
+    for (const question of [...questions, ...apisIn(bundle)]) {
+      const asked = { namespace: boundary, ...question };
+      await eventually("the rights are in effect", () => isAllowed(provider, asked));
+    }
+    return new TestKonnector(secret?.metadata.name ?? "", boundary, uid, provider);
   }
 
   /** A client with the issued credentials. */
@@ -99,4 +107,36 @@ export class TestKonnector implements Disposable {
   [Symbol.dispose](): void {
     this.#provider[Symbol.dispose]();
   }
+}
+
+/** What RBAC is asked about. */
+interface Question {
+  readonly group: string;
+  readonly resource: string;
+  readonly verb: string;
+}
+
+/** Reads of the APIs that a bundle binds. */
+function apisIn(bundle: readonly KubeObject[]): Question[] {
+  const binding = bundle.find(({ kind }) => kind === "ClusterBinding") as
+    | ClusterBinding
+    | undefined;
+  return (binding?.spec.apis ?? []).map(({ name }) => {
+    const [resource = "", ...group] = name.split(".");
+    return { group: group.join("."), resource, verb: "list" };
+  });
+}
+
+async function isAllowed(
+  { kube }: Connected,
+  resourceAttributes: Question & { readonly namespace: string },
+): Promise<boolean> {
+  const review = {
+    apiVersion: "authorization.k8s.io/v1",
+    kind: "SelfSubjectAccessReview",
+    spec: { resourceAttributes },
+  };
+  const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+  const { status } = await kube.request<{ status: { allowed: boolean } }>("POST", path, review);
+  return status.allowed;
 }
