@@ -239,6 +239,10 @@ export class KonnectorWorld extends TwoSides implements AsyncDisposable {
     return { consumer, provider };
   }
 
+  protected override witness(): string {
+    return `; the konnector's last lines:\n${this.konnector.lines.slice(-10).join("\n")}`;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     if (Deno.env.get("XBIND_TEST_SHOW_LOG")) say(this.konnector.lines.join("\n"));
     await this.kill();

@@ -63,7 +63,7 @@ export class TwoSides {
     key: ObjectKey,
     predicate: (object: T) => boolean = () => true,
   ): Promise<T> {
-    return await satisfied(this.consumer.kube, "consumer", type, key, predicate);
+    return await this.#satisfied(this.consumer.kube, "consumer", type, key, predicate);
   }
 
   /** Waits until an object on the provider satisfies the predicate. */
@@ -72,7 +72,31 @@ export class TwoSides {
     key: ObjectKey,
     predicate: (object: T) => boolean = () => true,
   ): Promise<T> {
-    return await satisfied(this.provider.kube, "provider", type, key, predicate);
+    return await this.#satisfied(this.provider.kube, "provider", type, key, predicate);
+  }
+
+  /** What a wait in vain tells besides the object that it saw last. */
+  protected witness(): string {
+    return "";
+  }
+
+  async #satisfied<T extends KubeObject>(
+    kube: KubeClient,
+    side: string,
+    type: ResourceType<T>,
+    key: ObjectKey,
+    predicate: (object: T) => boolean,
+  ): Promise<T> {
+    let last: T | undefined;
+    try {
+      return await eventually(`${type.kind} ${key.name} on the ${side}`, async () => {
+        last = await kube.get(type, key);
+        return predicate(last) && last;
+      }, PATIENCE);
+    } catch (error) {
+      const seen = `last seen: ${JSON.stringify(last)}`;
+      throw new Error(`${error}; ${seen}${this.witness()}`, { cause: error });
+    }
   }
 
   /** Waits until an object is gone on both sides. */
@@ -145,24 +169,6 @@ async function createInstance(
   return await eventually(`${type.kind} ${name} can be made`, () => {
     return kube.create(type, object as Instance, MANAGER);
   });
-}
-
-async function satisfied<T extends KubeObject>(
-  kube: KubeClient,
-  side: string,
-  type: ResourceType<T>,
-  key: ObjectKey,
-  predicate: (object: T) => boolean,
-): Promise<T> {
-  let last: T | undefined;
-  try {
-    return await eventually(`${type.kind} ${key.name} on the ${side}`, async () => {
-      last = await kube.get(type, key);
-      return predicate(last) && last;
-    }, PATIENCE);
-  } catch (error) {
-    throw new Error(`${error}; last seen: ${JSON.stringify(last)}`, { cause: error });
-  }
 }
 
 /** Waits until an object is gone. */
