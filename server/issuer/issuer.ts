@@ -116,11 +116,11 @@ function feedQueues(
   /** Puts a Grant that a bind waits for before the others. */
   const addGrant = (name: string, grant = caches.grants.get({ name }), isHalfDone = false) =>
     grants.add(name, { urgent: isHalfDone || grant !== undefined && isUrgent(grant, now()) });
-  /** A revocation reads everything by itself, so it needs no wake-up until an object stays. */
-  const needsNoWakeUp = (grant: Grant) => isDeleting(grant) && !isRevoking(grant.metadata.name);
-  const addGrants = (concerned: Iterable<Grant>) => {
-    for (const grant of concerned) {
-      if (!needsNoWakeUp(grant)) addGrant(grant.metadata.name, grant);
+  /** A revocation reads live, so a change matters to it only while an object does not go away. */
+  const isConcerned = (grant: Grant) => !isDeleting(grant) || isRevoking(grant.metadata.name);
+  const addConcerned = (changed: Iterable<Grant>) => {
+    for (const grant of changed) {
+      if (isConcerned(grant)) addGrant(grant.metadata.name, grant);
     }
   };
   caches.grants.onChange((change) => {
@@ -131,7 +131,7 @@ function feedQueues(
     const { before, after } = change;
     if (after && !isOwn(change)) exports.add(after.metadata.name);
     if (offersSameRelated(before, after)) return;
-    addGrants(caches.grants.find("export", (after ?? before)?.metadata.name ?? ""));
+    addConcerned(caches.grants.find("export", (after ?? before)?.metadata.name ?? ""));
   });
   const ofGrant = (change: Change<MetadataObject>, isHalfDone = false) => {
     if (isOwn(change)) return;
@@ -139,7 +139,7 @@ function feedQueues(
       const name = object?.metadata.labels?.[LABELS.grant];
       if (!name) continue;
       const grant = caches.grants.get({ name });
-      if (grant && needsNoWakeUp(grant)) continue;
+      if (grant && !isConcerned(grant)) continue;
       addGrant(name, grant, isHalfDone); // without a Grant this is a leftover
     }
   };
@@ -156,7 +156,7 @@ function feedQueues(
   });
   caches.boundaries.onChange((change) => {
     const name = (change.after ?? change.before)?.metadata.name;
-    if (name && !isOwn(change)) addGrants(caches.grants.find("boundary", name));
+    if (name && !isOwn(change)) addConcerned(caches.grants.find("boundary", name));
   });
   caches.crds.onChange(({ before, after }) => {
     if (
@@ -165,7 +165,7 @@ function feedQueues(
       return;
     }
     const name = (after ?? before)?.metadata.name ?? "";
-    addGrants(caches.grants.find("api", name));
+    addConcerned(caches.grants.find("api", name));
     for (const { metadata } of caches.exports.find("api", name)) exports.add(metadata.name);
   });
 }
