@@ -12,7 +12,8 @@ import {
 } from "../../../common/api/resources.ts";
 import type { KubeClient } from "../../../common/kube/client.ts";
 import { ANNOTATIONS, FIELD_MANAGERS, LABELS } from "../../../common/api/names.ts";
-import { leaseFor } from "../planes/issuer_samples.ts";
+import { may, type Right, rightText } from "../../../common/kube/rights.ts";
+import { customType, leaseFor } from "../planes/issuer_samples.ts";
 import { connect, type Connected, temporaryDir } from "../planes/kube.ts";
 
 /** Parses the objects of a YAML text. */
@@ -43,10 +44,9 @@ export class TestKonnector implements Disposable {
     await Deno.writeTextFile(file, kubeconfig);
     const boundary = parse(kubeconfig).contexts[0].context.namespace;
     const provider = await connect(file);
-    const questions = [{ group: LEASES.group, resource: LEASES.plural, verb: "patch" }];
-    for (const question of [...questions, ...apisIn(bundle)]) {
-      const asked = { namespace: boundary, ...question };
-      await eventually("the rights are in effect", () => isAllowed(provider, asked));
+    for (const right of rightsOf(bundle, boundary)) {
+      const { signal } = new AbortController();
+      await eventually(`it may ${rightText(right)}`, () => may(provider.kube, right, signal));
     }
     return new TestKonnector(secret?.metadata.name ?? "", boundary, uid, provider);
   }
@@ -109,34 +109,15 @@ export class TestKonnector implements Disposable {
   }
 }
 
-/** What RBAC is asked about. */
-interface Question {
-  readonly group: string;
-  readonly resource: string;
-  readonly verb: string;
-}
-
-/** Reads of the APIs that a bundle binds. */
-function apisIn(bundle: readonly KubeObject[]): Question[] {
-  const binding = bundle.find(({ kind }) => kind === "ClusterBinding") as
-    | ClusterBinding
-    | undefined;
-  return (binding?.spec.apis ?? []).map(({ name }) => {
-    const [resource = "", ...group] = name.split(".");
-    return { group: group.join("."), resource, verb: "list" };
+/** Rights that a bundle gives. They are in effect a moment after the Grant is Ready. */
+function rightsOf(bundle: readonly KubeObject[], namespace: string): Right[] {
+  const isBinding = ({ kind }: KubeObject) => kind === "ClusterBinding";
+  const { apis = [] } = (bundle.find(isBinding) as ClusterBinding | undefined)?.spec ?? {};
+  const right = (verb: string, { group, plural }: ResourceType) => ({
+    verb,
+    group,
+    resource: plural,
+    namespace,
   });
-}
-
-async function isAllowed(
-  { kube }: Connected,
-  resourceAttributes: Question & { readonly namespace: string },
-): Promise<boolean> {
-  const review = {
-    apiVersion: "authorization.k8s.io/v1",
-    kind: "SelfSubjectAccessReview",
-    spec: { resourceAttributes },
-  };
-  const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-  const { status } = await kube.request<{ status: { allowed: boolean } }>("POST", path, review);
-  return status.allowed;
+  return [right("patch", LEASES), ...apis.map(({ name }) => right("list", customType(name)))];
 }
