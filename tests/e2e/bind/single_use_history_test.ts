@@ -15,6 +15,8 @@ const PEOPLE = 4;
 /** A gateway is killed in this interval, and the API server with every fourth of them. */
 const KILL_EVERY_MS = 2_500;
 const API_SERVER_EVERY = 4;
+/** A slow machine takes longer for them. */
+const LEAST_KILLS = 5;
 
 // Booted outside the tests, because Deno fails a test that leaves a process running.
 const world = await TwoGateways.start(`--pickup-ttl=${TTL_MS}ms`);
@@ -67,9 +69,9 @@ const HABITS: readonly ((who: string, token: string, earlier: readonly string[])
   },
 ];
 
-async function live(who: string, until: number): Promise<void> {
+async function live(who: string, isOver: () => boolean): Promise<void> {
   const earlier: string[] = [];
-  while (Date.now() < until) {
+  while (!isOver()) {
     const token = await bind(who);
     if (!token) {
       await sleep(50);
@@ -82,7 +84,7 @@ async function live(who: string, until: number): Promise<void> {
 
 async function breakThings(until: number): Promise<{ gateways: number; apiServers: number }> {
   const counts = { gateways: 0, apiServers: 0 };
-  while (Date.now() < until || counts.gateways < 5) {
+  while (Date.now() < until || counts.gateways < LEAST_KILLS) {
     await sleep(KILL_EVERY_MS);
     const site = world.sites[counts.gateways++ % 2 ? 1 : 0];
     await site.kill();
@@ -98,11 +100,16 @@ async function breakThings(until: number): Promise<{ gateways: number; apiServer
 
 Deno.test(`pickups are single-use over ${LASTS_MS / 1_000} s of binds, kills and restarts`, async () => {
   const until = Date.now() + LASTS_MS;
-  const people = Array.from({ length: PEOPLE }, (_, index) => live(`person-${index}`, until));
+  let isOver = false;
+  const people = Array.from(
+    { length: PEOPLE },
+    (_, index) => live(`person-${index}`, () => isOver),
+  );
   const broken = await breakThings(until);
+  isOver = true;
   await Promise.all(people);
   assert.deepEqual(impossibilities({ binds, deliveries }), []);
-  assert.ok(broken.gateways >= 5 && broken.apiServers >= 1, JSON.stringify(broken));
+  assert.ok(broken.apiServers >= 1, JSON.stringify(broken));
   assert.ok(deliveries.length >= LASTS_MS / 2_000, `${deliveries.length} were delivered`);
   assert.ok((refusals.get(410) ?? 0) >= LASTS_MS / 2_000, JSON.stringify([...refusals]));
   assert.ok([...refusals.keys()].every((status) => [0, 410, 502].includes(status)));

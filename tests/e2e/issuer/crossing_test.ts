@@ -119,6 +119,7 @@ Deno.test("issuer() revokes a Grant once if its boundary changes meanwhile", asy
   gate.inspect = async (write) => {
     await inspect(write);
     if (write.what !== "patch grants") return;
+    gate.inspect = inspect;
     watches.hold(NAMESPACES.plural);
     proxy.arrivals.length = 0;
   };

@@ -123,7 +123,7 @@ Deno.test("reaper() gives a bound Grant the TTL to connect", async () => {
   assert.ok(Date.now() >= boundAtMs + 3_000);
 });
 
-Deno.test("sweep() leaves a Grant alone that is no longer silent, although its cache is stale", async (t) => {
+Deno.test("sweep() does not reap a Grant that is no longer silent, although its cache is stale", async (t) => {
   const bindNow = { [ANNOTATIONS.boundAt]: seconds(Date.now()) };
   const table: [string, (world: ReaperWorld, grant: Grant) => Promise<unknown>][] = [
     ["it was bound again", (world, grant) => {
