@@ -129,8 +129,8 @@ export async function admissionPolicy(
 }
 
 /**
- * Waits until admission on the provider judges a new object like this: it takes effect late. The
- * verdict is the admitted object as JSON, or the refusal.
+ * Waits for this verdict of the provider's admission on a new object: the admitted object as JSON,
+ * or the refusal. A policy takes effect, and ends, a moment after its write.
  */
 export async function judged(
   { provider }: Pick<KonnectorWorld, "provider">,
@@ -142,14 +142,9 @@ export async function judged(
   const path = `${collectionPath(type, type.namespaced ? namespace : undefined)}?dryRun=All`;
   const metadata = { name: uniqueName("judged") };
   const apiVersion = group ? `${group}/${version}` : version;
+  const object = { apiVersion, kind, metadata, ...content };
   await eventually(`admission says ${verdict}`, async () => {
-    const said = await provider.kube.request("POST", path, {
-      apiVersion,
-      kind,
-      metadata,
-      ...content,
-    })
-      .then((admitted) => JSON.stringify(admitted), String);
+    const said = await provider.kube.request("POST", path, object).then(JSON.stringify, String);
     return verdict.test(said);
   });
 }
