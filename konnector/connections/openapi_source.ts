@@ -132,7 +132,9 @@ export class OpenApiSource implements ApiSource {
     for (const each of offered) {
       const key = `${each.group}/${each.version}`;
       const before = this.#groupVersions.get(key);
-      known.set(key, before?.hash === each.hash ? before : await this.#discover(each, signal));
+      const isSettled = before?.hash === each.hash;
+      const isKnown = isSettled && before.isSettled;
+      known.set(key, isKnown ? before : await this.#discover(each, isSettled, signal));
     }
     this.#groupVersions = known;
     this.#replace(apisOf(known.values(), rights));
@@ -153,10 +155,14 @@ export class OpenApiSource implements ApiSource {
     }
   }
 
-  async #discover(groupVersion: GroupVersion, signal: AbortSignal): Promise<Resources> {
+  async #discover(
+    groupVersion: GroupVersion,
+    isSettled: boolean,
+    signal: AbortSignal,
+  ): Promise<Resources> {
     const path = `/apis/${groupVersion.group}/${groupVersion.version}`;
     const list = await this.#read<{ resources?: RawResource[] }>(path, signal);
-    return { ...groupVersion, resources: resourcesOf(list?.resources ?? []) };
+    return { ...groupVersion, isSettled, resources: resourcesOf(list?.resources ?? []) };
   }
 
   /** Returns undefined for a version that was removed after it was listed. */

@@ -15,6 +15,11 @@ export interface GroupVersion {
 
 /** A group and version with its resources, by plural name. */
 export interface Resources extends GroupVersion {
+  /**
+   * Whether the check before had the same hash. Until then it is read again, because discovery and
+   * other replicas of the API server may be behind.
+   */
+  readonly isSettled: boolean;
   readonly resources: ReadonlyMap<string, DiscoveredResource>;
 }
 
@@ -62,7 +67,7 @@ export function resourcesOf(list: readonly RawResource[]): Map<string, Discovere
 /** Joins the versions of each API. */
 export function apisOf(served: Iterable<Resources>, rights: OwnRights): Map<string, PublishedApi> {
   const apis = new Map<string, PublishedApi>();
-  for (const { group, version, hash, resources } of served) {
+  for (const { group, version, hash, isSettled, resources } of served) {
     for (const [plural, resource] of resources) {
       const name = `${plural}.${group}`;
       const known = apis.get(name);
@@ -70,7 +75,7 @@ export function apisOf(served: Iterable<Resources>, rights: OwnRights): Map<stri
       apis.set(name, {
         name,
         isExported: rights.mayList({ plural, group }),
-        version: `${known?.version ?? ""} ${hash}`,
+        version: `${known?.version ?? ""} ${hash}${isSettled ? "" : " new"}`,
         versions: [...known?.versions ?? [], { name: version, resource }],
       });
     }

@@ -40,6 +40,7 @@ Deno.test("apisOf() joins versions, and offers what the credential may list", ()
     group: "example.org",
     version,
     hash,
+    isSettled: true,
     resources: resourcesOf(list),
   });
   const rights = {
@@ -56,4 +57,8 @@ Deno.test("apisOf() joins versions, and offers what the credential may list", ()
   assert.equal(apis.get("things.example.org")?.isExported, false);
   const later = apisOf([served("v1", "one", WIDGET), served("v2", "three", WIDGET)], rights);
   assert.notEqual(later.get("widgets.example.org")?.version, widgets?.version);
+  const settling = apisOf([{ ...served("v1", "one", WIDGET), isSettled: false }], rights);
+  const settled = apisOf([served("v1", "one", WIDGET)], rights);
+  const versionOf = (apis: typeof settled) => apis.get("widgets.example.org")?.version;
+  assert.notEqual(versionOf(settling), versionOf(settled));
 });

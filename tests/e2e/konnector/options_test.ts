@@ -75,10 +75,12 @@ async function isNotSynced(place: Place, name: string) {
 
 /** Restarts the konnector, and asserts that it finds everything as it should be. */
 async function restartWritesNothing(): Promise<void> {
+  const before = await consumer.kube.list(CONNECTIONS);
   const writes = await writesAfter(world, async () => {
     await world.restart();
     await aWhile();
   });
+  assert.deepEqual(await consumer.kube.list(CONNECTIONS), before);
   assert.deepEqual(writes, { consumer: [], provider: [] });
 }
 
@@ -277,9 +279,9 @@ const CONTENT = {
   },
 };
 
-/** Waits until the provider publishes the schemas of both versions of an API. */
-async function isPublished({ group, kind }: Bound["type"]): Promise<void> {
-  for (const version of ["v1beta1", "v1"]) {
+/** Waits until the provider publishes the schemas of these versions of an API. */
+async function isPublished({ group, kind }: Bound["type"], ...versions: string[]): Promise<void> {
+  for (const version of versions) {
     const path = `/openapi/v3/apis/${group}/${version}`;
     await eventually(`${path} is published`, async () => {
       const { components: { schemas } } = await provider.kube.request<{
@@ -307,7 +309,12 @@ async function syncsWhole(place: Place): Promise<void> {
 
 Deno.test("source OpenAPI puts a CRD together from what the provider publishes", async () => {
   const [place, other] = [await define("openapi", typedCrd), await define("others")];
-  await isPublished(place.type);
+  await isPublished(place.type, "v1beta1", "v1");
+  await isPublished(other.type, "v1");
+  // Discovery may be behind the OpenAPI documents.
+  const discovery = `/apis/${other.type.group}/v1`;
+  world.providerProxy.faults = ({ path, count }) =>
+    path === discovery && count === 1 ? { kind: "status", code: 404 } : undefined;
   const { metadata: { name } } = await connect("openapi", { schema: { source: "OpenAPI" } });
   const connection = await world.isReady(CONNECTIONS, { name });
   assert.equal(connection.status?.activeSchemaSource, "OpenAPI");
@@ -329,6 +336,12 @@ Deno.test("source OpenAPI puts a CRD together from what the provider publishes",
     specOf(given)["x-kubernetes-validations"],
   );
   await syncsWhole(place);
+  await world.onConsumer(
+    CONNECTIONS,
+    { name },
+    ({ status }) => status?.exportedAPIs?.some((each) => each.name === other.api) ?? false,
+  );
+  world.providerProxy.faults = () => undefined;
   assert.equal(await consumer.kube.find(CRDS, { name: other.api }), undefined);
   await restartWritesNothing();
   await syncs(place, "later");
@@ -342,7 +355,7 @@ Deno.test("Auto reads OpenAPI while the credential may not list CRDs", async () 
     { apiGroups: [""], resources: ["namespaces"], verbs: ["get", "create"] },
     { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["*"] },
   ];
-  await isPublished(place.type);
+  await isPublished(place.type, "v1beta1", "v1");
   const { metadata: { name } } = await connect("weak", {}, rules);
   const connection = await world.isReady(CONNECTIONS, { name });
   assert.equal(connection.status?.activeSchemaSource, "OpenAPI");
