@@ -78,7 +78,7 @@ function findingsOf(view: BindingView): Finding[] {
   const pending = apis.find(({ hasSynced }) => !hasSynced);
   const conflicts = apis.filter((api) => api.conflicts > 0);
   const fault = pause
-    ? { ...pause, message: `${pause.message}: nothing is written on either side` }
+    ? { ...pause, message: `${pause.message}; nothing is written on either side` }
     : draining
     ? { reason: "DrainingObjects", message: drainingMessage(draining) }
     : connectionFault ?? broken ??

@@ -92,7 +92,7 @@ function findingsOf(connection: Connection, view: ConnectionView): Finding[] {
 
 const pauseFault = ({ reason, annotation, why }: Pause): Fault => ({
   reason,
-  message: `The annotation ${annotation} ${why}: its heartbeat goes on, and nothing else is ` +
+  message: `The annotation ${annotation} ${why}; its heartbeat goes on, and nothing else is ` +
     "written on either side",
 });
 
