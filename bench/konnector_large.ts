@@ -16,7 +16,7 @@ export async function* benchKonnectorLarge({ full, sized, progress }: Run): Asyn
   progress(`making and syncing ${count} objects`);
   const syncedMs = await timed(async () => {
     await fill(place, count, "large");
-    await settled(place, count);
+    await settled(place, count, 1_000);
   });
   await sleep(10_000);
   const afterSync = await residentMb(world.konnector);

@@ -19,12 +19,15 @@ export async function passed(
   return Math.max(await arrival - start, 0);
 }
 
-/** Reads a metric of a konnector by the text before its value. */
-export async function processMetric(konnector: Konnector, text: string): Promise<number> {
-  const answer = await fetch(`${await konnector.addressOf("/metrics")}/metrics`);
-  const line = (await answer.text()).split("\n").find((each) => each.startsWith(`${text} `));
+/** Finds a metric in the text of all metrics by the text before its value. */
+export function metricIn(metrics: string, text: string): number {
+  const line = metrics.split("\n").find((each) => each.startsWith(`${text} `));
   return Number(line?.slice(text.length + 1) ?? NaN);
 }
+
+/** Reads a metric of a konnector by the text before its value. */
+export const processMetric = async (konnector: Konnector, text: string): Promise<number> =>
+  metricIn(await konnector.metrics(), text);
 
 /** Reads the resident memory of a konnector in megabytes. */
 export const residentMb = async (konnector: Konnector): Promise<number> =>
