@@ -46,7 +46,7 @@ const MAX_NOTE_LENGTH = 1_000;
  * object at most once an hour.
  */
 export function eventRecorder(
-  kube: KubeClient,
+  kube: Pick<KubeClient, "create">,
   { log, manager, reporter, instance, now, pace = PACE }: {
     readonly log: Log;
     readonly manager: FieldManager;
@@ -77,7 +77,7 @@ export function eventRecorder(
     lastNewsMs = performance.now();
     const event = eventFor(object, { type, reason, note, reporter, instance, now: now() });
     waiting.push({ event, sinceMs: lastNewsMs });
-    sending ??= sendInQuiet().finally(() => sending = undefined);
+    sending ??= sendInQuiet();
   };
 
   const sendInQuiet = async () => {
@@ -91,6 +91,7 @@ export function eventRecorder(
       waiting.shift();
       await send(next);
     }
+    sending = undefined; // in the same step as the last check, so that no Event comes in between
   };
 
   const send = async ({ event }: Waiting) => {

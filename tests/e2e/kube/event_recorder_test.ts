@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { eventually } from "../../../scripts/controlplane/eventually.ts";
-import { CONFIG_MAPS, EVENTS } from "../../../common/api/resources.ts";
+import { CONFIG_MAPS, type Event, EVENTS } from "../../../common/api/resources.ts";
+import type { KubeClient } from "../../../common/kube/client.ts";
 import { eventRecorder } from "../../../common/kube/event_recorder.ts";
 import { FIELD_MANAGERS } from "../../../common/api/names.ts";
 import { createLogger } from "../../../common/log/log.ts";
@@ -13,8 +14,15 @@ const provider = await sharedProvider();
 
 const NEVER_MS = 600_000;
 
-/** A recorder with this pace for Events about one object, and the Events that it wrote. */
-async function startRecorder(quietMs: number, longestMs: number) {
+/**
+ * A recorder with this pace for Events about one object, and the Events that it wrote. It calls
+ * `answered` with the reason of an Event when its answer comes.
+ */
+async function startRecorder(
+  quietMs: number,
+  longestMs: number,
+  answered: (reason: string) => void = () => {},
+) {
   const at = await workspace(provider, "events");
   const { kube, namespace } = at;
   const log = createLogger({
@@ -23,7 +31,12 @@ async function startRecorder(quietMs: number, longestMs: number) {
     stacktraceLevel: "panic",
     timeEncoding: "iso8601",
   });
-  const recorder = eventRecorder(kube, {
+  const create: KubeClient["create"] = async (type, object, ...rest) => {
+    const created = await kube.create(type, object, ...rest);
+    answered((object as unknown as Event).reason);
+    return created;
+  };
+  const recorder = eventRecorder({ create }, {
     log,
     manager: FIELD_MANAGERS.issuer,
     reporter: "xbind.io/test",
@@ -64,6 +77,22 @@ Deno.test("eventRecorder() writes an Event after longestMs at the latest", async
   recorder.record("First");
   await eventually("the Event is written", async () => (await recorder.reasons()).length === 1);
   await recorder.settle();
+});
+
+Deno.test("eventRecorder() forgets no Event that comes right after the last answer", async () => {
+  const STEPS = 12;
+  /** Records the next Event after this many microtasks. */
+  const recordNext = async (steps: number) => {
+    for (let step = 0; step < steps; step++) await undefined;
+    if (steps < STEPS) recorder.record(String(steps + 1));
+  };
+  await using recorder = await startRecorder(0, 0, (reason) => void recordNext(Number(reason)));
+  recorder.record("0");
+  await eventually("all Events are written", async () => {
+    const { length } = await recorder.reasons();
+    assert.equal(length, STEPS + 1);
+    return true;
+  });
 });
 
 Deno.test("eventRecorder().settle() writes all waiting Events, and recording goes on", async () => {
