@@ -86,6 +86,10 @@ async function restartWritesNothing(): Promise<void> {
 
 const apisOf = ({ spec }: ClusterBinding): string[] => spec.apis.map(({ name }) => name);
 
+/** Returns whether a Connection shows an API as exported. */
+const exportsApi = ({ api }: Pick<Bound, "api">) => ({ status }: Connection): boolean =>
+  status?.exportedAPIs?.some(({ name }) => name === api) ?? false;
+
 const setSpec = (name: string, spec: Partial<ConnectionSpec>) =>
   consumer.kube.patchFields(CONNECTIONS, { name }, { spec }, FIELD_MANAGERS.installer);
 
@@ -120,11 +124,7 @@ Deno.test("autoBind binds what the provider exports, and goes with its Connectio
   await setSpec(name, { autoBind: false });
   await world.onConsumer(CONNECTIONS, { name }, (found) => !condition(found, "AutoBound"));
   const third = await define("never");
-  await world.onConsumer(
-    CONNECTIONS,
-    { name },
-    ({ status }) => status?.exportedAPIs?.some((each) => each.name === third.api) ?? false,
-  );
+  await world.onConsumer(CONNECTIONS, { name }, exportsApi(third));
   await aWhile();
   assert.deepEqual(apisOf(await consumer.kube.get(CLUSTER_BINDINGS, { name })), both);
 
@@ -336,11 +336,7 @@ Deno.test("source OpenAPI puts a CRD together from what the provider publishes",
     specOf(given)["x-kubernetes-validations"],
   );
   await syncsWhole(place);
-  await world.onConsumer(
-    CONNECTIONS,
-    { name },
-    ({ status }) => status?.exportedAPIs?.some((each) => each.name === other.api) ?? false,
-  );
+  await world.onConsumer(CONNECTIONS, { name }, exportsApi(other));
   world.providerProxy.faults = () => undefined;
   assert.equal(await consumer.kube.find(CRDS, { name: other.api }), undefined);
   await restartWritesNothing();
